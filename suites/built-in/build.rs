@@ -1,4 +1,4 @@
-//! Generates Rust lists of the files below `cases` and `manifests`, with their contents. Does not know the formats of the files.
+//! Generates Rust lists of the files in `cases` and `manifests`, with their contents. Does not know the formats of the files.
 
 use std::fmt::Write as _;
 use std::fs;

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use harness::invocation::{cases_of, checkout};
 use harness::scenario::CaseFiles;
 
-/// Files by id or name, with their contents.
+/// File texts by id or name.
 type Texts = &'static [(&'static str, &'static str)];
 
 /// Files built into a program.
@@ -25,7 +25,7 @@ pub fn register_built_in_files(files: BuiltInFiles) {
     let _ = BUILT_IN.set(files);
 }
 
-/// The cases of this project. In a checkout they are read from disk each time, with paths relative to the current directory.
+/// The cases of this project. In a checkout, the files are read from disk at each call, with paths relative to the current directory.
 pub fn case_files() -> CaseFiles {
     let Some(checkout) = checkout() else {
         return CaseFiles::Embedded(built_in().cases);

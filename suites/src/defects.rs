@@ -1,7 +1,7 @@
-//! The catalogue of defects: injectable faults of the references, the report or requirement that each is modelled on, and the cases that
-//! must detect it.
+//! The catalogue of defects: injectable faults of the references, the bug report or requirement that each defect is modelled on, and the
+//! cases that must detect the defect.
 //!
-//! Data only. Does not know how a defect is injected: the crate that registers the references does.
+//! Data only: the crate that registers the references injects the defects.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,38 +20,37 @@ pub struct Defect {
     pub name: String,
     /// Effect, in one sentence with the subject "it".
     pub text: String,
-    /// Requirements that it violates: a case for one of them must be able to fail because of it.
+    /// Ids of the requirements that the defect violates. A case for one of them must be able to fail because of the defect.
     pub violates: BTreeSet<String>,
-    /// The bug report that it is modelled on; `None` if only requirements.
+    /// The bug report that the defect is modelled on; `None` if the defect is derived from requirements only.
     #[serde(default)]
     pub source: Option<String>,
     /// How the traffic of a correct program is manipulated to show the defect; empty if source code, the API server or the driver is
     /// changed instead.
     #[serde(default)]
     pub wire: Vec<WireRule>,
-    /// Cases that must detect it, each with words of the first missing link of its failure.
+    /// Cases that must detect the defect, each with a pattern for the first missing link of its failure.
     pub claims: BTreeMap<String, FailurePattern>,
-    /// Further cases, or prefixes of ids, that are meant to detect it.
+    /// Further cases, or prefixes of case ids, that are expected to detect the defect.
     #[serde(default)]
     pub cases: Vec<String>,
 }
 
 impl Defect {
-    /// The role of the broken program; `None` for the driver and the API server, which take part in every case.
+    /// The role of the broken program; `None` if the driver or the API server is broken, which take part in every case.
     pub fn role(&self) -> Option<Role> {
         let broken = self.name.split('-').next();
-        // The driver takes part in every case, whatever its roles.
         let roles = [Role::Publisher, Role::Scheduler, Role::Cleaner];
         roles.into_iter().find(|role| Some(role.as_str()) == broken)
     }
 
-    /// The requirements and the report that it is modelled on.
+    /// The requirements and the bug report that the defect is modelled on.
     pub fn origin(&self) -> String {
         let ids = self.violates.iter().map(String::as_str);
         ids.chain(self.source.as_deref()).collect::<Vec<_>>().join(", ")
     }
 
-    /// Whether a case must detect it, or is listed for it.
+    /// Whether the defect lists the case, as one that must or is expected to detect it.
     pub fn names(&self, case: &str) -> bool {
         self.claims.contains_key(case) || self.cases.iter().any(|name| matches_id(name, case))
     }

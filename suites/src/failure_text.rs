@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Said")]
 pub struct FailureText {
-    /// The verdict; for an exited program, with its last lines.
+    /// The verdict; for a program that exited, with the last lines of its log.
     pub verdict: String,
     /// The first missing link of the causal chain; empty without a chain, because a process exited.
     pub link: String,
@@ -52,7 +52,7 @@ impl FailureText {
         words.matches(&self.verdict) || words.matches(&self.one_line())
     }
 
-    /// The first missing link with its note; without a chain, the verdict.
+    /// The first missing link with its note; the verdict if there is no causal chain.
     pub fn missing_link(&self) -> String {
         match (self.link.as_str(), self.note.as_str()) {
             ("", _) => self.verdict.clone(),
@@ -61,7 +61,7 @@ impl FailureText {
         }
     }
 
-    /// The first missing link with its note; for a program that exited the reason in its log, which is more specific.
+    /// The first missing link with its note. For a program that exited: the reason in its log, which is more specific.
     pub fn short_reason(&self) -> String {
         match self.exit_reason().filter(|_| self.link.is_empty()) {
             Some(reason) => with_wildcards(reason),
@@ -72,7 +72,7 @@ impl FailureText {
     /// The verdict and the first missing link in one line.
     pub fn one_line(&self) -> String {
         let verdict = self.verdict.lines().next().unwrap_or_default();
-        // The program's last lines follow; use the one with the reason.
+        // A verdict that ends with `:` introduces the last lines of the program; append the line with the reason.
         let reason = self.exit_reason().filter(|_| verdict.ends_with(':'));
         let verdict = reason.map_or_else(|| verdict.to_owned(), |reason| format!("{verdict} {reason}"));
         match self.link.as_str() {
@@ -83,7 +83,8 @@ impl FailureText {
 
     /// A pattern that matches the same failure in other runs: `*` replaces text that varies.
     ///
-    /// For a link it is the link's text: the note describes this run only, such as the node chosen first or a generated name.
+    /// For a missing link, the pattern is the text of the link without the note: notes contain details of one run, such as the node chosen
+    /// first or a generated name.
     pub fn stable_pattern(&self) -> String {
         match self.link.as_str() {
             "" => with_wildcards(self.exit_reason().unwrap_or(&self.verdict)),
@@ -91,7 +92,7 @@ impl FailureText {
         }
     }
 
-    /// The line that gives the reason, of the last lines of a program that exited.
+    /// Of the last log lines of a program that exited, the line with the reason.
     fn exit_reason(&self) -> Option<&str> {
         reason_of(&self.last_words)
     }
@@ -102,7 +103,7 @@ fn with_wildcards(text: &str) -> String {
     let mut out = String::new();
     let line = text.lines().next().unwrap_or_default();
     for piece in line.split_inclusive(|c: char| !(c.is_alphanumeric() || "._-".contains(c))) {
-        // A full stop ends a sentence more often than a name.
+        // Treat a trailing full stop as the end of a sentence, not as part of a name.
         let word = piece.trim_end_matches(|c: char| !(c.is_alphanumeric() || "_-".contains(c)));
         match varies_between_runs(word) {
             true => {
@@ -136,7 +137,7 @@ fn varies_between_runs(word: &str) -> bool {
     let address = word
         .strip_prefix("0x")
         .is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_hexdigit()));
-    /// Numbers of this many digits are ports, addresses or sizes; status codes and counts are shorter.
+    /// Minimum number of digits of a number that varies between runs, such as a port or a size. Status codes and counts are shorter.
     const DIGITS: usize = 5;
     let port = word.len() >= DIGITS && word.bytes().all(|b| b.is_ascii_digit());
     generated || uid || time || address || port

@@ -1,6 +1,6 @@
-//! Job slots for running cases: many concurrently, or one exclusively.
+//! Job slots for running cases: many cases concurrently, or a single case exclusively.
 //!
-//! A waiting exclusive job does not block shared ones, so that the run does not stall.
+//! While a job waits for the exclusive slot, shared slots are still granted, so that the run does not stall.
 
 use tokio::sync::{Semaphore, SemaphorePermit, watch};
 
@@ -27,7 +27,7 @@ pub struct JobSlot<'t> {
 }
 
 impl JobSlots {
-    /// Creates at least one shared slot.
+    /// Creates job slots for `jobs` concurrent cases, at least one.
     pub fn of(jobs: usize) -> Self {
         JobSlots {
             state: watch::Sender::default(),
@@ -78,7 +78,7 @@ impl JobSlots {
 
 impl Drop for JobSlot<'_> {
     fn drop(&mut self) {
-        // No shared job runs beside an exclusive one.
+        // While an exclusive job runs, no shared job does.
         self.slots.state.send_modify(|state| match state.is_exclusive {
             true => state.is_exclusive = false,
             false => state.shared -= 1,

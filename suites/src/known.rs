@@ -1,6 +1,6 @@
-//! Matches known failures to cases: which entry excuses a failure, and which entries match no case.
+//! Matches known failures to cases: finds the entry that excuses a failure, and entries that match no case.
 //!
-//! Does not know how an entry is parsed (the manifest does), nor which entries are stale (the report does).
+//! The manifest parses entries, and the report detects stale entries.
 
 use harness::invocation::program;
 use harness::judge::{Finding, RULES};
@@ -27,7 +27,7 @@ pub enum KnownFailureMatch<'m> {
     NotExcused(Vec<String>),
 }
 
-/// The entries that match a failure, whether or not they have expired.
+/// The entries that match a failure, including expired entries.
 pub(crate) fn entry_for<'m>(
     manifest: &'m Manifest,
     case: &str,
@@ -70,14 +70,14 @@ pub fn excuse<'m>(manifest: &'m Manifest, finding: &Finding) -> Option<&'m Known
     }
 }
 
-/// Whether the name in an entry denotes all generated cases, or those of a focus.
+/// Whether the name in an entry denotes all generated cases, or all generated cases of a focus.
 fn names_generated_cases(name: &str) -> bool {
     let name = name.trim_end_matches('/');
     let mut areas = FOCUSES.iter().map(|focus| format!("{EXPLORED}/{focus}"));
     name == EXPLORED || areas.any(|area| area == name)
 }
 
-/// Whether the name in an entry denotes all sweep cells, or those of some cases.
+/// Whether the name in an entry denotes all sweep cells, or the sweep cells of some cases.
 fn names_sweep_cells(name: &str, plans: &[Plan]) -> bool {
     match name.trim_end_matches('/').strip_prefix(SWEPT) {
         Some("") => true,

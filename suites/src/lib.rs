@@ -44,8 +44,8 @@ pub fn plans(files: &CaseFiles) -> Result<Vec<Plan>, ScenarioError> {
     resolved(&scenario::load_tree(files)?)
 }
 
-/// The resolved cases that these names may denote, or all of them if there are no names, with this coverage strength for axes. Reads no
-/// other files.
+/// Resolves the cases that `names` may denote (all cases if empty), with this coverage strength for axes. Reads only the files of these
+/// cases.
 pub fn plans_named(
     files: &CaseFiles,
     strength: Strength,
@@ -60,7 +60,7 @@ pub fn plans_named(
     resolved(&scenario::load_tree_where(files, strength, &may_hold)?)
 }
 
-/// Resolves these cases. Fails if one names a requirement that the catalogue does not have.
+/// Resolves these cases. Fails if a case names a requirement that is not in the catalogue.
 pub fn resolved<'s>(scenarios: impl IntoIterator<Item = &'s Scenario>) -> Result<Vec<Plan>, ScenarioError> {
     let catalogue = Catalogue::load();
     let resolved = scenarios.into_iter().map(|scenario| {
@@ -72,12 +72,12 @@ pub fn resolved<'s>(scenarios: impl IntoIterator<Item = &'s Scenario>) -> Result
     resolved.collect()
 }
 
-/// Resolves a case that this program generated. Its requirements are not checked.
+/// Resolves a case that this program generated. The requirements of the case are not checked.
 pub fn generated(source: &str, text: &str) -> Result<Plan, ScenarioError> {
     resolve(&scenario::parse_plain(source, text)?)
 }
 
-/// One case by its id; reads no other file.
+/// The case with this id. Reads no other file.
 pub fn plan(files: &CaseFiles, id: &str) -> Result<Option<Plan>, ScenarioError> {
     Ok(resolved(&scenario::load_row(files, id)?)?.pop())
 }

@@ -2,8 +2,8 @@
 //!
 //! Systems in this process run in simulated time from one seed, so that failures are reproducible. Child processes run in real time.
 //!
-//! Listing prints nothing else on standard output, and skips are decided while listing. Failure texts go to standard error and start with
-//! `Error: `, as test runners expect.
+//! When tests are listed, standard output contains only the list, and skipped cases are marked. Failure texts go to standard error and
+//! start with `Error: `, as test runners expect.
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -23,8 +23,8 @@ use crate::session::{CaseOutcome, Session};
 /// Seed of all random choices in a case.
 const SEED: u64 = 0;
 
-/// Runs or lists the cases according to the process arguments, in simulated time: the systems are in this process. Cases with a role that
-/// none of them plays are ignored.
+/// Runs or lists the cases according to the process arguments, in simulated time, because the systems are in this process. Ignores cases
+/// that need a role that no system has.
 pub fn libtest_main(files: &CaseFiles, systems: Systems) -> ExitCode {
     let options = RunOptions {
         seed: Some(SEED),
@@ -33,7 +33,7 @@ pub fn libtest_main(files: &CaseFiles, systems: Systems) -> ExitCode {
     main(files, systems, None, options)
 }
 
-/// Runs or lists the cases in real time against the programs of a manifest. Cases that do not apply to them are ignored, and a known
+/// Runs or lists the cases in real time against the programs of a manifest. Ignores cases that do not apply to the programs. A known
 /// failure does not fail the test.
 pub fn libtest_main_of(files: &CaseFiles, systems: Systems, manifest: Manifest) -> ExitCode {
     let mut systems = systems;
@@ -60,7 +60,7 @@ fn main(files: &CaseFiles, systems: Systems, manifest: Option<Manifest>, options
         manifest,
         attempts: 1,
         options,
-        // The test runner limits concurrency by its number of threads.
+        // The test runner limits concurrency by the number of its threads.
         job_slots: Arc::new(JobSlots::of(usize::MAX)),
         runs_folder: None,
         keep_passed: false,
@@ -73,7 +73,7 @@ fn main(files: &CaseFiles, systems: Systems, manifest: Option<Manifest>, options
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-/// A process for a single test must not read all files.
+/// Reads only the file of the case if an exact name is given: nextest starts one process per test.
 fn plans_for(files: &CaseFiles, arguments: &Arguments) -> Result<Vec<Plan>, ScenarioError> {
     match &arguments.filter {
         Some(id) if arguments.exact => Ok(crate::plan(files, id)?.into_iter().collect()),

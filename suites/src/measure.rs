@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 
 use crate::session::{CaseOutcome, CaseResult, Session};
 
-/// Outcomes of all runs of one case.
+/// Outcomes of all runs of a case.
 #[derive(Debug, Default)]
 pub struct Measured {
     /// Number of runs with a verdict.
@@ -20,16 +20,16 @@ pub struct Measured {
     pub failures: BTreeMap<String, ObservedFailure>,
     /// Number of runs with a finding, by its rule and pattern.
     pub findings: BTreeMap<(&'static str, String), u32>,
-    /// Reason that the case is skipped, if it is.
+    /// Reason that the case is skipped; `None` if it was run.
     pub skipped: Option<String>,
 }
 
-/// One distinct failure of a case.
+/// A distinct failure of a case.
 #[derive(Debug, Default)]
 pub struct ObservedFailure {
     /// Number of runs that failed this way.
     pub failed: u32,
-    /// The entry that excuses it, if any.
+    /// The manifest entry that excuses the failure, if any.
     pub known: Option<KnownFailure>,
 }
 
@@ -66,7 +66,8 @@ impl Measured {
     }
 }
 
-/// Runs every case N times. Failed runs are stored in the session's folder, each in a folder of its own; `each` is called after every run.
+/// Runs every case N times. Each failed run is stored in a separate folder within the folder of the session. `each` is called after every
+/// run.
 pub async fn measure(
     session: &Session,
     plans: Vec<Plan>,
@@ -98,7 +99,7 @@ pub async fn measure(
                     .or_default()
                     .count(&result);
             }
-            // A panic of the harness: systems panic inside tasks of their own.
+            // The harness panicked: a panic of a system under test does not leave the task of the system.
             Err(error) => std::panic::resume_unwind(error.into_panic()),
         }
     }

@@ -1,6 +1,6 @@
 //! The results of one shard of `explore`, `sweep` or `selftest` as a file, `part.json`, and the merge of such files.
 //!
-//! Does not know commands: the results of each are a type of its own.
+//! Does not know the commands: each command has its own result type.
 
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,7 @@ pub trait Mergeable: Clone + Serialize + DeserializeOwned {
     fn each_path(&mut self, change: &dyn Fn(&PathBuf) -> PathBuf);
 }
 
-/// The part of one machine.
+/// Content of `part.json`: results of one shard, or of several merged shards.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ShardFile<F> {
@@ -52,7 +52,7 @@ pub enum CommandResult {
 }
 
 impl<F: Mergeable> ShardFile<F> {
-    /// The part of one machine.
+    /// The results of one shard.
     pub fn new(command: Vec<String>, shards: ShardsRecord, started: String, seconds: f64, found: F) -> Self {
         ShardFile {
             format: FORMAT,
@@ -65,7 +65,7 @@ impl<F: Mergeable> ShardFile<F> {
         }
     }
 
-    /// Writes `part.json` into a folder. Paths become relative to the folder, so that it can be moved.
+    /// Writes `part.json` into a folder, with paths relative to that folder, so that the folder can be moved.
     pub fn write(mut self, folder: &Path) -> Result<(), WriteError> {
         self.found
             .each_path(&|path| path.strip_prefix(folder).map_or(path.clone(), Path::to_owned));
@@ -103,7 +103,7 @@ impl<F: Mergeable> ShardedResult for ShardFile<F> {
         let mut part: Self = serde_json::from_str(&text).map_err(|error| unreadable(error.to_string()))?;
         if part.format != FORMAT {
             return Err(unreadable(format!(
-                "its format is {}, this program reads {FORMAT}",
+                "the file has format version {}, but this program reads version {FORMAT}",
                 part.format
             )));
         }

@@ -1,6 +1,6 @@
 //! Recorded runs of programs: compact journals, each with its filed verdict.
 //!
-//! Owns the two files of a recording, the omissions from a journal, and the evaluation of stored runs. Runs no program.
+//! Owns the two files of a recording, the selection of facts to omit from a journal, and the evaluation of stored runs. Runs no program.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead, BufReader, Write};
@@ -28,17 +28,17 @@ const VERDICTS: &str = "yaml";
 /// Prefix of a finding that a manifest entry excuses.
 const KNOWN: &str = "known ";
 
-/// Version of the two files. The journals in them have their own version.
+/// Version of the format of the two files. The contained journals have a separate version.
 const FORMAT: u32 = 1;
 
 /// The stored runs of one version of a program.
 #[derive(Debug)]
 pub struct Recording {
-    /// Name of the program in its manifest.
+    /// Name of the program in the manifest.
     pub program: String,
     /// Version of the program.
     pub version: String,
-    /// By case; a case has several runs if their verdicts differ.
+    /// Runs, ordered by case. A case has several runs if their verdicts differ.
     pub runs: Vec<RecordedRun>,
 }
 
@@ -53,7 +53,7 @@ pub struct RecordedRun {
     pub scenario: String,
     /// Verdict at recording time.
     pub recorded: RecordedVerdict,
-    /// Filed verdict, which the current code must reproduce. If it differs from the recorded one, `reason` is set.
+    /// Filed verdict, which the current code must reproduce. If the filed verdict differs from the recorded one, `reason` is set.
     pub filed: RecordedVerdict,
     /// Why the filed verdict differs from the recorded one.
     pub reason: Option<String>,
@@ -97,9 +97,9 @@ pub enum AddResult {
     New,
     /// The stored runs were of an earlier version of the case, and were removed.
     Replaced,
-    /// A run with the same verdict is stored, so this one was not added.
+    /// A run with the same verdict is already stored, so the new run was not added.
     Same,
-    /// The stored runs have these other verdicts.
+    /// The verdicts of the stored runs differ from the new verdict.
     Differs(Vec<RecordedVerdict>),
 }
 
@@ -141,7 +141,7 @@ struct RunHeader {
 }
 
 impl RecordedVerdict {
-    /// Evaluates a journal with the known failures of a manifest. Entries count regardless of their expiry date.
+    /// Evaluates a journal with the known failures of a manifest, including expired entries.
     pub fn of(plan: &Plan, facts: &[Fact], manifest: &Manifest) -> Self {
         let verdict = verdict(plan, facts.iter().cloned());
         let failure_text = verdict.failure().map(FailureText::of);
@@ -153,7 +153,7 @@ impl RecordedVerdict {
             (_, Some(failure_text)) if is_known(failure_text) => VerdictKind::Known,
             (_, Some(_)) => VerdictKind::Fail,
         };
-        // List each rule once if all its findings are known.
+        // List a rule once if all of its findings are known.
         let mut texts: BTreeMap<String, bool> = BTreeMap::new();
         for finding in findings(plan, facts) {
             let case = format!("{FINDING}/{}", finding.rule);
@@ -205,7 +205,7 @@ impl std::fmt::Display for RecordedVerdict {
 }
 
 impl RecordedRun {
-    /// A run in compact form: reduced as far as the verdict stays the same.
+    /// A run in compact form: facts are omitted as long as the verdict does not change.
     pub fn new(plan: &Plan, facts: &[Fact], manifest: &Manifest) -> Self {
         let recorded = RecordedVerdict::of(plan, facts, manifest);
         let run = |facts: Facts| RecordedRun {
@@ -217,7 +217,7 @@ impl RecordedRun {
             reason: None,
             facts,
         };
-        // Objects that the API server creates for itself rarely matter, but make up most of the journal.
+        // Objects that the API server creates itself rarely affect a verdict, but make up most of the journal.
         let small = facts.iter().filter(|fact| match &fact.what {
             What::Commit(commit) => *commit.client != *"system:apiserver",
             _ => true,
@@ -376,7 +376,9 @@ impl Recording {
         let filed: Vec<String> = file.runs.iter().map(|run| run.case.clone()).collect();
         if cases(&runs) != filed {
             let journals = journals.display();
-            return Err(failed(format!("its runs differ from those in {journals}")));
+            return Err(failed(format!(
+                "the runs in this file differ from those in {journals}"
+            )));
         }
         for (run, filed) in runs.iter_mut().zip(file.runs) {
             (run.filed, run.reason) = (filed.filed, filed.reason);
@@ -424,7 +426,7 @@ impl Recording {
     }
 
     fn file(&self, folder: &Path, ending: &str) -> PathBuf {
-        // A version contains dots, so `with_extension` would cut it.
+        // `with_extension` would cut off the part of the version after the last dot.
         folder.join(format!(
             "{}-{}.{ending}",
             self.program,
@@ -472,7 +474,7 @@ fn read(path: &Path) -> Result<Vec<RecordedRun>, String> {
         if head.format > FORMAT {
             let newest = FORMAT;
             return Err(format!(
-                "it has format {}, and this program reads formats up to {newest}; use a newer version",
+                "the file has format version {}, but this program reads versions up to {newest}; use a newer version of the program",
                 head.format
             ));
         }

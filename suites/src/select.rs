@@ -14,9 +14,9 @@ use crate::Catalogue;
 /// The user's selection. Empty: all cases.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
-    /// Case ids, or prefixes of ids that end at a `/`.
+    /// Case ids, or leading path segments of case ids, such as `a` for `a/b`.
     pub ids: Vec<String>,
-    /// Only cases of this role.
+    /// Only cases in which this role takes part.
     pub role: Option<Role>,
     /// Only cases that verify this requirement.
     pub requirement: Option<String>,
@@ -30,7 +30,7 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// Every n-th case, so that areas with slow cases are distributed.
+    /// Selects every n-th case, so that slow cases, which are often adjacent, are distributed over the shards.
     pub fn apply(self, plans: Vec<Plan>) -> Vec<Plan> {
         let mine = |(index, plan)| self.has(index).then_some(plan);
         plans.into_iter().enumerate().filter_map(mine).collect()
@@ -84,13 +84,13 @@ pub enum SelectError {
     Unknown {
         /// The name.
         name: String,
-        /// The closest name, as `, did you mean …`.
+        /// Suggestion of the closest name, such as `, did you mean …`; may be empty.
         hint: String,
     },
     /// An unknown requirement.
     #[error("{0}")]
     Requirement(String),
-    /// A requirement without cases.
+    /// No case verifies the requirement.
     #[error("no case verifies {0}; `{program} list --requirement {0}` shows its other evidence", program = program())]
     WithoutCase(String),
     /// All names are known, but no case matches all filters.
@@ -115,7 +115,7 @@ impl Selection {
         {
             return Err(SelectError::Requirement(catalogue.unknown(id)));
         }
-        // With names selected, other cases may verify the requirement.
+        // Cases that the names do not select may verify the requirement.
         if let Some(id) = self
             .requirement
             .as_ref()
@@ -131,7 +131,7 @@ impl Selection {
         }
     }
 
-    /// A name that matches none of these cases.
+    /// The first name of the selection that matches none of these cases.
     pub fn unknown(&self, plans: &[Plan]) -> Option<&str> {
         let mut names = self.ids.iter().map(String::as_str);
         names.find(|name| !plans.iter().any(|plan| matches_id(name, plan.id())))
@@ -147,7 +147,7 @@ impl Selection {
     }
 }
 
-/// `a/b` matches `a/b` and everything below it.
+/// `a/b` matches `a/b` and all ids that start with `a/b/`.
 pub(crate) fn matches_id(name: &str, id: &str) -> bool {
     let name = name.trim_end_matches('/');
     id.strip_prefix(name)
@@ -158,11 +158,11 @@ pub(crate) fn matches_id(name: &str, id: &str) -> bool {
 pub(crate) fn hint<'a>(name: &str, plans: &'a [Plan]) -> String {
     if Path::new(name).is_file() {
         return format!(
-            ", but there is such a file: `{program} repro {name}` runs it, and `--folder FOLDER` reads all cases of a folder",
+            ", but a file with this name exists: `{program} repro {name}` runs it, and `--folder FOLDER` reads all cases of a folder",
             program = program()
         );
     }
-    // Areas are valid names too.
+    // An area, such as `a` of `a/b`, is a valid name too.
     let areas = |id: &'a str| id.match_indices('/').map(move |(end, _)| &id[..end]);
     let ids = plans.iter().map(|plan| plan.id());
     let ends = format!("/{name}");

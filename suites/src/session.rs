@@ -29,11 +29,11 @@ use crate::{Catalogue, JobSlots};
 pub struct Session {
     /// The systems under test.
     pub systems: Systems,
-    /// Manifest of the systems, unless they are built in: lists features and known failures.
+    /// Manifest of the systems, with features and known failures; `None` for built-in systems.
     pub manifest: Option<Manifest>,
     /// Timeouts and poll interval.
     pub options: RunOptions,
-    /// Job slots: concurrent cases, or one exclusively.
+    /// Job slots, which limit the number of concurrent cases.
     pub job_slots: Arc<JobSlots>,
     /// Maximum number of attempts of a failing case. A pass after a failure is flaky, not passed.
     pub attempts: u32,
@@ -41,7 +41,7 @@ pub struct Session {
     pub runs_folder: Option<PathBuf>,
     /// Whether to store runs of passed cases too.
     pub keep_passed: bool,
-    /// The command that runs a single case, without its id.
+    /// The command that runs a single case, without the id of the case.
     pub rerun: String,
 }
 
@@ -70,7 +70,7 @@ pub enum CaseOutcome {
 pub struct Explanation {
     /// The full text, for a terminal.
     pub text: String,
-    /// The text that known failures are compared to.
+    /// The text of the failure, to which patterns of known failures are compared.
     pub failure_text: FailureText,
     /// The last lines of the programs' logs; only error lines, if there are any.
     pub log: Vec<String>,
@@ -147,13 +147,13 @@ pub struct CaseResult {
     pub repeated: u32,
     /// Violations of rules that the case was not testing.
     pub findings: Vec<Finding>,
-    /// Folder of the stored run: of several attempts the first, which is the explained one.
+    /// Folder of the stored run. With several attempts, the first one is stored, to which the explanation refers.
     pub folder: Option<PathBuf>,
-    /// Why the run could not be stored, if it should have been.
+    /// The error if the run could not be stored.
     pub store_error: Option<String>,
 }
 
-/// One attempt at a case.
+/// The result of one attempt at a case.
 struct Attempt {
     outcome: CaseOutcome,
     findings: Vec<Finding>,
@@ -188,11 +188,11 @@ impl Attempt {
     }
 }
 
-/// Maximum number of exclusive repetitions of an inconclusive case. After that, other processes keep the machine busy.
+/// Maximum number of exclusive repetitions of an inconclusive case: if all are inconclusive, other processes keep the machine busy.
 const MAX_REPETITIONS: u32 = 2;
 
 impl Session {
-    /// Runs all cases and passes results to `each` until it breaks; cases still running then end without a result.
+    /// Runs all cases and passes results to `each` until `each` breaks. Cases that are still running then end without a result.
     pub async fn run(self: Arc<Self>, plans: Vec<Plan>, mut each: impl FnMut(CaseResult) -> ControlFlow<()>) {
         let mut tasks = JoinSet::new();
         for plan in plans {
@@ -206,13 +206,13 @@ impl Session {
                         return tasks.shutdown().await;
                     }
                 }
-                // A panic of the harness: systems panic inside tasks of their own.
+                // The harness panicked: a panic of a system under test does not leave the task of the system.
                 Err(error) => std::panic::resume_unwind(error.into_panic()),
             }
         }
     }
 
-    /// Runs one case, concurrently with others. Does not repeat an inconclusive one.
+    /// Runs one case, concurrently with others. Does not repeat an inconclusive case.
     pub async fn run_concurrently(&self, plan: Plan) -> CaseResult {
         let plan = self.adapted(plan);
         let attempts = self.attempt_concurrently(&plan).await;
@@ -224,7 +224,7 @@ impl Session {
         self.all_attempts(plan).await
     }
 
-    /// Runs one case. Repeats an inconclusive one exclusively, after all other cases have ended.
+    /// Runs one case. Repeats an inconclusive case in the exclusive job slot.
     pub async fn run_one(&self, plan: Plan) -> CaseResult {
         let plan = self.adapted(plan);
         let mut attempts = self.attempt_concurrently(&plan).await;
@@ -239,7 +239,7 @@ impl Session {
         attempts.of(plan, repeated)
     }
 
-    /// Runs one case once, and leaves its cluster running; `None` if it was skipped or could not be run.
+    /// Runs one case once, and leaves the cluster running; `None` if the case was skipped or could not be run.
     pub async fn run_and_leave_running(&self, plan: Plan) -> (CaseResult, Option<LiveCluster>) {
         let plan = self.adapted(plan);
         let (mut attempt, live) = match self.skipped(&plan) {
@@ -256,7 +256,7 @@ impl Session {
         (attempt.of(plan, 0), live)
     }
 
-    /// The case with the names of the driver under test. A case that cannot be adapted is skipped and stays unchanged.
+    /// The case with the names of the driver under test. A case that cannot be adapted is returned unchanged, and is skipped later.
     fn adapted(&self, plan: Plan) -> Arc<Plan> {
         let adapted = self.manifest.as_ref().map(|manifest| manifest.adapt(&plan));
         Arc::new(match adapted {
@@ -282,7 +282,7 @@ impl Session {
             return first;
         };
         for attempt in 2..=self.attempts {
-            // Not stored: the first attempt is the explained one.
+            // Further attempts are not stored, because the explanation refers to the first one.
             let again = self.attempt(plan, None).await;
             first.elapsed += again.elapsed;
             if matches!(again.outcome, CaseOutcome::Passed) {
@@ -313,7 +313,7 @@ impl Session {
         };
         match ended {
             CaseOutcome::Passed => {
-                // An entry for a folder does not claim that each case of it fails.
+                // An entry for a prefix of ids does not claim that every case with this prefix fails.
                 let mut always = manifest
                     .known_failures(plan.id())
                     .filter(|known| known.case == plan.id() && known.sometimes.is_none());
@@ -423,7 +423,7 @@ fn failed_before_first_request(what: &What, facts: &[Fact]) -> bool {
     }
 }
 
-/// Lines of a failure about the folder of its run.
+/// Lines for the text of a failure that name the folder of the stored run.
 fn folder_lines(folder: &Path, outcome: &Outcome) -> Vec<String> {
     let logs = outcome.logs.iter().map(|(client, _)| format!("  {client}.log"));
     vec![

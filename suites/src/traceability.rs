@@ -1,4 +1,4 @@
-//! Maps each requirement to its evidence: the catalogue joined with the cases that name its ids.
+//! Maps each requirement to its evidence: joins the catalogue with the cases that name the requirements.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ pub struct Traceability<'p> {
 pub enum EvidenceStatus {
     /// A case or other evidence verifies it.
     Verified,
-    /// No test can verify the requirement; the catalogue gives the reason.
+    /// No test can verify the requirement; the catalogue contains the reason.
     NotTestable,
     /// No evidence yet.
     Missing,

@@ -1,6 +1,6 @@
 //! `conformance --accept`: writes the failures of a run as `knownFailures` entries, in which a maintainer fills in reason and end date.
 //!
-//! Reads the run's record only. Does not know what an entry means: the manifest parser does.
+//! Reads only the report of the run. Does not know what an entry means: the manifest parser does.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -16,7 +16,7 @@ use crate::Exit;
 /// Days until a generated entry expires, before a maintainer has reviewed the failure.
 const EXPIRY_DAYS: i64 = 30;
 
-/// Output file of the entries, and the manifest that they are written for.
+/// The output file for the entries, and the manifest for which the entries are written.
 pub(crate) struct Accept {
     path: PathBuf,
     manifest: PathBuf,
@@ -35,7 +35,7 @@ pub(crate) struct Entry<'a> {
 }
 
 impl Accept {
-    /// Fails if the output file already exists, before any case runs. Prints its own errors.
+    /// Fails before any case runs if the output file already exists. Prints its own errors.
     pub(crate) fn new(path: Option<&Path>, sut: &Path, manifest: &Manifest) -> Result<Self, Exit> {
         let path = path.map_or_else(|| sut.with_extension("accepted.yaml"), Path::to_owned);
         if path.exists() {
@@ -53,7 +53,7 @@ impl Accept {
         })
     }
 
-    /// Writes an entry for each case whose failure counts against the programs under test. Prints its own errors.
+    /// Writes an entry for each case that counts against the programs under test. Prints its own errors.
     pub(crate) fn write(&self, report: &Report) -> Result<(), Exit> {
         let failed = report
             .cases
@@ -144,7 +144,7 @@ impl Entry<'_> {
     }
 }
 
-/// A YAML scalar that needs no escaping rules: every JSON string is valid YAML.
+/// A YAML scalar in JSON syntax: every JSON string is valid YAML.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

@@ -17,7 +17,7 @@ use crate::out::eprintln;
 /// Timeout for connecting to the server.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Objects left behind on the server that are listed by name, at most.
+/// Maximum number of objects listed by name if they could not be removed from the server.
 const MAX_LISTED: usize = 20;
 
 /// Connects to the server of the kubeconfig, if one is given. Prints its own errors.
@@ -43,7 +43,7 @@ pub(crate) async fn connect(kubeconfig: Option<&Path>) -> Result<Option<RealServ
         }
         Err(_) => {
             eprintln!(
-                "error: the API server of {} did not answer within {CONNECT_TIMEOUT:?}; start it, or correct `server` in the file",
+                "error: the API server of {} did not respond within {CONNECT_TIMEOUT:?}; start it, or correct `server` in the file",
                 path.display()
             );
             Err(Exit::Environment)
@@ -51,8 +51,8 @@ pub(crate) async fn connect(kubeconfig: Option<&Path>) -> Result<Option<RealServ
     }
 }
 
-/// Removes all objects of the run, also after a failure, and prints those that could not be removed. In that case a passed run ends with
-/// the exit code for the environment, because the server is not as it was before.
+/// Removes all objects of the run from the server, even after a failure, and prints objects that could not be removed. If some remain, a
+/// passed run ends with the exit code for environment errors.
 pub(crate) async fn clean_up(server: Option<RealServer>, exit: Exit) -> Exit {
     let Some(server) = server else { return exit };
     let left = tokio::select! {
@@ -83,7 +83,7 @@ pub(crate) fn server_name(server: Option<&RealServer>) -> String {
     server.map_or_else(|| IN_MEMORY.to_owned(), RealServer::version)
 }
 
-/// The server in the type that the systems of a run expect.
+/// The server as the trait object that systems under test require.
 pub(crate) fn handle(server: Option<&RealServer>) -> Option<Arc<dyn RealApiServer>> {
     Some(Arc::new(server?.clone()))
 }

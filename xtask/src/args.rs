@@ -30,10 +30,10 @@ pub(crate) struct E2eArgs {
     /// Inject a defect into a reference implementation, to see which cases detect it
     #[arg(long, value_parser = Defect::named)]
     pub(crate) defect: Option<Defect>,
-    /// Choices of the references where the specifications leave one, such as `update=patch`; see `list --dialects`
+    /// Behaviour of the references where the specifications leave a choice, such as `update=patch`; see `list --dialects`
     #[arg(long, value_name = "NAME=VALUE,…", value_parser = Dialect::parse, conflicts_with = "defect")]
     pub(crate) dialect: Option<Dialect>,
-    /// Run the core cases in simulated time with every dialect, one choice at a time and in pairwise combinations
+    /// Run the core cases in simulated time with every dialect: each choice alone, and pairwise combinations of choices
     #[arg(long, conflicts_with_all = ["defect", "dialect", "repeat", "output", "shard", "apiserver", "watch"])]
     pub(crate) every_dialect: bool,
     /// Run the cases of FILE in simulated time, and again at each save, until Ctrl-C
@@ -41,7 +41,7 @@ pub(crate) struct E2eArgs {
     pub(crate) watch: Option<PathBuf>,
 }
 
-/// Number of repetitions.
+/// How often a run is repeated.
 #[derive(Args)]
 pub(crate) struct RepeatArgs {
     /// Run everything N times, stopping at the first run that fails
@@ -50,7 +50,7 @@ pub(crate) struct RepeatArgs {
 }
 
 impl RepeatArgs {
-    /// Repeats the run until one does not pass.
+    /// Repeats the run until a run does not pass.
     pub(crate) fn run(&self, mut once: impl FnMut() -> Exit) -> Exit {
         for time in 1..=self.repeat {
             if self.repeat > 1 {
@@ -65,7 +65,7 @@ impl RepeatArgs {
     }
 }
 
-/// Real or simulated time.
+/// Selects real or simulated time.
 #[derive(Args)]
 pub(crate) struct TimeArgs {
     /// Run in simulated time with this seed: in memory, without real waiting, reproducible [default seed: 0]
@@ -76,7 +76,7 @@ pub(crate) struct TimeArgs {
 /// Options for running cases, common to all systems under test.
 #[derive(Args)]
 pub(crate) struct RunArgs {
-    /// Print one line per case instead of one per area
+    /// Print one line per case instead of one line per area
     #[arg(short, long)]
     pub(crate) verbose: bool,
     /// Scale all timeouts by this factor, for slow machines
@@ -102,18 +102,19 @@ pub(crate) struct RunArgs {
     pub(crate) keep_going: bool,
 }
 
-/// The part of a run that this machine executes.
+/// Selects the shard of a run that this machine executes.
 #[derive(Args)]
 pub(crate) struct PartArgs {
     /// Run only shard M/N, such as 1/4; `index/N` takes M from JOB_COMPLETION_INDEX (Indexed Job)
     #[arg(long, value_name = "M/N", value_parser = shard)]
     pub(crate) shard: Option<Shard>,
-    /// Id of the run, shared by its shards; `report merge` merges only shards with the same id [default in GitHub Actions: the run id]
+    /// Id of the run, which all of its shards share; `report merge` merges only shards with the same id [default in GitHub Actions: the run
+    /// id]
     #[arg(long, value_name = "ID", env = "GITHUB_RUN_ID", hide_env_values = true)]
     pub(crate) run_id: Option<String>,
 }
 
-/// Selection of cases.
+/// Selects the cases of a command.
 #[derive(Args)]
 pub(crate) struct SelectArgs {
     /// Case ids, or prefixes of ids such as `scheduler/filter`
@@ -149,36 +150,36 @@ impl RunArgs {
 }
 
 impl SelectArgs {
-    /// Whether only a part of the cases is selected.
+    /// Whether ids, a role or a requirement restrict the cases.
     pub(crate) fn is_narrow(&self) -> bool {
         !self.cases.is_empty() || self.role.is_some() || self.requirement.is_some()
     }
 
-    /// Command words for the same folder of cases, without the selection within it.
+    /// The words of a command with the same `--folder` option, but without the selected cases.
     pub(crate) fn command(&self, words: impl IntoIterator<Item = String>) -> Vec<String> {
         let folder = self.folder.as_ref();
         let folder = folder.map(|folder| format!("--folder={}", folder.display()));
         words.into_iter().chain(folder).collect()
     }
 
-    /// The case file given in place of case ids, and the rows selected in it.
+    /// The case file that the user gave instead of case ids, and the selected rows of that file.
     pub(crate) fn file(&self) -> Option<(&Path, &[String])> {
         let (first, rows) = self.cases.split_first()?;
         Some((Path::new(first), rows)).filter(|(file, _)| file.is_file())
     }
 
-    /// The folder given with `--folder`, if no case was found in it.
+    /// The folder given with `--folder` if no case was found there; otherwise `None`.
     pub(crate) fn empty_folder(&self, found: &[Plan]) -> Option<&Path> {
         self.folder.as_deref().filter(|_| found.is_empty())
     }
 
-    /// The source of the cases: `--folder`, or the built-in cases.
+    /// The source of the cases: the folder given with `--folder`, or the built-in cases.
     pub(crate) fn files(&self) -> CaseFiles {
         let folder = self.folder.clone();
         folder.map_or_else(suites::case_files, CaseFiles::Folder)
     }
 
-    /// The selection. Only the built-in cases have old ids.
+    /// The selection of cases. Old ids are resolved for built-in cases only.
     pub(crate) fn selection(&self) -> Selection {
         Selection {
             ids: match self.folder {
@@ -191,8 +192,8 @@ impl SelectArgs {
     }
 }
 
-/// Default of `--jobs`. Cases mostly wait, so more of them run than there are CPUs. A real API server and its etcd need CPU time
-/// themselves, and in simulated time no case waits.
+/// Default of `--jobs`. In real time, more cases run than there are CPUs, because cases mostly wait. A real API server and its etcd need
+/// CPU time too, and in simulated time no case waits.
 pub(crate) fn default_jobs(run: &RunArgs, simulate: Option<u64>) -> usize {
     let per_core = match simulate {
         Some(_) => 1,
@@ -202,7 +203,7 @@ pub(crate) fn default_jobs(run: &RunArgs, simulate: Option<u64>) -> usize {
     std::thread::available_parallelism().map_or(4, |cores| cores.get() * per_core)
 }
 
-/// Parses a shard. A pod of an Indexed Job takes its number, which starts at 0, from the environment.
+/// Parses a shard. For `index/N`, the shard number is read from JOB_COMPLETION_INDEX, which counts from 0.
 fn shard(text: &str) -> Result<Shard, String> {
     const INDEX: &str = "JOB_COMPLETION_INDEX";
     let Some(of) = text.strip_prefix("index/") else {
@@ -244,7 +245,6 @@ fn strength(text: &str) -> Result<Strength, String> {
     }
 }
 
-/// Parses a role.
 pub(crate) fn role(text: &str) -> Result<Role, String> {
     Role::ALL
         .into_iter()
@@ -257,16 +257,16 @@ pub(crate) fn role(text: &str) -> Result<Role, String> {
 pub(crate) struct ListArgs {
     #[command(flatten)]
     pub(crate) select: SelectArgs,
-    /// Mark each case that the programs of this manifest skip, with the reason, or are known to fail
+    /// Mark each case that is skipped for the programs of this manifest, with the reason, and each known failure
     #[arg(long, value_name = "FILE")]
     pub(crate) sut: Option<PathBuf>,
-    /// Show the pair coverage of axis values in the cases, for every two axes of a file, and the pairs not covered
+    /// Show the pair coverage of axis values in the cases, for every two axes of a file, and list uncovered pairs
     #[arg(long, conflicts_with_all = ["sut", "apiserver"])]
     pub(crate) coverage: bool,
     /// List the choices that the specifications leave open, for `e2e --dialect`, instead of cases
     #[arg(long, conflicts_with_all = ["cases", "role", "requirement", "coverage", "sut", "apiserver", "requirements"])]
     pub(crate) dialects: bool,
-    /// List the requirements by document and section with their evidence, instead of cases; --requirement shows one
+    /// List the requirements by document and section with their evidence, instead of cases; with --requirement, only that one
     #[arg(long, conflicts_with_all = ["cases", "role", "requirement", "coverage", "sut", "apiserver"])]
     pub(crate) requirements: bool,
     /// Mark each case that is skipped on this real API server, with the reason
@@ -284,7 +284,6 @@ pub(crate) struct ExplainArgs {
     pub(crate) yaml: bool,
 }
 
-/// Parses a random seed.
 pub(crate) fn seed(text: &str) -> Result<u64, String> {
     text.parse()
         .map_err(|_| "a seed is a whole number from 0 to 2^64-1, such as 7".to_owned())

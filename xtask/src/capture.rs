@@ -1,6 +1,6 @@
 //! `capture`: writes the state of a cluster as a scenario that reproduces it.
 //!
-//! Thin: reads the objects and writes the text. `diagnose` decides which objects belong to the scenario.
+//! Only reads the objects and writes the text. The crate `diagnose` decides which objects belong to the scenario.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -48,10 +48,10 @@ pub(crate) struct CaptureSource {
     /// The pod to capture, as NAME or NAMESPACE/NAME [default: all pods that wait for a volume of the driver]
     #[arg(long, value_name = "[NAMESPACE/]NAME", value_parser = pod)]
     pod: Option<PodName>,
-    /// Namespace of a pod given without one [default: that of the context, or `default`]
+    /// Namespace for --pod without a namespace [default: that of the context, or `default`]
     #[arg(short, long)]
     namespace: Option<String>,
-    /// The CSI driver [default: that of the pod's claims, or the only one]
+    /// The CSI driver [default: the driver of the pod's claims, or the only driver]
     #[arg(long, value_name = "NAME")]
     driver: Option<String>,
     /// Run a publisher in the scenario: the capacity objects become the storage backend of the driver
@@ -76,7 +76,6 @@ fn pod(text: &str) -> Result<PodName, String> {
     }
 }
 
-/// Runs the command.
 pub(crate) fn run(args: &CaptureArgs) -> Exit {
     if let Some(file) = args.output.as_ref().filter(|file| !args.force && file.exists()) {
         eprintln!(
@@ -110,7 +109,7 @@ pub(crate) fn run(args: &CaptureArgs) -> Exit {
     Exit::Passed
 }
 
-/// Runs the scenario, and reports on standard error whether its outcome matches the cluster's.
+/// Runs the captured scenario, and reports on standard error whether the outcome matches that of the cluster.
 fn verify(text: &str) {
     let ran = runtime().ok().map(|runtime| runtime.block_on(run_once(text)));
     match ran {
@@ -139,7 +138,7 @@ fn verify(text: &str) {
     }
 }
 
-/// Number of nodes from which on the captured scenario is not run automatically.
+/// A captured scenario with at least this many nodes is not run automatically.
 const MAX_VERIFIED_NODES: usize = 1000;
 
 fn plan_of(text: &str) -> Result<Plan, String> {
@@ -189,10 +188,10 @@ impl CaptureSource {
             .and_then(|snapshot| {
                 let captured = self.scenario(&snapshot)?;
                 let different = match plan_of(&captured.text) {
-                    // With a publisher, the capacity objects are created during the run.
+                    // In a scenario with a publisher, the capacity objects are created during the run.
                     _ if self.publisher => Vec::new(),
                     Ok(plan) => differences(&snapshot, &captured, plan.case.objects),
-                    // `verify` reports a scenario that cannot be run.
+                    // If the scenario cannot be run, `verify` reports it.
                     Err(_) => Vec::new(),
                 };
                 for sentence in captured.omissions.iter().chain(&different) {

@@ -1,4 +1,4 @@
-//! The command line: parsing, and one function per command.
+//! The command line: argument parsing, and one function per command.
 
 use std::path::PathBuf;
 
@@ -33,8 +33,8 @@ struct Cli {
     command: Command,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 passed, 1 a case failed, 2 wrong use or wrong file, 3 the environment, \
-4 nothing selected, 5 undecided, 6 incomplete, 7 findings, 70 internal error, 130 interrupted";
+const EXIT_CODES: &str = "Exit codes: 0 passed, 1 a case failed, 2 invalid arguments or file, 3 environment error, \
+4 no case selected, 5 undecided, 6 incomplete, 7 findings, 70 internal error, 130 interrupted";
 
 #[derive(Subcommand)]
 enum Command {
@@ -68,19 +68,19 @@ enum Command {
     Bench(BenchArgs),
     /// Reproduce an experiment of the KEPs and check their claims
     Study(StudyArgs),
-    /// Evaluate a stored run again, from its journal alone
+    /// Evaluate a stored run again from its journal, without running programs
     Judge {
         /// Folder of the run, as printed with a failure
         folder: PathBuf,
-        /// Print the complete timeline first, also for a run that passed (see --keep-passed)
+        /// Print the complete timeline first, even if the run passed (see --keep-passed)
         #[arg(long)]
         timeline: bool,
     },
-    /// Run cases against other programs and store the journals, as regression tests of the harness's verdicts
+    /// Run cases against other programs and store the journals, for regression tests of the harness's verdicts
     Record(RecordArgs),
-    /// Create the manifest of a program from its --help output, and try it
+    /// Create the manifest of a program from its --help output, and run trial cases with it
     Init(InitArgs),
-    /// Check this machine, and the programs of a manifest, for what runs need
+    /// Check whether this machine, and the programs of a manifest, are ready for runs
     Doctor(DoctorArgs),
     /// Print shell completions
     Completions {
@@ -124,7 +124,7 @@ fn clap_command() -> clap::Command {
 }
 
 impl Command {
-    /// Whether the command handles an interrupt itself: it prints partial results, or removes what it created.
+    /// Whether the command handles an interrupt itself, to print partial results or to remove objects, files or processes.
     fn handles_interrupt(&self) -> bool {
         match self {
             Command::E2e(_)
@@ -153,7 +153,7 @@ impl Command {
     }
 }
 
-/// Runs a recorded command, if it is one that runs cases.
+/// Runs a recorded command again, if it is a command that runs cases.
 fn rerun_command(words: &[String]) -> Exit {
     let arguments = std::iter::once(program().to_owned()).chain(words.iter().cloned());
     let runs_cases = |command: &Command| {

@@ -1,4 +1,4 @@
-//! kubectl's flags that select a cluster, and a client for it.
+//! The flags with which kubectl selects a cluster, and the client for that cluster.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -10,10 +10,10 @@ use kube::config::{InferConfigError, KubeConfigOptions, Kubeconfig};
 
 use crate::Exit;
 
-/// Any error.
+/// An error of any type.
 pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
 
-/// The cluster to use. Without flags it is the one that kubectl would use.
+/// The cluster to use. Without flags: the cluster that kubectl would use.
 #[derive(Args)]
 #[group(id = "config_flags", multiple = true)]
 pub(crate) struct ConfigFlags {
@@ -23,10 +23,10 @@ pub(crate) struct ConfigFlags {
     /// Context of the kubeconfig [default: its current context]
     #[arg(long)]
     context: Option<String>,
-    /// Cluster of the kubeconfig [default: that of the context]
+    /// Cluster of the kubeconfig [default: the cluster of the context]
     #[arg(long)]
     cluster: Option<String>,
-    /// User of the kubeconfig [default: that of the context]
+    /// User of the kubeconfig [default: the user of the context]
     #[arg(long)]
     user: Option<String>,
 }
@@ -55,7 +55,7 @@ impl ConfigFlags {
     }
 }
 
-/// The exit code for an error: a cluster that is unreachable or denies a request is no usage error.
+/// The exit code for an error. An unreachable cluster and a denied request are errors of the environment, not of usage.
 pub(crate) fn exit_of(error: &BoxError) -> Exit {
     match error.downcast_ref() {
         Some(InventoryError::List { .. }) => Exit::Environment,
@@ -63,7 +63,7 @@ pub(crate) fn exit_of(error: &BoxError) -> Exit {
     }
 }
 
-/// The error if neither a kubeconfig nor the environment of a pod names a cluster.
+/// The error for the case that neither a kubeconfig nor the environment of a pod configures a cluster.
 fn no_cluster(error: &InferConfigError) -> BoxError {
     format!("no cluster is configured: {error}; set KUBECONFIG, or name a file with --kubeconfig").into()
 }

@@ -1,4 +1,5 @@
-//! `conformance`: runs the cases against the programs of a manifest, and reports, measures or accepts the failures.
+//! `conformance`: runs the cases against the programs of a manifest. Reports the failures, measures failure rates, or writes
+//! `knownFailures` entries.
 
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -27,7 +28,7 @@ pub(crate) struct ConformanceArgs {
     select: SelectArgs,
     #[command(flatten)]
     run: RunArgs,
-    /// Write failures as `knownFailures` entries into FILE [default: beside the manifest], to gate a failing program
+    /// Write failures as `knownFailures` entries into FILE [default: beside the manifest], so that only new failures fail later runs
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, conflicts_with = "shard")]
     accept: Option<Option<PathBuf>>,
     /// Run each case N times and report the failure rate per message; --output stores the failed runs
@@ -39,7 +40,7 @@ pub(crate) struct ConformanceArgs {
     jobs: Option<usize>,
 }
 
-/// Default of `--jobs`. Other programs need CPU time at start-up, unlike the references in this process.
+/// Default of `--jobs`. Programs under test need CPU time to start, unlike the references, which run in this process.
 pub(crate) fn default_jobs(has_real_server: bool) -> usize {
     let per_core = if has_real_server { 2 } else { 5 };
     std::thread::available_parallelism().map_or(10, |cores: NonZero<usize>| cores.get() * per_core)

@@ -51,7 +51,7 @@ fn words(args: &E2eArgs) -> Vec<String> {
     words
 }
 
-/// The references as a report describes them.
+/// The references, as described in reports.
 pub(crate) fn record(defect: Option<Defect>) -> SystemRecord {
     let name = "built-in references";
     SystemRecord {

@@ -1,8 +1,8 @@
-//! Examples in the help of each command. Owns the data and its layout; a test checks that each example parses.
+//! Examples in the help of each command. Owns the examples and their layout; a test checks that each example can be parsed.
 
 use clap::Command;
 
-/// Command → pairs of description and arguments.
+/// Per command: pairs of description and arguments.
 const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     (
         "e2e",
@@ -149,7 +149,7 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     ),
 ];
 
-/// Adds the examples to the help of each command. `program`: the name by which the user calls it.
+/// Adds the examples to the help of each command. `program`: the name by which the user calls this program.
 pub(crate) fn added(command: Command, program: &str) -> Command {
     EXAMPLES.iter().fold(command, |command, (name, examples)| {
         let lines = examples

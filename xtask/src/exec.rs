@@ -11,8 +11,8 @@ use crate::Exit;
 use crate::interrupt::is_interrupted;
 use crate::out::eprintln;
 
-/// Runs another package's program with the arguments of this process. Returns only on failure, with the exit code. `why`: the reason that
-/// this program cannot do it, for the message.
+/// Runs the program of another package with the arguments of this process. Returns only on failure, with the exit code. `why`: the reason
+/// that this program cannot run the command, for the message.
 pub(crate) fn exec_package(package: &str, why: &str) -> Exit {
     let Some(checkout) = checkout() else {
         eprintln!(
@@ -31,7 +31,7 @@ pub(crate) fn exec_package(package: &str, why: &str) -> Exit {
             other.env_remove(name);
         }
     }
-    // An earlier signal would be lost: the other program installs its own signal handlers.
+    // Without this check, a signal that arrived earlier would be lost: the other program installs its own signal handlers.
     if is_interrupted() {
         eprintln!("interrupted: nothing has run");
         return Exit::Interrupted;
@@ -41,18 +41,19 @@ pub(crate) fn exec_package(package: &str, why: &str) -> Exit {
     Exit::Environment
 }
 
-/// The cargo profile of this program, so that the other one is as fast. Cargo names its target folders after profiles.
+/// The cargo profile of this program, so that the other program is built with the same optimisation. Cargo names its target folders after
+/// profiles.
 fn profile() -> String {
     let built_in = |program: PathBuf| {
         let folder = program.parent()?;
-        // Cargo marks its target folders with this file; an installed program lies in none.
+        // Cargo creates this file in its target folder; an installed program is in another folder.
         folder.parent()?.join("CACHEDIR.TAG").exists().then_some(())?;
         folder.file_name()?.to_str().map(str::to_owned)
     };
     let folder = std::env::current_exe().ok().and_then(built_in);
     match folder.as_deref() {
         Some("debug") => "dev".to_owned(),
-        // `dist` aborts at a panic. A mutant may panic, and the remaining ones still have to run.
+        // With the profile `dist`, a panic of one mutant would abort the process before the other mutants have run.
         Some("dist") => "release".to_owned(),
         Some(profile) => profile.to_owned(),
         None if cfg!(debug_assertions) => "dev".to_owned(),
@@ -60,8 +61,8 @@ fn profile() -> String {
     }
 }
 
-/// Whether cargo sets this variable for the package that it runs. Some build scripts rerun when it changes, which would rebuild nearly
-/// everything.
+/// Whether cargo sets this environment variable for the package that it runs. A changed value causes build scripts to run again, and most
+/// crates to be rebuilt.
 fn is_of_a_package(name: &OsStr) -> bool {
     let name = name.as_encoded_bytes();
     name.starts_with(b"CARGO_PKG_") || name.starts_with(b"CARGO_MANIFEST_")

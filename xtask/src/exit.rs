@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-/// The outcome of a command.
+/// The outcome of a command, which determines its exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
     /// All required cases passed.

@@ -1,6 +1,4 @@
-//! Default output folders: below `target` of a checkout, otherwise in a temporary folder owned by the user.
-//!
-//! Does not know any file.
+//! Default output folders: in `target` of a checkout, otherwise in a temporary folder that belongs to the user.
 
 use std::path::{Path, PathBuf};
 
@@ -10,12 +8,12 @@ use suites::harness::machine;
 use crate::Exit;
 use crate::out::eprintln;
 
-/// The folder of that name. Does not create it.
+/// The output folder with this name. Does not create the folder.
 pub(crate) fn of(name: &str) -> PathBuf {
     let Some(checkout) = checkout() else {
         return machine::own_temporary_folder().join(name);
     };
-    // A relative path is shorter in the output, for users in the checkout.
+    // Within the checkout, a relative path makes the output shorter.
     match std::env::current_dir() {
         Ok(here) if here == checkout => Path::new("target").join(name),
         _ => checkout.join("target").join(name),
@@ -26,7 +24,7 @@ pub(crate) fn of(name: &str) -> PathBuf {
 pub(crate) fn prepare(path: &Path) -> Result<(), Exit> {
     ensure_private(path).map_err(|error| {
         eprintln!(
-            "error: {} can't be this user's own folder: {error}; remove it, or set TMPDIR to another folder",
+            "error: {} cannot be used as a private folder of this user: {error}; remove it, or set TMPDIR to another folder",
             machine::own_temporary_folder().display()
         );
         Exit::Environment

@@ -11,28 +11,27 @@ use suites::harness::plan::{Plan, edit};
 use crate::out::{eprintln, println};
 use crate::serve::{Sockets, print_sockets, sockets};
 
-/// Polling interval. An edit is applied once the file stayed unchanged for one interval, so that a half-written file is not.
+/// Polling interval. An edit is applied after the file was unchanged for one interval, so that a partially written file is not applied.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// A scenario file that is followed.
 pub(crate) struct Followed<'a> {
-    /// Path of the file.
     pub(crate) file: PathBuf,
     /// The plan that the cluster currently matches.
     pub(crate) plan: Plan,
-    /// Parses and resolves the current file; errors include file and line.
+    /// Reads the file and resolves the plan; errors contain file and line.
     pub(crate) read: &'a dyn Fn() -> Result<Plan, String>,
 }
 
 impl Followed<'_> {
     /// Follows the file until the future is dropped.
     pub(crate) async fn follow(mut self, cluster: &mut LiveCluster) {
-        // An edit made since the plan was resolved is applied too.
+        // Start without known content, so that an edit made since the plan was resolved is applied.
         let (mut seen, mut applied) = (None, None);
         let mut printed_sockets = sockets(cluster);
         loop {
             tokio::time::sleep(POLL_INTERVAL).await;
-            // The file is missing while an editor replaces it.
+            // While an editor replaces the file, it may not exist.
             let Ok(now) = std::fs::read_to_string(&self.file) else {
                 continue;
             };

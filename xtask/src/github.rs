@@ -6,7 +6,7 @@ use std::path::Path;
 
 use suites::report::{Report, github};
 
-/// While this value lives, the runner ignores workflow commands in the output, which systems under test could print.
+/// As long as this value exists, the GitHub Actions runner ignores workflow commands, which the output of systems under test could contain.
 pub(crate) struct Muted(Option<String>);
 
 /// Disables workflow commands until the value is dropped.
@@ -41,7 +41,7 @@ pub(crate) fn summarize(report: &Report) {
     let Some(file) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|_| is_github_actions()) else {
         return;
     };
-    // An error here does not change the verdict.
+    // A summary that cannot be written does not change the verdict.
     if let Err(error) = github::append_summary(report, Path::new(&file)) {
         eprintln!("the summary of the job can't be written: {error}; check GITHUB_STEP_SUMMARY");
     }

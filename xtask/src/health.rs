@@ -1,6 +1,6 @@
-//! `why health`: health indicators of a cluster, from its objects, from metrics of its programs, or from a run.
+//! `why health`: health indicators of a cluster, derived from its objects, metrics of its programs, or a stored run.
 //!
-//! Owns the names of metrics and the sources. Does not know how an indicator is derived: `diagnose` does.
+//! Owns the names of metrics and the sources of data. The crate `diagnose` derives the indicators.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -32,13 +32,13 @@ pub(crate) struct ClusterHealth {
 }
 
 impl ClusterHealth {
-    /// From a cluster and the metrics texts of any number of programs.
+    /// Creates the health of a cluster, with the metrics texts of any number of programs.
     pub(crate) fn of_cluster(cluster: Snapshot, texts: &[String], now: Duration) -> Self {
         let reported = ReportedValues::of_metrics(texts, now);
         Self { cluster, reported }
     }
 
-    /// From the journal of a run.
+    /// Creates the health of the cluster in a run, from the journal.
     pub(crate) fn of_run(plan: &Plan, facts: &[Fact]) -> Result<Self, BoxError> {
         Ok(Self {
             cluster: Snapshot::of_objects(last_objects(facts))?,
@@ -62,7 +62,7 @@ impl ClusterHealth {
         Ok(observed.indicators(&Options::default().rules()?))
     }
 
-    /// Prints every indicator with its question. Returns a failure if one is bad.
+    /// Prints every indicator with its question. Returns the exit code for failures if an indicator is bad.
     pub(crate) fn report(&self, json: bool) -> Result<Exit, BoxError> {
         let indicators = self.indicators()?;
         match json {
@@ -160,7 +160,7 @@ fn calls(facts: &[Fact]) -> Calls {
     calls
 }
 
-/// The requests of the systems under test. One refresh interval of the run corresponds to a minute, the usual poll interval.
+/// Counts the requests of the systems under test. One poll interval of the run counts as a minute, the usual poll interval.
 fn requests(facts: &[Fact]) -> Requests {
     let mut counted = Requests::default();
     let own = facts.iter().filter_map(|fact| match &fact.what {

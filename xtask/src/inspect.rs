@@ -21,7 +21,7 @@ use crate::{Exit, apiserver, out, repro, requirements};
 use references::CHOICES;
 use suites::quoted;
 
-/// Prints one line per case: its id and title, or its status for a manifest.
+/// Prints a line per case: id and title, or the status of the case for a manifest.
 pub(crate) fn list(args: &ListArgs) -> Exit {
     if args.coverage {
         return lab::coverage(&args.select);
@@ -88,7 +88,7 @@ pub(crate) fn list(args: &ListArgs) -> Exit {
     Exit::Passed
 }
 
-/// Prints the choices that the specifications leave open.
+/// Prints the choices that the specifications leave to implementations.
 fn dialects() -> Exit {
     for choice in CHOICES {
         println!(
@@ -101,7 +101,7 @@ fn dialects() -> Exit {
     Exit::Passed
 }
 
-/// Explains one case in full.
+/// Explains one case with all details.
 pub(crate) fn explain(args: &ExplainArgs) -> Exit {
     let (plans, command) = match explained(&args.select) {
         Ok(explained) => explained,
@@ -121,7 +121,7 @@ pub(crate) fn explain(args: &ExplainArgs) -> Exit {
     Exit::Passed
 }
 
-/// The selected cases, or those of a file, and the command that runs them.
+/// The selected cases, from a file or by id, and the command that runs them.
 fn explained(args: &SelectArgs) -> Result<(Vec<Plan>, String), Exit> {
     if let Some((file, rows)) = args.file() {
         let plans = repro::plans(file, rows).map_err(|message| {
@@ -171,7 +171,7 @@ fn explanation(plan: &Plan) -> String {
         text.push_str(&format!("  step {} “{}”\n", number + 1, step.id));
         let mut last = "";
         for (_, action) in &step.actions {
-            // Consecutive calls of one action share its text; print it once.
+            // Consecutive calls with the same text are printed once.
             if action != last {
                 text.push_str(&format!("    do      {action}\n"));
             }
@@ -185,7 +185,7 @@ fn explanation(plan: &Plan) -> String {
     text.trim_end().to_owned()
 }
 
-/// The initial cluster in one line; `--yaml` prints all of it.
+/// The initial cluster in one line; `--yaml` prints the complete cluster.
 fn cluster(plan: &Plan) -> String {
     let named = |kind: &str| -> Vec<&str> {
         let of_kind = plan.objects.iter().filter(|object| object["kind"] == kind);
@@ -251,8 +251,8 @@ pub(crate) fn judge(folder: &Path, with_timeline: bool) -> Exit {
     }
 }
 
-/// The command that reruns a stored run: from the report beside or above it; without one, by id for a case of this repository, otherwise by
-/// its file.
+/// The command that reruns a stored run. If a report is in the folder of the run or in a parent folder, its command is used; otherwise a
+/// case of this repository is run by id, and any other case by file.
 fn rerun(plan: &Plan, folder: &Path) -> String {
     let id = plan.id();
     let of_file = |options: &str| {
@@ -260,7 +260,7 @@ fn rerun(plan: &Plan, folder: &Path) -> String {
         format!("repro{options} {}", quoted(&file.display().to_string()))
     };
     let words = match command_of(folder) {
-        // A generated case is rerun from its file, with the same programs.
+        // A generated case has no id in the catalogue, so it is rerun from its file, with the same programs.
         Some(words) => match words.first().and_then(|word| word.strip_prefix("explore")) {
             Some(options) => of_file(options),
             None => format!("{} {id}", out::command(&words)),

@@ -33,7 +33,7 @@ pub(crate) fn is_interrupted() -> bool {
     *install_signal_handlers().borrow() > 0
 }
 
-/// Resolves at the first termination signal, also if it arrived before the call.
+/// Resolves at the first termination signal, even if the signal arrived before the call.
 pub(crate) async fn interrupted() {
     signal_after(0).await;
 }
@@ -57,12 +57,12 @@ async fn signal_after(before: u32) {
 struct Signals {
     interrupt: Signal,
     terminate: Signal,
-    /// `None` if SIGHUP is ignored, as under `nohup`: the command is meant to outlive its terminal.
+    /// Handler for SIGHUP; `None` if SIGHUP was ignored at start, as under `nohup`, so that the command outlives its terminal.
     hang_up: Option<Signal>,
 }
 
 impl Signals {
-    /// Installs the handlers, on a runtime of their own.
+    /// Installs the handlers, on a separate runtime.
     fn new() -> Result<(Runtime, Self)> {
         let runtime = Builder::new_current_thread().enable_io().build()?;
         let signals = {
@@ -93,7 +93,7 @@ impl Signals {
     }
 }
 
-/// Whether SIGHUP is ignored. False if `/proc` is not available.
+/// Whether SIGHUP is ignored; false if `/proc` is not available.
 fn is_hang_up_ignored() -> bool {
     const SIGHUP: u64 = 1;
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

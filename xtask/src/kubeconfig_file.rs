@@ -1,6 +1,4 @@
-//! Path of the kubeconfig of a served cluster: the one given, or one that no other served cluster uses.
-//!
-//! Does not know the kubeconfig's content.
+//! Path of the kubeconfig of a served cluster: the path given by the user, or a path that no other served cluster uses.
 
 use std::path::{Path, PathBuf};
 
@@ -8,18 +6,18 @@ use crate::out::eprintln;
 use crate::run_folder::{Lock, first_unlocked};
 use crate::{Exit, folders};
 
-/// Folder name, below the default output folder.
+/// Name of the folder in the default output folder.
 const FOLDER: &str = "up";
 
-/// The kubeconfig file.
 pub(crate) struct KubeconfigFile {
     pub(crate) path: PathBuf,
-    /// Lock of a temporary file, which is deleted when the cluster ends. `None` if the user gave the path; then the file stays.
+    /// Lock of a temporary kubeconfig, which is deleted when the cluster ends. `None` for a file that the user specified, which is not
+    /// deleted.
     own: Option<Lock>,
 }
 
 impl KubeconfigFile {
-    /// The given path, or one in an unused folder. Prints its own errors.
+    /// The path given by the user, or a path in an unused folder. Prints its own errors.
     pub(crate) fn of(named: Option<&Path>) -> Result<Self, Exit> {
         if let Some(path) = named {
             folders::prepare(path)?;
@@ -29,7 +27,7 @@ impl KubeconfigFile {
         folders::prepare(&folders::of(FOLDER))?;
         let free = first_unlocked(FOLDER).and_then(|free| {
             free.ok_or_else(|| {
-                "too many clusters are served here already; end one, or name a file with --kubeconfig"
+                "too many clusters are already served on this machine; stop one of them, or name a kubeconfig file with --kubeconfig"
                     .to_owned()
             })
         });
@@ -47,7 +45,7 @@ impl KubeconfigFile {
 impl Drop for KubeconfigFile {
     fn drop(&mut self) {
         if self.own.is_some() {
-            // The file may never have been written.
+            // Removal fails if the file was never written.
             let _ = std::fs::remove_file(&self.path);
         }
     }

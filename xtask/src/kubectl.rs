@@ -1,6 +1,6 @@
 //! `kubectl capacity`: the diagnosis commands as a kubectl plugin, when this program is installed as `kubectl-capacity`.
 //!
-//! Owns kubectl's flags and exit codes: 0, or 1 for any error. Does not know what the commands do.
+//! Owns kubectl's flags and exit codes: 0, or 1 for any error. Other modules implement the commands.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::normalize;
 use crate::out::print;
 use crate::why::{self, Common, Subject, WhyArgs};
 
-/// File name that kubectl expects for a plugin named `capacity`.
+/// File name of this program as a kubectl plugin.
 const FILE: &str = "kubectl-capacity";
 
 const EXAMPLES: &str = "Examples:
@@ -52,7 +52,7 @@ enum PluginCommand {
     },
 }
 
-/// Scenarios are written in YAML.
+/// Output formats for scenarios: YAML only.
 #[derive(Clone, Copy, ValueEnum)]
 enum ScenarioFormat {
     Yaml,

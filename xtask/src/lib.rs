@@ -1,6 +1,6 @@
 //! The command line of csi-capacity-harness as a library: the built-in systems and the commands.
 //!
-//! Thin: the commands are implemented in `suites`, `harness` and `diagnose`.
+//! The crates `suites`, `harness` and `diagnose` implement the commands.
 
 mod accept;
 mod apiserver;
@@ -67,7 +67,7 @@ pub use exit::Exit;
 /// Exit code for a panic.
 const PANIC_EXIT_CODE: u8 = Exit::Internal.code();
 
-/// Runs the program. `files`: the files built into it.
+/// Runs the program. `files`: the built-in files.
 pub fn main(files: BuiltInFiles) -> ExitCode {
     if cfg!(panic = "abort") {
         exit_at_panic();
@@ -76,7 +76,8 @@ pub fn main(files: BuiltInFiles) -> ExitCode {
     std::panic::catch_unwind(run).map_or(ExitCode::from(PANIC_EXIT_CODE), ExitCode::from)
 }
 
-/// With `panic = "abort"`, a hook prints the panic's location and sets the exit code, which an abort signal would replace.
+/// With `panic = "abort"`, a panic would end the process with SIGABRT. A hook prints the location of the panic, and exits with the code for
+/// panics.
 #[expect(clippy::exit, reason = "an uncaught panic does not return to `main`")]
 fn exit_at_panic() {
     let default_hook = std::panic::take_hook();

@@ -25,7 +25,7 @@ pub(crate) fn manifest(path: &Path) -> Result<Manifest, Exit> {
     })
 }
 
-/// Loads a file, or a built-in manifest by its name.
+/// Loads a manifest from a file or, if there is no such file, the built-in manifest with that name.
 fn load(path: &Path) -> Result<Manifest, ManifestError> {
     let mut carried = built_in_manifests().filter(|_| !path.exists());
     match carried.find(|(name, _)| path.as_os_str() == *name) {
@@ -34,7 +34,7 @@ fn load(path: &Path) -> Result<Manifest, ManifestError> {
     }
 }
 
-/// The programs of a manifest, as reports describe them.
+/// The programs of a manifest, as described in reports.
 pub(crate) fn record(manifest: &Manifest) -> SystemRecord {
     SystemRecord {
         name: manifest.name.clone(),
@@ -44,11 +44,11 @@ pub(crate) fn record(manifest: &Manifest) -> SystemRecord {
     }
 }
 
-/// Loads a manifest, and checks the cases that it names against these files. Prints its own errors.
+/// Loads a manifest, and checks that the cases named by its entries exist in these files. Prints its own errors.
 pub(crate) fn manifest_for(path: &Path, files: &CaseFiles) -> Result<Manifest, Exit> {
     let manifest = manifest(path)?;
     let own = case_files();
-    // A manifest may name cases of its own folder and of this repository.
+    // Entries of a manifest may name cases of the selected folder and of this repository.
     let all = match *files == own {
         true => vec![own],
         false => vec![files.clone(), own],

@@ -6,7 +6,7 @@ use clap_complete::Shell;
 use crate::Exit;
 use crate::out::{eprintln, print};
 
-/// Name of the installed program, independent of how it was called.
+/// Name of the installed program, whatever name the user called it by.
 const NAME: &str = "csi-capacity";
 
 /// Prints the completions of a shell.

@@ -1,4 +1,4 @@
-//! Merges the `part.json` files of `explore`, `sweep` and `selftest`, one of each machine.
+//! Merges the `part.json` files that several machines wrote for one `explore`, `sweep` or `selftest` run.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use crate::lab::{self, CommandResult};
 use crate::out::eprintln;
 use crate::{Exit, explore};
 
-/// Merges the `part.json` files; the exit code is that of the whole command, or 6 while shards are missing.
+/// Merges the `part.json` files. The exit code is that of the whole command, or 6 if shards are missing.
 pub(crate) fn merge(paths: &[PathBuf], output: &Path) -> Exit {
     #[cfg(not(feature = "labs"))]
     if lab::has_labs_part(paths) {

@@ -1,6 +1,7 @@
-//! Mutants of the references: programs with a bug in their logic, which no released program contains.
+//! Mutants of the references: copies with a bug in their logic, which no released program contains.
 //!
-//! A second program has this command line and the mutants. A command that needs one is executed by that program.
+//! The package `mutants` builds a program with the same command line that contains the mutants. A command that needs a mutant starts that
+//! program.
 
 use references::{Defect, has_mutants};
 use suites::harness::invocation::checkout;
@@ -9,15 +10,15 @@ use crate::Exit;
 use crate::exec::exec_package;
 use crate::out::eprintln;
 
-/// Package of the program with the mutants.
+/// Name of the package whose program contains the mutants.
 const PACKAGE: &str = "mutants";
 
-/// Whether this program has mutants, or can start the program that does.
+/// Whether this program contains mutants, or can start the program that contains them.
 pub(crate) fn can_be_available() -> bool {
     has_mutants() || checkout().is_some()
 }
 
-/// Removes the mutants where there is no checkout to compile them from, and prints their number.
+/// Removes the mutants from the list if there is no checkout to compile them from, and prints the number of removed mutants.
 pub(crate) fn remove_unavailable(defects: &mut Vec<Defect>) {
     if can_be_available() {
         return;
@@ -31,8 +32,8 @@ pub(crate) fn remove_unavailable(defects: &mut Vec<Defect>) {
     );
 }
 
-/// Makes sure that these defects are available: if one is a mutant, starts the program with the mutants instead. Returns only if nothing is
-/// missing, or with the exit code of a failure.
+/// Makes sure that these defects can be injected. If one of them is a mutant that this program does not contain, starts the program with
+/// the mutants, and returns only on failure.
 pub(crate) fn ensure_available(defects: impl IntoIterator<Item = Defect>) -> Result<(), Exit> {
     let mut mutants = defects.into_iter().filter_map(Defect::mutant);
     let Some(name) = mutants.next().filter(|_| !has_mutants()) else {

@@ -1,4 +1,4 @@
-//! The commands of the labs in a build without them: their names, and starting the build that has them.
+//! The commands of the labs in a build without the feature `labs`: only their names, and the start of a build with the feature.
 
 use std::path::PathBuf;
 
@@ -11,10 +11,10 @@ use crate::out::eprintln;
 
 pub(crate) use suites::CommandResult;
 
-/// Commands that only the build with labs implements.
+/// Commands that exist only in a build with the feature `labs`.
 const COMMANDS: [&str; 4] = ["bench", "selftest", "study", "sweep"];
 
-/// Unparsed arguments of such a command.
+/// The unparsed arguments of a labs command.
 #[derive(Args)]
 pub(crate) struct UnparsedArgs {}
 
@@ -24,12 +24,12 @@ pub(crate) use self::{
     command as sweep,
 };
 
-/// Placeholder for every command of the labs: starts the build that has them.
+/// Placeholder for every labs command: starts the build with the feature `labs`.
 pub(crate) fn command<A>(_arguments: A) -> Exit {
     exec_with_labs()
 }
 
-/// Whether the arguments name a command of the labs, or one that lists all commands.
+/// Whether the arguments name a labs command, or a command that lists all commands.
 pub(crate) fn is_requested() -> bool {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -41,7 +41,7 @@ pub(crate) fn is_requested() -> bool {
     }
 }
 
-/// Whether one of these part.json files is of a command of the labs.
+/// Whether one of these part.json files was written by a labs command.
 pub(crate) fn has_labs_part(parts: &[PathBuf]) -> bool {
     parts.iter().any(|path| {
         let text = std::fs::read_to_string(path).unwrap_or_default();
@@ -50,7 +50,7 @@ pub(crate) fn has_labs_part(parts: &[PathBuf]) -> bool {
     })
 }
 
-/// Starts the build with the labs. Returns only on failure, with the exit code.
+/// Starts the build with the feature `labs`. Returns only on failure, with the exit code.
 pub(crate) fn exec_with_labs() -> Exit {
     eprintln!("this build does not include the labs; starting one that does (cargo run --package xtask)");
     exec_package(

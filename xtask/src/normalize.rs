@@ -1,4 +1,5 @@
-//! Normalises command-line arguments as kubectl does: flags at any position, and KIND/NAME for resources. Also prints parse errors.
+//! Normalises command-line arguments as kubectl does: flags at any position, and KIND/NAME for resources. Also prints errors of argument
+//! parsing.
 
 use std::ffi::OsString;
 
@@ -7,7 +8,7 @@ use clap::error::{Error, ErrorKind};
 
 use crate::out::{self, eprintln};
 
-/// Flags of kubectl with a value that may precede the plugin's first word.
+/// kubectl flags with a value that may precede the first word of the plugin command.
 const WITH_VALUE: [&str; 6] = [
     "-n",
     "--namespace",
@@ -17,7 +18,7 @@ const WITH_VALUE: [&str; 6] = [
     "--kubeconfig",
 ];
 
-/// The arguments with leading flags moved behind the words, and with `why pod/NAME` as `why pod NAME`.
+/// Moves leading flags behind the words of the command, and splits `why pod/NAME` into `why pod NAME`.
 pub(crate) fn normalized(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut arguments = arguments.into_iter();
     let mut words: Vec<OsString> = arguments.next().into_iter().collect();
@@ -66,7 +67,7 @@ fn split_kind_and_name(words: Vec<OsString>) -> Vec<OsString> {
     words.into_iter().enumerate().flat_map(apart).collect()
 }
 
-/// Prints a clap error; for an unknown command also the names of the valid ones.
+/// Prints a clap error and, for an unknown command, the names of the valid commands.
 pub(crate) fn print_error(error: &Error, program: &Command) {
     let text = error.render();
     match error.use_stderr() {
@@ -83,7 +84,7 @@ pub(crate) fn print_error(error: &Error, program: &Command) {
     }
 }
 
-/// The innermost command that the process arguments name.
+/// The most deeply nested command that the process arguments name.
 fn innermost_command(program: &Command) -> &Command {
     let mut at = program;
     for word in std::env::args().skip(1) {

@@ -1,8 +1,8 @@
 //! Writing to standard output and standard error, either of which may be closed or full.
 //!
-//! Does not know what is written. A closed pipe, as with `head`, does not end the command: further output is dropped, and the exit code
-//! still reports the result. Any other write error is printed once, and the command goes on, so that reports are written and failures
-//! count. A command whose only result is its output must check [`is_lost`].
+//! A closed pipe, as with `head`, does not end the command: further output is dropped, and the exit code still shows the result. Any other
+//! write error is printed once, and the command continues, so that it writes its reports and returns the exit code of its result. A command
+//! whose only result is its output must check [`is_lost`].
 
 use std::fmt::Arguments;
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
@@ -34,7 +34,7 @@ macro_rules! eprintln {
 
 pub(crate) use {eprintln, print, println};
 
-/// Writes to standard output. After the first failed write all further output is dropped: it would be incomprehensible.
+/// Writes to standard output. After the first failed write, all further output is dropped, because output with a gap would be misleading.
 pub(crate) fn write_stdout(text: Arguments<'_>) {
     if is_lost() {
         return;
@@ -51,20 +51,20 @@ pub(crate) fn write_stdout(text: Arguments<'_>) {
     }
 }
 
-/// Whether output is missing. The error is printed already.
+/// Whether a write to standard output failed. The error message has already been printed.
 pub(crate) fn is_lost() -> bool {
     OUTPUT_LOST.load(Ordering::Relaxed)
 }
 
-/// Writes to standard error. Errors are ignored: there is nowhere to report them.
+/// Writes to standard error. Errors are ignored, because they cannot be reported anywhere.
 pub(crate) fn write_stderr(text: Arguments<'_>) {
     anstream::stderr()
         .write_all(escaped(&text.to_string()).as_bytes())
         .ok();
 }
 
-/// Escapes control characters as `\uXXXX`, because names, messages and output of other programs may contain terminal escapes. Colours are
-/// left.
+/// Escapes control characters as `\uXXXX`, because names, messages and output of other programs may contain terminal escapes. Escape
+/// sequences for colours are not escaped.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -78,7 +78,7 @@ fn escaped(text: &str) -> String {
             }
             None => {
                 let letter = rest.chars().next().unwrap_or_default();
-                // In JSON this escape denotes the same character.
+                // In JSON, this escape is equivalent to the character.
                 out.push_str(&format!("\\u{:04x}", u32::from(letter)));
                 letter.len_utf8()
             }
@@ -97,7 +97,7 @@ fn colour(text: &str) -> Option<&str> {
     is_set.then(|| &text[..codes.len() + 3])
 }
 
-/// A progress bar with an indicatif template. Hidden if standard error is no terminal, or a dumb one.
+/// A progress bar with an indicatif template. Hidden if standard error is no terminal, or a terminal of type `dumb`.
 pub(crate) fn progress(steps: usize, template: &str) -> ProgressBar {
     let bar = ProgressBar::new(steps as u64);
     if std::env::var_os("TERM").is_some_and(|term| term == "dumb") {
@@ -111,13 +111,13 @@ pub(crate) fn progress(steps: usize, template: &str) -> ProgressBar {
 pub(crate) struct ProgressLog(Option<Instant>);
 
 impl ProgressLog {
-    /// Starts; the first line is due after a minute.
+    /// Starts the log. The first line is due after a minute.
     pub(crate) fn begin() -> Self {
         let is_terminal = std::io::stderr().is_terminal();
         ProgressLog((!is_terminal).then(Instant::now))
     }
 
-    /// Prints a line if a minute has passed since the last one.
+    /// Prints a line if at least a minute has passed since the previous line.
     pub(crate) fn log(&mut self, line: impl FnOnce() -> String) {
         const MINUTE: Duration = Duration::from_secs(60);
         if let Some(last) = self.0.as_mut().filter(|last| last.elapsed() >= MINUTE) {
@@ -127,7 +127,7 @@ impl ProgressLog {
     }
 }
 
-/// The words of a command as one line, quoted for a shell.
+/// The command as one line, with each word quoted for a shell if needed.
 pub(crate) fn command<'w>(words: impl IntoIterator<Item = &'w String>) -> String {
     let words: Vec<String> = words.into_iter().map(|word| suites::quoted(word)).collect();
     words.join(" ")

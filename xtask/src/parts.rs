@@ -7,13 +7,13 @@ use suites::{Mergeable, Shard, ShardFile};
 use crate::Exit;
 use crate::out::eprintln;
 
-/// Prints that the shard contains no items.
+/// Reports the error that the shard contains no items.
 pub(crate) fn empty(shard: Shard) -> Exit {
     eprintln!("error: shard {shard} is empty; use fewer shards");
     Exit::NoCases
 }
 
-/// Writes the part.json of a command that has ended with this exit code.
+/// Writes the part.json of a shard. `exit`: the exit code of the command.
 pub(crate) fn write(part: ShardFile<impl Mergeable>, folder: &Path, exit: Exit) -> Exit {
     match part.write(folder) {
         Ok(()) => exit,

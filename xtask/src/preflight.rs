@@ -7,19 +7,19 @@ use suites::harness::machine;
 use crate::Exit;
 use crate::out::eprintln;
 
-/// File descriptors reserved per case: 64 concurrent cases had up to 37 each, the largest one alone 70.
+/// File descriptors reserved per case. With 64 concurrent cases, a case used up to 37; the largest case uses 70.
 const PER_CASE: usize = 64;
 
-/// File descriptors that the run itself needs for its reports.
+/// File descriptors reserved for the reports of the run.
 const OWN: usize = 32;
 
-/// Maximum number of concurrent cases for the open-file limit; `None` if unlimited.
+/// Maximum number of concurrent cases that the open-file limit allows; `None` if unlimited.
 pub(crate) fn fitting() -> Option<usize> {
     let (_, left) = machine::descriptors()?;
     Some(left.saturating_sub(OWN) / PER_CASE)
 }
 
-/// The wanted number of concurrent cases, reduced to what the open-file limit allows. Prints its own errors.
+/// Reduces the requested number of concurrent cases to the number that the open-file limit allows. Prints its own errors.
 pub(crate) fn jobs(wanted: usize) -> Result<usize, Exit> {
     let Some((limit, left)) = machine::descriptors() else {
         return Ok(wanted);
@@ -45,7 +45,7 @@ pub(crate) fn jobs(wanted: usize) -> Result<usize, Exit> {
     }
 }
 
-/// Checks that a folder, which is created if needed, is writable. Prints its own errors.
+/// Checks that a folder is writable, and creates the folder if needed. Prints its own errors.
 pub(crate) fn output(folder: &Path) -> Result<(), Exit> {
     machine::can_write(folder).map_err(|error| {
         eprintln!("error: {}", unwritable(folder, &error));
@@ -53,7 +53,7 @@ pub(crate) fn output(folder: &Path) -> Result<(), Exit> {
     })
 }
 
-/// Message for an output folder that is not writable, with the remedy.
+/// Error message for an output folder that is not writable, with the remedy.
 pub(crate) fn unwritable(folder: &Path, error: &std::io::Error) -> String {
     let remedy = machine::remedy(error, folder, "name another folder with --output");
     format!("cannot write into {}: {error}; {remedy}", folder.display())

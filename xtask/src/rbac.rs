@@ -1,6 +1,6 @@
-//! `rbac`: derives the minimal RBAC rules of programs from their requests in cases, and verifies that they suffice.
+//! `rbac`: derives the minimal RBAC rules from the requests that programs send in cases, and verifies that the rules suffice.
 //!
-//! Thin: `harness::permissions` turns requests into rules.
+//! Only runs the cases: `harness::permissions` turns requests into rules.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ pub(crate) struct RbacArgs {
     patience: f64,
 }
 
-/// Runs the selected cases twice.
+/// Runs the selected cases to derive the rules, and again to verify them.
 pub(crate) fn run(args: &RbacArgs) -> Exit {
     attempt(args).unwrap_or_else(|exit| exit)
 }
@@ -66,11 +66,12 @@ fn attempt(args: &RbacArgs) -> Result<Exit, Exit> {
     })
 }
 
-/// The selected cases that can run with derived rules, adapted to the programs.
+/// The selected cases that can run with derived rules, adapted to the programs. Cases with their own RBAC rules cannot.
 fn plans(select: &SelectArgs, manifest: Option<&Manifest>) -> Result<Vec<Plan>, Exit> {
     let mut plans = Vec::new();
     for plan in selected(select)? {
-        let own = (!plan.grants.is_empty()).then(|| "it grants each program its own permissions".to_owned());
+        let own = (!plan.grants.is_empty())
+            .then(|| "the case itself sets the permissions of each program".to_owned());
         if let Some(why) = own.or_else(|| manifest?.skips(&plan)) {
             eprintln!("skip  {}: {why}", plan.id());
             continue;
@@ -106,7 +107,7 @@ struct Runner {
 }
 
 impl Runner {
-    /// Prints the rules for the programs' requests, and verifies that they suffice.
+    /// Prints the rules for the requests of the programs, and verifies that the rules suffice.
     async fn derive(&self, plans: &[Plan], roles: &[Role]) -> Result<Exit, Exit> {
         let mut facts = Vec::new();
         for plan in plans {
@@ -119,7 +120,7 @@ impl Runner {
         self.verify(plans, &grants, roles).await
     }
 
-    /// The program's name for a role.
+    /// The name of the program with a role.
     fn name(&self, role: Role) -> String {
         match &self.under_test.manifest {
             Some(manifest) => manifest.name.clone(),
@@ -127,7 +128,7 @@ impl Runner {
         }
     }
 
-    /// The journal of a passed case; any other verdict ends the command, because the journal would be incomplete.
+    /// The journal of a passed case. Any other verdict ends the command, because the journal may lack requests.
     async fn run(&self, plan: &Plan) -> Result<Vec<Fact>, Exit> {
         let ran = harness::run(
             Arc::new(plan.clone()),
@@ -184,7 +185,7 @@ impl Runner {
     }
 }
 
-/// Prints a ClusterRole, and a Role for the namespace of the installation, as a chart contains them.
+/// Prints a ClusterRole, and a Role for the namespace of the installation, as in a Helm chart.
 fn print(name: &str, role: Role, rules: &[GrantSpec]) {
     for (kind, is_here) in [("ClusterRole", false), ("Role", true)] {
         let own: Vec<&GrantSpec> = rules
@@ -204,7 +205,7 @@ fn print(name: &str, role: Role, rules: &[GrantSpec]) {
     }
 }
 
-/// A YAML list; only the core group, whose name is empty, needs quotes.
+/// A YAML flow list. Only the name of the core API group needs quotes, because it is empty.
 fn list(words: &[String]) -> String {
     let word = |word: &String| {
         if word.is_empty() {

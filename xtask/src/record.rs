@@ -38,7 +38,7 @@ pub(crate) struct RecordArgs {
     jobs: Option<usize>,
 }
 
-/// Runs the selected cases, and stores each run with a verdict that is not stored yet.
+/// Runs the selected cases, and stores each run whose verdict differs from the stored ones.
 pub(crate) fn run(args: &RecordArgs) -> Exit {
     attempt(args).unwrap_or_else(|exit| exit)
 }
@@ -142,7 +142,7 @@ fn store(result: &CaseResult, manifest: &Manifest, recording: &mut Recording) ->
         )
     {
         eprintln!(
-            "{id}: its verdict differs from that of its stored journal, which is a bug of the harness: {}",
+            "{id}: the verdict of the run differs from the verdict on its stored journal, which is a bug of the harness: {}",
             folder.display()
         );
         return "not stored";

@@ -14,7 +14,7 @@ use crate::{Exit, github, merge_parts};
 /// Subcommands of `report`.
 #[derive(Subcommand)]
 pub(crate) enum ReportCommand {
-    /// Merge the reports of shards; exits as the whole run would have, or with 6 while shards are missing
+    /// Merge the reports of shards; exits with the code of the whole run, or with 6 if shards are missing
     Merge {
         /// report.json of each shard, or the part.json files of `explore`, `sweep` and `selftest`
         #[arg(required_unless_present = "parts", value_name = "FILE")]
@@ -39,7 +39,6 @@ pub(crate) enum ReportCommand {
     Schema,
 }
 
-/// Runs the subcommand.
 pub(crate) fn run(command: &ReportCommand) -> Exit {
     match command {
         ReportCommand::Merge {
@@ -67,7 +66,7 @@ pub(crate) fn run(command: &ReportCommand) -> Exit {
     }
 }
 
-/// The reports of the shards in the subfolders, in order of their names, without the merged report itself.
+/// The report.json or part.json files in the subfolders, sorted by path, except for the merged report itself.
 fn records_in(folder: &Path, output: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut records = Vec::new();
     for entry in std::fs::read_dir(folder)? {
@@ -82,7 +81,7 @@ fn records_in(folder: &Path, output: &Path) -> std::io::Result<Vec<PathBuf>> {
 }
 
 fn merge(records: &[PathBuf], output: &Path) -> Exit {
-    // Parts of `explore`, `sweep` and `selftest` have a format of their own.
+    // `explore`, `sweep` and `selftest` write part.json files, which have another format.
     if records.iter().any(|record| record.ends_with(PART)) {
         return merge_parts::merge(records, output);
     }
@@ -104,7 +103,7 @@ fn merge(records: &[PathBuf], output: &Path) -> Exit {
     }
 }
 
-/// The exit code of the whole run; while shards are missing it is either a failure or incomplete.
+/// The exit code of the merged run. If shards are missing, the code is never that of a passed run.
 fn exit_of_shards(merged: &Report) -> Exit {
     let exit = exit_of_record(merged);
     let Some(shards) = &merged.shards else {

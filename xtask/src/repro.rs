@@ -1,6 +1,6 @@
 //! `repro`: runs the cases of one file against the built-in systems or those of a manifest.
 //!
-//! Thin: reads the file and selects the systems. Does not know how two systems are compared: `side_by_side` does.
+//! Only reads the file and selects the systems. The module `side_by_side` compares two systems.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -24,7 +24,6 @@ use crate::summary::Announcer;
 use crate::verdicts::{exit_of_verdicts, is_panic};
 use crate::{Exit, preflight, side_by_side};
 
-/// Runs the command.
 pub(crate) fn run(args: &ReproArgs) -> Exit {
     attempt(args).unwrap_or_else(|exit| exit)
 }
@@ -87,7 +86,7 @@ pub(crate) fn plans(file: &Path, rows: &[String]) -> Result<Vec<Plan>, String> {
     suites::resolved(selected).map_err(text)
 }
 
-/// `--keep`: runs one case, and serves its cluster after the verdict.
+/// `--keep`: runs one case, and serves the cluster of the case after the verdict.
 fn run_and_serve(args: &ReproArgs, plans: Vec<Plan>, under_test: SystemsUnderTest) -> Result<Exit, Exit> {
     let Ok([plan]) = <[Plan; 1]>::try_from(plans) else {
         eprintln!(
@@ -141,7 +140,7 @@ async fn serve_until_stopped(
             served = serve::serve(api, &sockets, &options) => served,
             () = serve::print_unattended(cluster.unattended()) => Ok(()),
         },
-        // The cluster is served on its own listener already.
+        // The cluster is already served at its own address.
         None => Ok(()),
     };
     cluster.stop().await;

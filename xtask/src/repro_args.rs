@@ -20,18 +20,18 @@ use references::built_in;
 /// Arguments of `repro`.
 #[derive(Args)]
 pub(crate) struct ReproArgs {
-    /// The scenario: any case file
+    /// The scenario, which can be any case file
     pub(crate) file: PathBuf,
-    /// Only these cases of the file, as ids or names of table rows
+    /// Only these cases of the file, given as case ids or names of table rows
     pub(crate) rows: Vec<String>,
-    /// Run against the programs of this manifest instead of the built-in ones
+    /// Run against the programs of this manifest instead of the built-in references
     #[arg(long, value_name = "FILE", conflicts_with = "simulate")]
     pub(crate) sut: Option<PathBuf>,
     /// Inject a defect into a reference implementation
     #[arg(long, value_parser = Defect::named, conflicts_with = "sut")]
     defect: Option<Defect>,
-    /// Also run against this second manifest, and compare both; `built-in` means the references. --output then receives only the runs, no
-    /// reports
+    /// Also run the cases against this second manifest, and compare the results; `built-in` means the references. --output then stores only
+    /// runs, without reports
     #[arg(long, value_name = "FILE", conflicts_with_all = ["keep", "repeat", "shard", "keep_passed", "simulate"])]
     pub(crate) compare: Option<PathBuf>,
     /// Keep the cluster running after the verdict, until Ctrl-C
@@ -80,7 +80,7 @@ impl SystemsUnderTest {
         })
     }
 
-    /// A session that stores its runs in this folder.
+    /// A session that stores runs in this folder.
     pub(crate) fn session(self, args: &ReproArgs, runs: PathBuf, keep_passed: bool) -> Session {
         Session {
             options: options(args.run.patience, self.manifest.as_ref(), self.defect),
@@ -119,7 +119,7 @@ impl ReproArgs {
     }
 }
 
-/// The folder in which the system of this number, of two, stores its runs.
+/// The folder in which one of two compared systems stores its runs. `number`: index of the system.
 pub(crate) fn folder_of(args: &ReproArgs, run_folder: &RunFolder, number: usize) -> PathBuf {
     let root = match &args.run.output {
         Some(_) => run_folder.cases(),

@@ -8,7 +8,7 @@ use crate::Exit;
 use crate::args::SelectArgs;
 use crate::out::{eprintln, println};
 
-/// Prints all requirements with their number of cases, by document and section, and how many have evidence.
+/// Prints all requirements with their number of cases, by document and section, and the number of requirements with evidence.
 pub(crate) fn table(args: &SelectArgs) -> Exit {
     match attempt(args) {
         Ok(()) => Exit::Passed,
@@ -53,7 +53,7 @@ fn section_by_section(catalogue: &Catalogue, document: &Document, traceability: 
     println!();
 }
 
-/// The number of cases and of other evidence, in short.
+/// The number of cases and of other evidence, as a short text.
 fn evidence_in_short(id: &str, entry: &Entry, traceability: &Traceability) -> String {
     let cases = traceability.cases(id).len();
     let evidence = |kind: &str| entry.shown_by.iter().filter(|it| it.kind() == kind).count();
@@ -76,7 +76,7 @@ fn counted(number: usize, what: &str) -> Option<String> {
     }
 }
 
-/// Prints the text of a requirement, and its source.
+/// Prints the text of a requirement, and the document and section of its source.
 pub(crate) fn statement(id: &str, entry: &Entry) {
     let paint = Paint::of(&std::io::stdout());
     println!("{}  {}", paint.strong(id), entry.text);

@@ -1,6 +1,6 @@
 //! `rerun`: runs the cases that did not pass in a recorded run, with the options of that run.
 //!
-//! Reads the record only: the resulting command is parsed as if it had been typed.
+//! Reads only the report.json of that run. The resulting command is parsed like user input.
 
 use std::path::{Path, PathBuf};
 
@@ -15,9 +15,9 @@ use crate::run_folder::last_record;
 /// Arguments of `rerun`.
 #[derive(Args)]
 pub(crate) struct RerunArgs {
-    /// report.json of a run, or its folder [default: the last run without --output]
+    /// report.json of a run, or the folder that contains it [default: the last run without --output]
     record: Option<PathBuf>,
-    /// Print one line per case instead of one per area
+    /// Print one line per case instead of one line per area
     #[arg(short, long)]
     verbose: bool,
     /// Write the reports, and the runs of cases that did not pass, into this folder
@@ -25,7 +25,7 @@ pub(crate) struct RerunArgs {
     output: Option<PathBuf>,
 }
 
-/// The command that runs the cases that did not pass, and those that an interrupted run did not reach. Prints its own errors.
+/// The words of the command that runs the cases that did not pass or, after an interrupt, did not run. Prints its own errors.
 pub(crate) fn words(args: &RerunArgs) -> Result<Vec<String>, Exit> {
     let path = match &args.record {
         Some(path) => Some(in_folder(path)),

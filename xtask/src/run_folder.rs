@@ -1,6 +1,6 @@
-//! Output folder of a run: that of `--output`, or a numbered one below the folder of runs that no concurrent run uses.
+//! Output folder of a run: the folder given by `--output`, or a numbered folder that no concurrent run uses.
 //!
-//! Does not know verdicts. The folder is locked while the run lasts; the operating system releases the lock when the process ends.
+//! Does not know verdicts. The folder is locked during the run; the operating system releases the lock when the process ends.
 
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -17,15 +17,15 @@ const MAX_CONCURRENT_RUNS: usize = 64;
 
 /// The output folder of a current run.
 pub(crate) struct RunFolder {
-    /// The folder of `--output`, or a folder of runs.
+    /// The folder given by `--output`, or a numbered folder.
     folder: PathBuf,
     is_output: bool,
-    /// Held while the folder is in use, so that no other run writes there.
+    /// The lock of the folder, held during the run so that no other run writes there.
     _lock: Option<File>,
 }
 
 impl RunFolder {
-    /// Locks a folder for this run, after a check that it is writable. Prints its own errors.
+    /// Locks a folder for this run, and checks that the folder is writable. Prints its own errors.
     pub(crate) fn lock(output: Option<&Path>) -> Result<Self, Exit> {
         let claimed = match output {
             Some(folder) => Self::output(folder),
@@ -76,7 +76,7 @@ impl RunFolder {
         }
     }
 
-    /// Writes all reports into the folder of `--output`; otherwise only the record, for `rerun`.
+    /// Writes all report formats into the folder given by `--output`. Without `--output`, writes only report.json, for `rerun`.
     pub(crate) fn write(&self, report: &Report) -> Result<(), WriteError> {
         match self.is_output {
             true => write_all(report, &self.folder),
@@ -85,8 +85,8 @@ impl RunFolder {
     }
 }
 
-/// The report.json of the last run without `--output`. It contains a command to run, so a record that another user may have written is
-/// refused. Prints its own errors.
+/// The report.json of the last run without `--output`. A report that another user may have written is rejected, because it contains a
+/// command to run. Prints its own errors.
 pub(crate) fn last_record() -> Result<Option<PathBuf>, Exit> {
     folders::prepare(&folders::of("runs"))?;
     let records = candidates("runs").map(|folder| folder.join(RECORD));
@@ -94,10 +94,10 @@ pub(crate) fn last_record() -> Result<Option<PathBuf>, Exit> {
     Ok(records.filter(|path| path.is_file()).max_by_key(written))
 }
 
-/// Exclusive use of a folder until dropped.
+/// A lock on a folder, released on drop.
 pub(crate) struct Lock(Option<File>);
 
-/// Locks a folder, which is created if needed; `None` if it is in use.
+/// Locks a folder, and creates it if needed; `None` if another process has the lock.
 fn locked(folder: &Path) -> Result<Option<Lock>, String> {
     let unwritable_error = |error: std::io::Error| unwritable(folder, &error);
     machine::can_write(folder).map_err(unwritable_error)?;
@@ -105,12 +105,12 @@ fn locked(folder: &Path) -> Result<Option<Lock>, String> {
     match file.try_lock() {
         Ok(()) => Ok(Some(Lock(Some(file)))),
         Err(TryLockError::WouldBlock) => Ok(None),
-        // Some file systems do not support locks.
+        // Some file systems do not support locks. The folder is used without one.
         Err(TryLockError::Error(_)) => Ok(Some(Lock(None))),
     }
 }
 
-/// The first unlocked folder of that name, or of that name with a number; `None` if all are in use.
+/// The first unlocked folder among those named `name` or `name` with a number; `None` if all are locked.
 pub(crate) fn first_unlocked(name: &str) -> Result<Option<(PathBuf, Lock)>, String> {
     for folder in candidates(name) {
         if let Some(lock) = locked(&folder)? {

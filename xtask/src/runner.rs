@@ -27,11 +27,10 @@ use crate::{Exit, apiserver, github, health, preflight};
 use references::Defect;
 use references::Dialect;
 
-/// The cases to run.
 pub(crate) enum Cases<'a> {
     /// The cases that the arguments select.
     Selected(&'a SelectArgs),
-    /// These cases, and the reason that they are not all cases.
+    /// These cases, and the reason why the run is partial.
     These(Vec<Plan>, String),
 }
 
@@ -46,9 +45,9 @@ pub(crate) struct Run<'a> {
     pub(crate) manifest: Option<Manifest>,
     pub(crate) defect: Option<Defect>,
     pub(crate) record: SystemRecord,
-    /// Dialect of the built-in driver in driver cases; that of other roles is in `systems`.
+    /// Dialect of the built-in driver in driver cases. For other roles, `systems` contains the dialect.
     pub(crate) dialect: Option<&'a Dialect>,
-    /// Output of `--accept`, for failures.
+    /// Where `--accept` writes entries for failures.
     pub(crate) accept: Option<Accept>,
     /// The command line without the selection of cases.
     pub(crate) command: Vec<String>,
@@ -137,7 +136,7 @@ pub(crate) fn run_cases(mut request: Run<'_>) -> Exit {
     runtime.block_on(apiserver::clean_up(server, exit))
 }
 
-/// Options of a run; a manifest can set the poll interval and the maximum back-off of its programs.
+/// Options of a run. A manifest can set the poll interval and the maximum back-off of its programs.
 pub(crate) fn options(patience: f64, manifest: Option<&Manifest>, defect: Option<Defect>) -> RunOptions {
     let usual = RunOptions::default();
     let options = RunOptions {
@@ -156,7 +155,7 @@ pub(crate) fn options(patience: f64, manifest: Option<&Manifest>, defect: Option
     }
 }
 
-/// The report before any case has run.
+/// The report without any cases.
 fn header(
     request: &Run<'_>,
     options: &RunOptions,
@@ -165,7 +164,8 @@ fn header(
     api_server: String,
 ) -> Report {
     let mut limits: Vec<String> = partial.into_iter().collect();
-    /// Maximum `--patience` of a complete result: with longer timeouts, a passed case may hide delays that users notice.
+    /// Maximum `--patience` for a result that counts as complete: with longer timeouts, a case may pass in spite of delays that users
+    /// notice.
     const MAX_USUAL_PATIENCE: f64 = 10.0;
     if options.patience > MAX_USUAL_PATIENCE {
         limits.push(format!("timeouts were multiplied by {}", options.patience));
@@ -184,14 +184,14 @@ fn header(
     }
 }
 
-/// Outputs of a run besides the terminal.
+/// Outputs of a run other than the terminal.
 struct Outputs<'a> {
     run_folder: &'a RunFolder,
-    /// Output of `--accept`, for failures.
+    /// Where `--accept` writes entries for failures.
     accept: Option<&'a Accept>,
 }
 
-/// The reason that some cases have no verdict.
+/// The reason that a run ended before all cases had a verdict.
 enum EarlyEnd {
     /// A termination signal.
     Interrupted,
@@ -199,12 +199,13 @@ enum EarlyEnd {
     NeverReady,
 }
 
-/// Consecutive cases without a ready system after which it is considered broken for all cases: each costs half a minute.
+/// Number of consecutive cases without a ready system after which the run ends: each such case takes half a minute, and the others would
+/// probably fail too.
 const NEVER_READY: usize = 3;
 
-/// Runs the cases, reports them, and writes the completed ones, even if the run ends early.
+/// Runs the cases, prints results, and writes the report, even if the run ends early.
 ///
-/// An interrupt ends the run at once but cleanly: sockets and temporary folders are removed with their cases.
+/// An interrupt ends the run at once: sockets and temporary folders are removed together with their cases.
 async fn run_all(
     session: Arc<Session>,
     plans: Vec<Plan>,
@@ -279,7 +280,7 @@ fn record(result: &CaseResult) -> CaseRecord {
         .as_ref()
         .filter(|_| result.outcome.explained().is_some());
     CaseRecord {
-        // Invalid objects yield no indicators.
+        // There are no indicators if an object in the journal is invalid.
         health: stored
             .and_then(|folder| health::of_stored_run(folder).ok())
             .unwrap_or_default(),
@@ -288,7 +289,7 @@ fn record(result: &CaseResult) -> CaseRecord {
 }
 
 impl EarlyEnd {
-    /// The reason that the report is partial, also printed, with a remedy. `output`: the folder of `--output`, if given.
+    /// Returns the reason that the report is partial, and prints it with a remedy. `output`: the folder given by `--output`.
     fn reason(&self, report: &Report, output: Option<&Path>) -> String {
         let (ended, all) = (report.cases.len(), report.cases.len() + report.unfinished.len());
         let open = report.unfinished.len();
@@ -305,7 +306,7 @@ impl EarlyEnd {
             EarlyEnd::NeverReady => {
                 eprintln!(
                     "error: stopped after {NEVER_READY} cases in a row in which a program was never ready; correct how it is \
-                     started, or go on all the same with --keep-going"
+                     started, or continue anyway with --keep-going"
                 );
                 format!(
                     "stopped after {ended} of {all} cases: a program was never ready in {NEVER_READY} cases in a row"

@@ -13,7 +13,8 @@ pub(crate) fn selected(args: &SelectArgs) -> Result<Vec<Plan>, Exit> {
     attempt(args)?.map_err(|error| refused(&error))
 }
 
-/// The selected cases; empty, not an error, if no case verifies the requirement, because it may have other evidence.
+/// The selected cases. If no case verifies the requirement, the list is empty, which is no error, because the requirement may have other
+/// evidence.
 pub(crate) fn selected_or_none(args: &SelectArgs) -> Result<Vec<Plan>, Exit> {
     match attempt(args)? {
         Err(SelectError::WithoutCase(_)) => Ok(Vec::new()),
@@ -41,7 +42,7 @@ fn refused(error: &SelectError) -> Exit {
     }
 }
 
-/// The cases that may be selected; all of them if a name matches none, to suggest similar names and to report invalid files.
+/// The cases among which the names select. If a name matches none, all cases, to suggest similar names and to report invalid files.
 fn candidates(args: &SelectArgs) -> Result<Vec<Plan>, ScenarioError> {
     let selection = args.selection();
     let names: Vec<&str> = selection.ids.iter().map(String::as_str).collect();
@@ -52,7 +53,7 @@ fn candidates(args: &SelectArgs) -> Result<Vec<Plan>, ScenarioError> {
     }
 }
 
-/// The cases of these files, plus rows of axes that are named but that the coverage strength does not need.
+/// The cases in these files. Also contains named rows of axes that the coverage strength alone would leave out.
 fn with_rows(args: &SelectArgs, named: &[&str], files: &[&str]) -> Result<Vec<Plan>, ScenarioError> {
     let mut found = plans_named(&args.files(), args.strength, files)?;
     for id in named {

@@ -1,6 +1,6 @@
 //! Serves a cluster until interrupted: opens the listener, writes the kubeconfig, prints the addresses.
 //!
-//! Does not know why the cluster runs.
+//! Does not know which command serves the cluster.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -25,17 +25,17 @@ pub(crate) struct ServeError(pub(crate) Exit, pub(crate) String);
 
 /// Listener and kubeconfig of a served cluster.
 pub(crate) struct ServeOptions<'a> {
-    /// Listen address; port 0 is any free one.
+    /// Listen address; port 0 selects any free port.
     pub(crate) listen: SocketAddr,
     /// Path of the kubeconfig to write.
     pub(crate) kubeconfig: &'a Path,
-    /// Serve HTTP without TLS, with administrator rights for every client.
+    /// Whether to serve HTTP without TLS, where every client has administrator rights.
     pub(crate) plain_http: bool,
-    /// The controllers that run in the cluster, and those that do not.
+    /// One line on the controllers that run in the cluster, and one on those that do not.
     pub(crate) scope: [String; 2],
 }
 
-/// The controllers that run in a cluster, and those that do not, one line each.
+/// One line on the controllers that run in a cluster, and one on those that do not.
 pub(crate) fn scope(plan: Option<&Plan>) -> [String; 2] {
     let controllers: Vec<&str> = unattended::kinds().collect();
     let controllers = controllers.join(", ");
@@ -80,7 +80,7 @@ pub(crate) async fn serve(
     let environment =
         |what: String| move |error: std::io::Error| ServeError(Exit::Environment, format!("{what}: {error}"));
     let listen_error = environment(format!(
-        "can't listen on {}; choose another address",
+        "cannot listen on {}; choose another address",
         options.listen
     ));
     let listener = TcpListener::bind(options.listen).await.map_err(&listen_error)?;
@@ -99,14 +99,13 @@ pub(crate) async fn serve(
     served.map_err(environment("the listener failed".to_owned()))
 }
 
-/// Prints a note for each created object that no controller handles. Never returns.
+/// Prints a note for each created object whose controller does not exist here. Never returns.
 pub(crate) async fn print_unattended(mut unattended: Unattended) {
     loop {
         eprintln!("note: {}", unattended.next().await);
     }
 }
 
-/// Prints the CSI sockets.
 pub(crate) fn print_sockets(sockets: &Sockets) {
     for (node, socket) in sockets {
         let node = node
@@ -117,7 +116,7 @@ pub(crate) fn print_sockets(sockets: &Sockets) {
     }
 }
 
-/// Writes the kubeconfig and prints the addresses. The listener is bound already, so a client that reads `ready` can connect.
+/// Writes the kubeconfig and prints the addresses. The listener is already bound, so clients can connect as soon as `ready` is printed.
 fn announce(
     options: &ServeOptions<'_>,
     url: &str,
@@ -133,7 +132,7 @@ fn announce(
     config.write(&path).map_err(|error| {
         let folder = path.parent().unwrap_or(&path);
         let remedy = machine::remedy(&error, folder, "name another file with --kubeconfig");
-        let why = format!("can't write {}: {error}; {remedy}", path.display());
+        let why = format!("cannot write {}: {error}; {remedy}", path.display());
         ServeError(Exit::Environment, why)
     })?;
     println!("server      {url}");
@@ -149,7 +148,7 @@ fn announce(
     check_printed()
 }
 
-/// Fails if the addresses could not be printed: without them the cluster is useless.
+/// Fails if the addresses could not be printed, because nobody could use the cluster.
 fn check_printed() -> Result<(), ServeError> {
     match out::is_lost() {
         true => Err(ServeError(
@@ -160,7 +159,7 @@ fn check_printed() -> Result<(), ServeError> {
     }
 }
 
-/// The URL of a listener from this machine; a wildcard address is reached on loopback.
+/// The URL under which this machine reaches a listener: the loopback address for a wildcard address.
 fn url(scheme: &str, mut address: SocketAddr) -> String {
     if address.ip().is_unspecified() {
         address.set_ip(IpAddr::V4(Ipv4Addr::LOCALHOST));

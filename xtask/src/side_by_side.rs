@@ -1,6 +1,6 @@
 //! Comparison of two systems on the same cases: verdicts, deciding facts, and the first difference.
 //!
-//! Owns the layout only. Does not know how differences are found: the harness compares the journals.
+//! Owns only the layout: the harness compares the journals.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::runtime::runtime;
 use crate::verdicts::exit_of_verdicts;
 use crate::{Exit, apiserver, preflight};
 
-/// Maximum number of rows of the final state; differences come first.
+/// Maximum number of rows printed of the final state, differences first.
 const ROWS: usize = 16;
 /// Maximum column width.
 const WIDTH: usize = 44;
@@ -117,7 +117,7 @@ fn page(names: &[String; 2], both: &[CaseResult; 2]) -> String {
     out
 }
 
-/// The journals of both; `None` if one was not run.
+/// The journals of both runs; `None` if one of the cases was not run.
 fn journals(both: &[CaseResult; 2]) -> Option<[Vec<suites::harness::journal::Fact>; 2]> {
     let facts = |result: &CaseResult| {
         let (_, facts) = record::load(result.folder.as_ref()?).ok()?;

@@ -9,15 +9,15 @@ use suites::{CaseOutcome, CaseResult, FailureText};
 use crate::apiserver;
 use crate::out::println;
 
-/// Prints cases as they end: the first failure of each cause in full, and one line for further ones.
+/// Prints cases as they end. Explains the first failure of each cause, and prints further failures of that cause in one line.
 pub(crate) struct Announcer {
     verbose: bool,
-    /// First missing link → the first case that failed at this link.
+    /// The first case that failed at each first missing link.
     explained: HashMap<String, String>,
 }
 
 impl Announcer {
-    /// `verbose`: also print passed, known and skipped cases, and explain each failure in full.
+    /// `verbose`: also print passed, skipped and known-failure cases, and explain every failure.
     pub(crate) fn new(verbose: bool) -> Self {
         let explained = HashMap::new();
         Announcer { verbose, explained }
@@ -62,7 +62,7 @@ impl Announcer {
         }
     }
 
-    /// The first missing link of a failure, and the earlier case that was explained with this link; `None` if the failure is to be explained.
+    /// If an earlier case failed at the same first missing link: the link and that case. `None` if the failure has to be explained.
     fn explained_case(&mut self, id: &str, failure_text: &FailureText) -> Option<(String, String)> {
         let link = failure_text.stable_pattern();
         let first = self
@@ -73,7 +73,7 @@ impl Announcer {
     }
 }
 
-/// Prints one line per area, the counts, and finally the ids of cases that count against the system, one per line.
+/// Prints one line per area, then the counts, and finally the ids of the cases that count against the system, one per line.
 pub(crate) fn summarize(report: &Report, verbose: bool) {
     if !verbose {
         areas(report);

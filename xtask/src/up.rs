@@ -1,6 +1,6 @@
 //! `up`: serves the API server alone, or the cluster of a scenario, until interrupted.
 //!
-//! Thin: checks arguments and starts the cluster. Does not know how it is served: `serve` does.
+//! Only checks the arguments and starts the cluster: the module `serve` serves it.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ use references::built_in;
 /// Arguments of `up`.
 #[derive(Args)]
 pub(crate) struct UpArgs {
-    /// A scenario, or a file with only a `cluster`: its driver, publisher and scheduler run, but no steps
+    /// A scenario, or a file with only a `cluster`; runs its driver, publisher and scheduler, but no steps
     scenario: Option<PathBuf>,
     /// Row of the scenario's table
     #[arg(long, requires = "scenario")]
@@ -32,13 +32,13 @@ pub(crate) struct UpArgs {
     /// Poll interval of the scenario's publisher
     #[arg(long, default_value = "1s", value_parser = refresh)]
     refresh: Duration,
-    /// Listen address; port 0 is any free one
+    /// Listen address; port 0 selects any free port
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0", value_parser = address)]
     listen: SocketAddr,
     /// Allow a listen address that other machines can reach
     #[arg(long)]
     allow_remote: bool,
-    /// Allow webhooks on other machines to be called
+    /// Allow calls of webhooks on other machines
     #[arg(long, conflicts_with = "scenario")]
     allow_remote_webhooks: bool,
     /// Static tokens: a file with lines of token,user,uid,"group1,group2"

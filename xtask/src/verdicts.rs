@@ -15,7 +15,8 @@ pub(crate) fn exit_of(results: &[CaseResult], report: &Report) -> Exit {
         return Exit::Internal;
     }
     match exit_of_record(report) {
-        // A case file that demands something impossible is invalid; any other start error is the environment's.
+        // If a case could not start because its file demands something impossible, the file is invalid. Any other start error is an error
+        // of the environment.
         Exit::Environment if results.iter().any(is_refused) => Exit::Usage,
         exit => exit,
     }
@@ -44,12 +45,14 @@ pub(crate) fn exit_of_verdicts(cases: &[CaseRecord]) -> Exit {
     if cases.iter().any(CaseRecord::counts_as_failure) {
         return Exit::Failed;
     }
-    // A case that could not run because of its file or this machine says nothing about a system under test.
+    // A case that could not be run, because of its file or this machine, is no evidence for or against a system under test.
     if has(CaseVerdict::Error) {
         return Exit::Environment;
     }
     if cases.iter().all(|case| case.verdict == CaseVerdict::Skip) {
-        eprintln!("error: every selected case was skipped, so nothing was shown; see `-v` for the reasons");
+        eprintln!(
+            "error: every selected case was skipped, so nothing was verified; see `-v` for the reasons"
+        );
         return Exit::NoCases;
     }
     if has(CaseVerdict::Inconclusive) {

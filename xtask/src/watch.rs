@@ -1,7 +1,7 @@
 //! `e2e --watch`: runs the cases of a file at each save, in simulated time.
 //!
 //! Polls the file instead of using inotify: editors replace files, some mounts report no events, and reading a few kilobytes is cheap.
-//! Simulated time is deterministic, so of a long table only rows run that were changed or did not pass.
+//! Simulated time is deterministic, so only those rows of a table run again that were changed or did not pass.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -26,7 +26,7 @@ use crate::verdicts::exit_of_verdicts;
 use crate::{Exit, e2e, mutants, out};
 use references::built_in;
 
-/// Polling interval. An edit counts once the file stayed unchanged for one interval, so that a half-written file does not.
+/// Polling interval. An edit is used after the file was unchanged for one interval, so that a partially written file is not used.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Runs the cases until interrupted.
@@ -72,7 +72,7 @@ async fn follow(session: &Arc<Session>, file: &Path, verbose: bool) {
     let (mut seen, mut last_run) = (None, None);
     let mut passed = BTreeSet::new();
     loop {
-        // The file is missing while an editor replaces it.
+        // While an editor replaces the file, it may not exist.
         if let Ok(now) = std::fs::read_to_string(file) {
             let is_settled = last_run.is_none() || seen.as_ref() == Some(&now);
             seen = Some(now);
@@ -82,7 +82,7 @@ async fn follow(session: &Arc<Session>, file: &Path, verbose: bool) {
                     Ok(plans) => passed = run_changed(session, plans, &passed, verbose).await,
                     Err(why) => eprintln!("error: {why}"),
                 }
-                // Without standard output further results would be lost.
+                // Standard output is closed, so nobody can read further results.
                 if out::is_lost() {
                     return;
                 }
@@ -93,7 +93,7 @@ async fn follow(session: &Arc<Session>, file: &Path, verbose: bool) {
     }
 }
 
-/// Runs the cases whose source did not pass before, and returns the sources of all that pass.
+/// Runs the cases that were changed or did not pass before. Returns the texts of all cases that pass now.
 async fn run_changed(
     session: &Arc<Session>,
     plans: Vec<Plan>,

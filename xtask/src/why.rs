@@ -1,6 +1,6 @@
 //! `why`: explains which nodes a pod or a hypothetical claim fits, and lists objects that can never match.
 //!
-//! Thin: reads the cluster and prints the result. `diagnose` does the analysis.
+//! Only reads the cluster and prints the result. The crate `diagnose` does the analysis.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ pub(crate) enum Subject {
     Pod {
         /// Name of the pod
         name: String,
-        /// Namespace of the pod [default: that of the context, or `default`]
+        /// Namespace of the pod [default: the namespace of the context, or `default`]
         #[arg(short, long)]
         namespace: Option<String>,
         #[command(flatten)]
@@ -65,12 +65,12 @@ pub(crate) enum Subject {
         #[command(flatten)]
         common: Common,
     },
-    /// Check whether storage capacity tracking is in use and healthy, rejects pods although storage is free, or overloads the API server;
-    /// exit code 1 if an indicator is bad
+    /// Check whether storage capacity tracking is in use and works, whether pods are rejected although storage is free, and whether the API
+    /// server is overloaded; exit code 1 if an indicator is bad
     Health {
         #[command(flatten)]
         source: Source,
-        /// Metrics text of publishers and the API server; with a kubeconfig the API server's metrics are read from it
+        /// Files with metrics of publishers and of the API server; with a kubeconfig, the metrics of the API server are read from there
         #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["scenario", "run"])]
         metrics: Vec<PathBuf>,
         /// Print JSON
@@ -138,7 +138,6 @@ fn size(text: &str) -> Result<String, String> {
     }
 }
 
-/// Runs the command.
 pub(crate) fn run_why(what: &Subject) -> Exit {
     let answered = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -167,7 +166,7 @@ async fn explain(what: &Subject) -> Result<Exit, BoxError> {
             common,
         } => {
             let cluster = common.source.snapshot().await?;
-            // kubectl also accepts pod/NAME.
+            // The name may be written as pod/NAME, which kubectl accepts too.
             let name = name.rsplit_once('/').map_or(name.as_str(), |(_, name)| name);
             let key = ObjectKey::namespaced(cluster.namespace(namespace.as_deref()), name);
             let explanation = of_pod(&cluster, common, &key)?;
@@ -213,7 +212,7 @@ fn objects(cluster: &Snapshot, common: &Common) -> Result<String, BoxError> {
     })
 }
 
-/// Without any capacity objects in a dump, the dump is more likely incomplete than the driver broken.
+/// Changes the advice if a dump contains no capacity object at all: the dump is probably incomplete.
 fn hint_at_incomplete_dump(cluster: &Snapshot, findings: &mut [Finding]) {
     if cluster.lacks_capacities() {
         let doubtful = findings
@@ -223,7 +222,7 @@ fn hint_at_incomplete_dump(cluster: &Snapshot, findings: &mut [Finding]) {
     }
 }
 
-/// The error for an unknown pod, with the existing ones if they are few.
+/// The error for an unknown pod, with the names of existing pods if there are few.
 fn no_pod(inventory: &Inventory, key: &ObjectKey, hint: &str) -> String {
     const FEW: usize = 8;
     let pods: Vec<String> = inventory.pods.keys().map(ToString::to_string).collect();
@@ -255,7 +254,7 @@ impl Common {
         }))
     }
 
-    /// The result as JSON or YAML, if requested.
+    /// The result as JSON or YAML; `None` if text output is selected.
     fn encoded(&self, answer: &impl Serialize) -> Result<Option<String>, BoxError> {
         Ok(match self.output {
             Some(Format::Json) => Some(serde_json::to_string_pretty(answer)?),
@@ -281,7 +280,7 @@ impl Common {
 }
 
 impl Source {
-    /// The cluster's state. Prints warnings for object types that seem to be missing.
+    /// The state of the cluster. Prints warnings for object types that seem to be missing.
     async fn snapshot(&self) -> Result<Snapshot, BoxError> {
         let snapshot = self.read().await?;
         warn(&snapshot);
@@ -316,7 +315,7 @@ impl Source {
         Ok(ClusterHealth::of_cluster(snapshot, &texts, health::unix_time()?))
     }
 
-    /// The selected run, if any.
+    /// The journal of the selected run or case; `None` if the objects have another source.
     async fn facts(&self) -> Result<Option<(Plan, Vec<Fact>)>, BoxError> {
         match (&self.run, &self.scenario) {
             (Some(folder), _) => Ok(Some(record::load(folder)?)),
@@ -326,7 +325,7 @@ impl Source {
     }
 }
 
-/// Prints which object types a dump seems to lack, and how to make a complete one.
+/// Warns of object types that a dump seems to lack, and prints how to make a complete dump.
 pub(crate) fn warn(snapshot: &Snapshot) {
     let gaps = snapshot.gaps();
     for gap in &gaps {

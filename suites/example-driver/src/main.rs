@@ -1,7 +1,7 @@
 //! A driver that stores its pools in API objects: `example-driver driver --socket PATH --node NAME --permit ADDRESS`.
 //!
-//! Reads the storage of its node from the VolumePool of the same name, starts serving once that object exists, and first requests
-//! permission to start from a second process, `example-driver permit --at ADDRESS`. The scripted driver of `fake-csi` implements CSI.
+//! First requests permission to start from a second process, `example-driver permit --at ADDRESS`. Then waits for the VolumePool with the
+//! name of the node, which defines the storage of the node, and serves CSI with the scripted driver of `fake-csi`.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -52,7 +52,7 @@ async fn permit(at: &str) -> Outcome {
     let listener = TcpListener::bind(at).await?;
     loop {
         let (mut stream, _) = listener.accept().await?;
-        // A readiness probe connects without reading.
+        // A readiness probe may close the connection without reading.
         let _ = stream.write_all(PERMIT).await;
     }
 }
@@ -82,7 +82,7 @@ async fn serve(socket: &str, node: &str, permit: &str) -> Outcome {
     let on = |node: &str| BTreeMap::from([(KEY.to_owned(), node.to_owned())]);
     let mut serving = None;
     while let Some(change) = changes.next().await {
-        // The watcher restarts the watch after an error.
+        // Ignored: the watcher restarts the watch after an error.
         let Ok(pool) = change else {
             continue;
         };

@@ -116,7 +116,7 @@ async fn an_exit_of_the_second_process_ends_the_driver() {
     );
 }
 
-/// Skipped where users cannot create mount namespaces.
+/// Skipped on hosts where unprivileged users cannot create mount namespaces.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_driver_that_only_reads_the_pod_configuration_passes() {
     let can = Command::new("unshare")

@@ -1,7 +1,6 @@
 //! Copies the sources of the references, and applies the edits of `mutants.diff` to the copies, each behind a runtime switch.
 //!
-//! Owns the format of that file. Does not know what the references do. An edit that no longer applies fails the build with the names of the
-//! mutant and the file.
+//! Owns the format of `mutants.diff`. If an edit no longer applies, the build fails with the names of the mutant and the file.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -16,13 +15,13 @@ const REFERENCES: [(&str, &str); 2] = [
 
 const MUTANTS: &str = "mutants.diff";
 
-/// Name of the edits that are always applied: code that several mutants need.
+/// Name of edits that are always applied, for code that several mutants need.
 const ALWAYS: &str = ".";
 
 /// Placeholder for the mutant's switch in the text of an edit.
 const SWITCH: &str = "$on";
 
-/// One edit of one file.
+/// An edit of a file.
 struct Edit {
     mutant: String,
     /// Line in `mutants.diff`.
@@ -126,7 +125,7 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     each.collect()
 }
 
-/// The source with all edits, each behind its switch.
+/// The source text with all edits, each behind a switch.
 fn mutate(source: &str, edits: &[&Edit], names: &[&str]) -> String {
     let mut located: Vec<LocatedEdit<'_>> = edits.iter().map(|edit| locate(source, edit)).collect();
     located.sort_by_key(|it| it.start);
@@ -148,7 +147,7 @@ fn mutate(source: &str, edits: &[&Edit], names: &[&str]) -> String {
     text
 }
 
-/// Finds the old text of an edit, ignoring white space. It must occur exactly once.
+/// Finds the old text of an edit, ignoring white space. The text must occur exactly once.
 fn locate<'a>(source: &str, edit: &'a Edit) -> LocatedEdit<'a> {
     let letters: Vec<(usize, char)> = source
         .char_indices()

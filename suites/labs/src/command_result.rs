@@ -30,7 +30,7 @@ impl Mergeable for CommandResult {
                 all.sort_by_key(|case| case.number);
             }
             (CommandResult::Held(all), CommandResult::Held(more)) => all.add(more),
-            // Parts of the same command always have the same variant.
+            // Merged files belong to the same command, so the variants are equal.
             _ => {}
         }
     }

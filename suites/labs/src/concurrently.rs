@@ -1,4 +1,4 @@
-//! Runs many jobs with limited concurrency. Does not know the jobs.
+//! Runs many jobs with limited concurrency.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ where
                 each(&result);
                 done.push(result);
             }
-            // A panic of the harness: systems panic inside tasks of their own.
+            // The harness panicked: a panic of a system under test does not leave the task of the system.
             Some(ended) = workers.join_next() => {
                 ended.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
             }

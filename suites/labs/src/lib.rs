@@ -8,7 +8,7 @@
 //! selftest   runs the cases against the defects of the catalogue
 //! ```
 //!
-//! Does not know the terminal or exit codes: the command line does.
+//! The command line handles the terminal and exit codes.
 
 pub mod bench;
 mod command_result;

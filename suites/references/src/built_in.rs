@@ -17,7 +17,7 @@ static MUTANTS: OnceLock<Mutants> = OnceLock::new();
 pub struct Mutants {
     /// The references with the named mutant; `None` if there is no such mutant.
     pub systems: fn(&str) -> Option<Systems>,
-    /// The unmodified references, with a function that returns the mutants whose code a run executed.
+    /// The unmodified references, and a function that returns the mutants whose code a run executed.
     pub observed: fn() -> (Systems, ExecutedMutants),
 }
 
@@ -31,12 +31,12 @@ pub fn has_mutants() -> bool {
     MUTANTS.get().is_some()
 }
 
-/// The references in a dialect, which replaces some of their default choices.
+/// The references in a dialect, which replaces default choices of the references.
 pub fn in_dialect(dialect: &Dialect) -> Systems {
     systems::adjusted(&dialect.adjustments())
 }
 
-/// The built-in systems, with a defect if given. Mutants exist only in the program that links them.
+/// The built-in systems, with a defect if given. Mutants exist only in a program that registers them.
 pub fn built_in(defect: Option<Defect>) -> Systems {
     let mutant = defect.and_then(Defect::mutant);
     let mut systems = mutant.map_or_else(systems::systems, mutated);
@@ -46,7 +46,7 @@ pub fn built_in(defect: Option<Defect>) -> Systems {
     systems
 }
 
-/// The unmodified references, with a function that returns the mutants whose code a run executed.
+/// The unmodified references, and a function that returns the mutants whose code a run executed.
 pub fn observed() -> (Systems, ExecutedMutants) {
     match MUTANTS.get() {
         Some(mutants) => (mutants.observed)(),

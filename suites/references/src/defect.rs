@@ -15,7 +15,7 @@ use suites::harness::{Defect as EnvironmentDefect, RunOptions};
 
 static CATALOGUE: LazyLock<Defects> = LazyLock::new(Defects::load);
 
-/// A defect of the catalogue, by how it is injected. The strings are names of defects.
+/// A defect of the catalogue, classified by the method of injection. The strings are names of defects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Defect {
     /// The API server or the driver misbehaves.

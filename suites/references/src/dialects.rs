@@ -39,7 +39,7 @@ enum Change {
     Driver(fn(&mut Plan)),
 }
 
-/// All alternatives; choices of the same behaviour are adjacent.
+/// All alternatives. Choices of the same behaviour must be adjacent.
 pub const CHOICES: &[Choice] = &[
     Choice {
         name: "update",
@@ -342,7 +342,7 @@ impl Dialect {
         let choices: Vec<_> = choices.into_values().collect();
         let sizes: Vec<usize> = choices.iter().map(|values| values.len() + 1).collect();
         let combined = pairs(&sizes).into_iter().map(|row| {
-            // 0 is the default.
+            // Value 0 is the default, for which no choice exists.
             let chosen = row.into_iter().zip(&choices);
             Dialect::new(chosen.filter_map(|(value, values)| values.get(value.checked_sub(1)?).copied()))
         });
@@ -398,7 +398,7 @@ impl Dialect {
 impl fmt::Display for Dialect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut choices: Vec<String> = self.0.iter().map(|choice| choice.to_string()).collect();
-        // Print a choice of several roles once.
+        // A choice that several roles share is printed once.
         choices.dedup();
         f.write_str(&choices.join(","))
     }

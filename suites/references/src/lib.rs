@@ -1,6 +1,6 @@
 //! The reference publisher and scheduler as systems under test: unmodified, in a dialect, or with an injected defect.
 //!
-//! Mutants are compiled in a crate of their own, which registers them here. Does not know the command line.
+//! The crate `mutants` compiles the mutants and registers them here. Does not know the command line.
 
 mod built_in;
 mod defect;

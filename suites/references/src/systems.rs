@@ -1,6 +1,6 @@
 //! Starts the references as systems under test, and maps the settings of a case to their options.
 //!
-//! Compiled twice: here and with the mutants. The including crate defines the modules `publisher` and `scheduler`.
+//! Compiled in two crates: this one and `mutants`. Each of them defines the modules `publisher` and `scheduler`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +24,7 @@ pub(crate) struct Adjustments {
     pub(crate) cleaner: Vec<fn(&mut publisher::Options)>,
 }
 
-/// The references, each in its role.
+/// The references, each with its role.
 pub(crate) fn systems() -> Systems {
     adjusted(&Adjustments::default())
 }
@@ -111,7 +111,7 @@ fn client(access: &Access) -> Result<kube::Client, BoxError> {
     Ok(kube::Client::new(service, access.namespace.clone()))
 }
 
-/// Connections to the metrics listener, if the case reads metrics.
+/// Accepted connections of the metrics listener; `None` if the case reads no metrics.
 async fn connections(
     access: &Access,
 ) -> std::io::Result<Option<impl Stream<Item = std::io::Result<NetworkStream>> + Send + use<>>> {
@@ -140,11 +140,11 @@ fn rng(access: &Access) -> publisher::SharedRng {
     access.seed.map(publisher::SharedRng::seeded).unwrap_or_default()
 }
 
-/// Short back-off: a case must not take minutes.
+/// The initial back-off is short, so that cases do not take minutes.
 const RETRY_START: Duration = Duration::from_millis(10);
 const RETRY_MAX: Duration = Duration::from_secs(1);
 
-/// Grace period before the objects of an unregistered driver are deleted; a case may remove the driver for less.
+/// Grace period before the objects of an unregistered driver are deleted. A driver that a case unregisters for a shorter time is tolerated.
 const UNREGISTRATION_GRACE: Duration = Duration::from_secs(2);
 
 fn cleaner_options(access: Access) -> publisher::Options {
@@ -198,7 +198,7 @@ fn publisher_options(access: Access) -> publisher::Options {
         capacity_for_immediate_binding: settings.publisher.immediate,
         publish_zero: Some(settings.publisher.zero_capacity_objects),
         capacity_threads: 4,
-        // A rate limit would only make cases slow.
+        // A client-side rate limit would only slow down the cases.
         kube_api_capacity_qps: 0.0,
         get_capacity_qps: Some(settings.publisher.get_capacity_qps.map_or(0.0, f64::from)),
         get_capacity_burst: settings.publisher.get_capacity_qps.unwrap_or(1),
@@ -210,7 +210,7 @@ fn publisher_options(access: Access) -> publisher::Options {
         retry_interval_start: RETRY_START,
         retry_interval_max: RETRY_MAX,
         timeout: Duration::from_secs(2),
-        // As a program treats an empty environment variable.
+        // An empty namespace counts as unset, as for a program that reads an environment variable.
         namespace: Some(access.namespace).filter(|it| !it.is_empty()),
         pod_name: access.pod,
         node_name: access.node,

@@ -1,4 +1,4 @@
-//! Source documents of requirements, and references to their sections. Does not know requirements.
+//! Source documents of requirements, and references to sections of documents. Does not know requirements.
 
 use serde::Deserialize;
 
@@ -28,7 +28,7 @@ impl TryFrom<String> for Source {
     type Error = &'static str;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
-        // Short names contain no comma; headings may.
+        // Split at the first comma: short names of documents contain no comma, headings may.
         let (document, section) = text
             .split_once(", ")
             .ok_or("write the document and its section, such as KEP-1472, Test Plan")?;

@@ -1,12 +1,12 @@
-//! Evidence for a requirement other than cases, as written in the catalogue. Does not check that the named items exist: tests of this crate
-//! do, because they know all programs.
+//! Evidence for a requirement other than cases, as written in the catalogue. Does not check that the evidence exists: tests of this crate
+//! do, because they can access all programs.
 
 use harness::invocation::program;
 use std::fmt;
 
 use serde::Deserialize;
 
-/// One piece of evidence.
+/// Evidence for a requirement, other than a case.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Evidence {

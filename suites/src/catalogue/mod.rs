@@ -30,12 +30,12 @@ pub struct Catalogue {
 pub struct Entry {
     /// Document and section.
     pub source: Source,
-    /// The requirement in one sentence of this project.
+    /// The requirement in one sentence, in the words of this project.
     pub text: String,
     /// Verbatim quote from the document; `None` if no document states it.
     #[serde(default)]
     pub quote: Option<String>,
-    /// The document of the quote, if it is not that of `source`.
+    /// The document that contains the quote, if it differs from the document of `source`.
     #[serde(default)]
     pub quote_from: Option<String>,
     /// What `text` requires beyond the quote.
@@ -44,7 +44,7 @@ pub struct Entry {
     /// Evidence other than cases.
     #[serde(default)]
     pub shown_by: Vec<Evidence>,
-    /// Reason that no program can be tested for it.
+    /// Why no test can verify the requirement; `None` for testable requirements.
     #[serde(default)]
     pub reason: Option<String>,
 }
@@ -94,12 +94,12 @@ impl Catalogue {
         entries.map(|(id, entry)| (id.as_str(), entry))
     }
 
-    /// The requirements of a case, in its order.
+    /// The requirements that a case verifies, in the order in which the case lists them.
     pub fn of(&self, plan: &Plan) -> Vec<Requirement> {
         plan.requirements.iter().filter_map(|id| self.get(id)).collect()
     }
 
-    /// Marks a case as going beyond the documents if each of its requirements does.
+    /// Marks a case that verifies only requirements with a `beyond` text, which go beyond the documents.
     pub fn mark(&self, plan: &mut Plan) {
         let beyond = plan.requirements.iter().map(|id| {
             let beyond = self.entry(id)?.beyond.as_ref()?;
@@ -110,7 +110,7 @@ impl Catalogue {
         }
     }
 
-    /// Fails if a case names an unknown requirement: it would be missing from the coverage.
+    /// Fails if a case names an unknown requirement, which the coverage would not contain.
     pub fn check(&self, case: &Scenario) -> Result<(), ScenarioError> {
         let mut named = case.file.requirements.iter();
         match named.find(|id| !self.entries.contains_key(&id.value)) {
@@ -121,7 +121,7 @@ impl Catalogue {
 
     /// Error message for an unknown id.
     pub fn unknown(&self, id: &str) -> String {
-        // Similar spelling does not help with numbers; ids of the same area do.
+        // Suggest the range of ids of the same area: ids end in numbers, for which similar spelling is no useful suggestion.
         let area = id.split('-').next().unwrap_or_default();
         let alike: Vec<&str> = self
             .ids()
@@ -132,12 +132,12 @@ impl Catalogue {
             _ => String::new(),
         };
         format!(
-            "no requirement is called `{id}`; `{program} list --requirements` shows them all{range}",
+            "no requirement has the id `{id}`; `{program} list --requirements` shows them all{range}",
             program = program()
         )
     }
 
-    /// All ids.
+    /// The ids of all requirements.
     pub fn ids(&self) -> impl Iterator<Item = &str> {
         self.entries.keys().map(String::as_str)
     }

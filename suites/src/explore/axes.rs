@@ -1,4 +1,4 @@
-//! Coverage of exploration: the values of each axis of the generated clusters and events, with their number of histories.
+//! Coverage of exploration: the values of each axis of the generated clusters and events, and the number of histories with each value.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ use super::state::GATE;
 pub struct Axes(BTreeMap<&'static str, BTreeMap<String, u64>>);
 
 impl Axes {
-    /// Counts a history.
+    /// Counts the axis values of one history.
     pub(super) fn add(&mut self, values: BTreeSet<(&'static str, String)>) {
         for (axis, value) in values {
             *self.0.entry(axis).or_default().entry(value).or_default() += 1;
@@ -29,7 +29,7 @@ impl Axes {
         self.0.iter().map(|(axis, values)| (*axis, values))
     }
 
-    /// Total number of values over all axes.
+    /// Number of distinct values, summed over all axes.
     pub fn values(&self) -> usize {
         self.0.values().map(BTreeMap::len).sum()
     }

@@ -1,4 +1,4 @@
-//! Case files for generated histories, checked against the specification or with its demands written out.
+//! Case files for generated histories, which expect the specification or contain the demands of the specification as explicit expectations.
 
 use harness::oracle::Demands;
 use serde_json::{Value, json};
@@ -52,7 +52,8 @@ pub(super) fn id(focus: &Focus, seed: u64) -> String {
     format!("{EXPLORED}/{focus}/{seed}")
 }
 
-/// Expectations for a step without demands, such as one with a lasting fault: a trivial one that gives the programs time to react.
+/// Expectations for a step for which the specification demands nothing, such as a step with a lasting fault. The only expectation is
+/// trivial and gives the programs time to react.
 fn without_demands() -> Vec<Value> {
     vec![json!({
         "never": {"write": "delete nodes"},

@@ -1,6 +1,6 @@
-//! The data model of a generated cluster: the generated subset of the case format.
+//! The data model of a generated cluster, a subset of the case format.
 //!
-//! Does not know events, nor whether a cluster is valid: the generator and the case parser do.
+//! Does not know events. Does not check whether a cluster is valid: the generator and the case parser do.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ const DRIVER: &str = "disk.example.com";
 /// A driver name of 63 characters, the CSI limit.
 pub(super) const LONG_DRIVER: &str = "disk-whose-name-has-as-many-characters-as-the-namex.example.com";
 
-/// Class names: words that occur in no message, and one of maximum length.
+/// StorageClass names: words that occur in no message, and a name of maximum length.
 pub(super) const CLASSES: [&str; 5] = [
     "fast",
     "slow",
@@ -33,21 +33,19 @@ pub(super) type Labels = BTreeMap<String, Option<String>>;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct GeneratedCluster {
-    /// The release of the API server; unset: the default one.
+    /// Release of the API server; unset: the default release.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) release: Option<String>,
     /// Feature gates of the API server.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) gates: BTreeMap<String, bool>,
-    /// The running roles.
+    /// Roles whose programs run.
     pub(super) roles: Vec<Role>,
     /// The deployment mode of the publisher.
     #[serde(skip_serializing_if = "is_default")]
     pub(super) mode: Mode,
-    /// Settings of the publisher.
     #[serde(skip_serializing_if = "is_default")]
     pub(super) publisher: Publisher,
-    /// Settings of the scheduler.
     #[serde(skip_serializing_if = "is_default")]
     pub(super) scheduler: Scheduler,
     /// Extenders that the scheduler calls.
@@ -56,13 +54,10 @@ pub(super) struct GeneratedCluster {
     /// Whether the case checks the publisher's metrics.
     #[serde(skip_serializing_if = "is_default")]
     pub(super) metrics: bool,
-    /// The driver.
     #[serde(skip_serializing_if = "is_default")]
     pub(super) driver: Driver,
-    /// Nodes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) nodes: Vec<Node>,
-    /// Storage classes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) classes: Vec<Class>,
     /// Storage by segment.
@@ -159,7 +154,7 @@ pub(super) struct Scheduler {
 pub(super) struct Driver {
     #[serde(skip_serializing_if = "is_usual_driver")]
     pub(super) name: String,
-    /// Topology keys; unset: one key, with node names as values.
+    /// Topology keys; unset: a single key, whose values are node names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) topology_keys: Option<Vec<String>>,
     /// The CSIDriver's `storageCapacity`; `None` omits the field.
@@ -190,7 +185,7 @@ impl Default for Driver {
     }
 }
 
-/// Raw bytes per byte of volumes whose class has this parameter.
+/// Raw storage used per byte of a volume, for StorageClasses with this parameter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Cost {
     pub(super) parameter: String,
@@ -198,7 +193,6 @@ pub(super) struct Cost {
     pub(super) factor: u64,
 }
 
-/// A node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Node {
@@ -215,7 +209,6 @@ pub(super) struct Node {
     pub(super) unschedulable: bool,
 }
 
-/// A storage class.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Class {
@@ -243,11 +236,11 @@ pub(super) enum Binding {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(super) enum Pool {
-    /// One pool.
+    /// A single pool.
     Plain(Size),
-    /// One pool with a maximum volume size.
+    /// A single pool with a maximum volume size.
     Limited { capacity: Size, maximum: Size },
-    /// A filesystem shared with other files.
+    /// A filesystem that also contains other files.
     Shared { filesystem: Filesystem },
     /// Disks, by name.
     Disks { devices: BTreeMap<String, Disk> },
@@ -264,7 +257,7 @@ pub(super) struct Disk {
     pub(super) access: Option<String>,
 }
 
-/// A filesystem, and the space that other files use.
+/// A filesystem, with the space that other files use.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Filesystem {
     pub(super) size: Size,
@@ -278,7 +271,7 @@ pub(super) struct Capacity {
     pub(super) class: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) segment: Option<String>,
-    /// The node selector, if it does not denote a segment.
+    /// The node selector, if it does not select a segment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) topology: Option<Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -292,7 +285,6 @@ pub(super) struct Capacity {
     pub(super) labels: BTreeMap<String, String>,
 }
 
-/// An extender of the scheduler.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Extender {
@@ -314,7 +306,6 @@ pub(super) struct Extender {
     pub(super) resource: Option<String>,
 }
 
-/// A PersistentVolume.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Volume {
     pub(super) name: String,
@@ -329,7 +320,7 @@ fn default_true() -> bool {
     true
 }
 
-// serde passes references.
+// The serde attribute `skip_serializing_if` passes a reference.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it for a field")]
 fn is_true(value: &bool) -> bool {
     *value

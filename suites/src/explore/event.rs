@@ -13,7 +13,6 @@ use super::cluster::{Capacity, Class, Labels, Node, Pool, Scheduler, Size};
 /// The kind of capacity objects.
 pub(super) const CAPACITY_KIND: &str = "CSIStorageCapacity";
 
-/// An event.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum Event {
@@ -99,7 +98,7 @@ pub(super) struct Merge {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Replace {
     pub(super) object: Value,
-    /// The resourceVersion; unset: the current one.
+    /// The resourceVersion; unset: the current resourceVersion of the object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) resource_version: Option<String>,
 }
@@ -113,7 +112,7 @@ pub(super) enum DeleteEvent {
     Object(Named),
 }
 
-/// An object by its name.
+/// An object, identified by name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Named {
@@ -146,7 +145,7 @@ pub(super) struct Pod {
     pub(super) inline: Option<String>,
 }
 
-/// A claim; in a pod, one with only a name refers to an existing claim.
+/// A claim. In a pod, a claim with only a name refers to an existing claim.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Claim {
@@ -214,7 +213,7 @@ impl NodeEvent {
     }
 }
 
-/// Whether an API fault has no end or kills a program, so that the specification demands nothing until it is removed.
+/// Whether a fault of the API server has no end or kills a program. The specification demands nothing until the fault is removed.
 pub(super) fn lasts(fault: &FaultSpec) -> bool {
     fault.kill || fault.times.is_none()
 }

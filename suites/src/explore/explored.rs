@@ -1,4 +1,4 @@
-//! Results of exploration as data, from which summary and report are made, on this machine or on another.
+//! Results of exploration as data, from which summary and report are created, on this machine or on another.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ pub struct Programs {
     pub system: SystemRecord,
     /// Settings of the runs.
     pub settings: SettingsRecord,
-    /// Command-line options that select them, quoted for a shell.
+    /// Command-line options that select the programs, quoted for a shell.
     pub options: String,
     /// Whether time was simulated.
     pub is_simulated: bool,
@@ -31,7 +31,7 @@ pub struct Explored {
     pub programs: Programs,
     /// Seed of the first cluster of the whole run, over all machines.
     pub seed: u64,
-    /// Number of clusters that ran, without skipped ones.
+    /// Number of clusters that ran. Skipped clusters are not counted.
     #[serde(rename = "worlds")]
     pub clusters: u64,
     /// Total number of events.
@@ -58,16 +58,16 @@ pub struct Explored {
 pub struct FoundRecord {
     /// Identity of the finding, without names and values.
     pub signature: String,
-    /// Focus of the first cluster that showed it.
+    /// Focus of the first cluster that showed the finding.
     pub focus: String,
-    /// Seed of that cluster.
+    /// Seed of the first cluster that showed the finding.
     pub seed: u64,
-    /// Number of clusters that showed it.
+    /// Number of clusters that showed the finding.
     #[serde(rename = "worlds")]
     pub clusters: u64,
     /// Whether the case of the finding is minimal.
     pub is_smallest: bool,
-    /// Whether the written case reproduced it.
+    /// Whether running the written case reproduced the finding.
     pub repeated: Reproduced,
     /// The case file.
     pub file: PathBuf,
@@ -107,7 +107,8 @@ impl Explored {
         }
     }
 
-    /// Adds the results of other seeds. Of equal findings the one with the lowest seed stays, as if one machine had run all.
+    /// Adds the results of other seeds. Of equal findings, the finding with the lowest seed remains, as if a single machine had run all
+    /// clusters.
     pub fn add(&mut self, other: Self) {
         self.clusters += other.clusters;
         self.events += other.events;

@@ -24,10 +24,10 @@ use crate::report::CaseRecord;
 use crate::select::Shard;
 use crate::session::{CaseOutcome, CaseResult, Session};
 
-/// Timeout of a run: each of its steps ends after some seconds, so a longer run never ends.
+/// Timeout of a run: every step has a timeout of seconds, so a run that takes longer is stuck.
 const RUN_TIMEOUT: Duration = Duration::from_secs(180);
 
-/// Maximum number of runs per cluster: each further run excuses the violated rule, to find violations that it hid.
+/// Maximum number of runs per cluster. Each further run excuses the rule that the previous run violated, to find other violations.
 const RUNS_MAX: usize = 5;
 
 /// After the first finding, 1/`MINIMIZING_SHARE` of the budget is reserved for minimizing.
@@ -35,11 +35,11 @@ const MINIMIZING_SHARE: u32 = 3;
 
 /// Configuration of an exploration.
 pub struct Explorer {
-    /// The systems, and how they are run.
+    /// The systems under test and the settings of their runs.
     pub session: Arc<Session>,
     /// Focuses to explore; empty for all.
     pub focuses: Vec<&'static Focus>,
-    /// Seed of the first cluster; further ones use the following numbers.
+    /// Seed of the first cluster; the seeds of further clusters are the following numbers.
     pub seed: u64,
     /// Shard of this machine; `None` for all clusters.
     pub shard: Option<Shard>,
@@ -67,7 +67,7 @@ pub enum Until {
 /// Results so far.
 #[derive(Debug, Default)]
 pub struct Exploration {
-    /// Number of clusters that ran, without skipped ones.
+    /// Number of clusters that ran. Skipped clusters are not counted.
     pub clusters: u64,
     /// Total number of events.
     pub events: u64,
@@ -92,13 +92,13 @@ pub struct Exploration {
 /// A cluster that ran.
 struct ExploredCluster {
     generated: Generated,
-    /// The first run, and one for each excused rule.
+    /// The first run, followed by a run for each excused rule.
     runs: Vec<Run>,
 }
 
 /// A run of a cluster.
 struct Run {
-    /// Rules violated in earlier runs, excused in this one.
+    /// Rules that earlier runs violated, and that this run therefore excuses.
     excused: ExcusedRules,
     ran: Result<CaseResult, String>,
 }
@@ -114,7 +114,7 @@ impl ExploredCluster {
 }
 
 impl Run {
-    /// The violated rule of the specification, whether or not the manifest excuses it.
+    /// The violated rule of the specification, including rules that the manifest excuses.
     fn broken_rule(&self) -> Option<&'static str> {
         match &self.ran.as_ref().ok()?.outcome {
             CaseOutcome::Failed(explained)
@@ -175,7 +175,7 @@ impl Explorer {
             match until_deadline(deadline, running.join_next()).await {
                 None | Some(None) => break,
                 Some(Some(Ok((number, cluster)))) => drop(ended.insert(number, cluster)),
-                // A panic of the harness: systems panic inside tasks of their own.
+                // The harness panicked: a panic of a system under test does not leave the task of the system.
                 Some(Some(Err(error))) => std::panic::resume_unwind(error.into_panic()),
             }
             while let Some(cluster) = ended.remove(&due) {
@@ -193,9 +193,9 @@ impl Explorer {
             }
         }
         drop(running);
-        // Repeats runs that were inconclusive on the busy machine, now one at a time.
+        // Repeats the runs that were inconclusive because the machine was busy, now one at a time.
         for (number, (seed, generated)) in again.into_iter().enumerate() {
-            // The deadline may pass during the first repetition if no run was conclusive yet: a slow machine is slow for all of them.
+            // Without any conclusive run, the first repetition may exceed the deadline.
             let end = until.start_deadline(began, !exploration.findings.is_empty());
             let end = end.filter(|_| exploration.clusters > 0 || number > 0);
             let is_late = end.is_some_and(|end| end <= Instant::now());
@@ -217,7 +217,7 @@ impl Explorer {
         self.seed.wrapping_add(number)
     }
 
-    /// Runs a cluster, concurrently or alone, and again with each violated rule excused.
+    /// Runs a cluster, concurrently with others or alone. Repeats the run with each violated rule excused.
     async fn run_cluster(&self, seed: u64, generated: Generated, is_alone: bool) -> ExploredCluster {
         let (mut runs, mut excused) = (Vec::new(), ExcusedRules::new());
         loop {
@@ -235,7 +235,7 @@ impl Explorer {
         }
     }
 
-    /// Runs the case of a cluster, concurrently or alone; an invalid case text is a bug of the generator.
+    /// Runs the case of a cluster, concurrently with others or alone. An invalid case text is a bug of the generator.
     async fn run(&self, seed: u64, text: &str, is_alone: bool) -> Result<CaseResult, String> {
         let (session, plan) = (self.session(seed), plan(text)?);
         let run = async {
@@ -398,7 +398,7 @@ impl Until {
         }
     }
 
-    /// When to stop starting runs, given the start of the first; `None` if never.
+    /// Time after which no further run is started, given the start of the first run; `None` for no limit.
     fn start_deadline(self, began: Instant, has_findings: bool) -> Option<Instant> {
         let end = self.end()?;
         Some(match has_findings {
@@ -407,7 +407,7 @@ impl Until {
         })
     }
 
-    /// Whether the cluster of this number is to run.
+    /// Whether the cluster with this number is to be run.
     fn has(self, number: u64) -> bool {
         match self {
             Until::Clusters(clusters) => number < clusters,

@@ -1,4 +1,5 @@
-//! Findings of exploration: the violation, the number of clusters that showed it, and the smallest history that reproduces it.
+//! Findings of exploration: the violation, the number of clusters with this violation, and the smallest history that reproduces the
+//! finding.
 
 use std::path::PathBuf;
 
@@ -16,15 +17,15 @@ use crate::report::{CaseRecord, WriteError};
 pub struct Finding {
     /// Identity of the violation.
     pub signature: Signature,
-    /// Focus of the first cluster that showed it.
+    /// Focus of the first cluster that showed the finding.
     pub focus: &'static Focus,
     /// Seed of that cluster.
     pub seed: u64,
-    /// Number of clusters that showed it.
+    /// Number of clusters that showed the finding.
     pub clusters: u64,
-    /// The smallest history that shows it.
+    /// The smallest history that shows the finding.
     pub shrunk: Shrunk,
-    /// Rules violated in earlier runs that hid it: its case excuses them.
+    /// Rules that earlier runs violated, which hid this finding. The case of the finding excuses them.
     pub excused: ExcusedRules,
     /// The case of the finding; `None` without an output folder.
     pub written: Option<Written>,
@@ -35,13 +36,13 @@ pub struct Finding {
 pub struct Written {
     /// The case file.
     pub file: PathBuf,
-    /// Result of its last run, or of the original run if it was not repeated.
+    /// Result of the last run of the case, or of the original run if the case was not run again.
     pub record: CaseRecord,
     /// Whether the case reproduces the finding.
     pub repeated: Reproduced,
 }
 
-/// Whether the case of a finding reproduces it. A finding that depends on timing need not be reproducible.
+/// Whether running the case reproduces the finding. A finding that depends on timing may not be reproducible.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Reproduced {
@@ -49,9 +50,9 @@ pub enum Reproduced {
     Yes,
     /// The case passes.
     No,
-    /// The case fails with this other violation, which is its title.
+    /// The case fails with a different violation, whose title this is.
     Otherwise(String),
-    /// The time limit ended before the case ran.
+    /// The time limit expired before the case ran.
     Unknown,
 }
 

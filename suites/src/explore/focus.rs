@@ -1,4 +1,4 @@
-//! Focuses of exploration: which programs run, one table row each.
+//! Focuses of exploration, which define the programs that run. Each row of the table is a focus.
 
 use std::fmt;
 use std::str::FromStr;
@@ -52,7 +52,7 @@ pub static FOCUSES: [Focus; 4] = [
 ];
 
 impl Focus {
-    /// Whether the role runs.
+    /// Whether the program of the role runs.
     pub fn has(&self, role: Role) -> bool {
         self.roles.contains(&role)
     }

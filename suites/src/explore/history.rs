@@ -1,4 +1,4 @@
-//! A generated cluster with its events, step by step; the value that is generated, run and minimized.
+//! A generated cluster with its events, step by step. Histories are generated, run and minimized.
 
 use std::collections::BTreeSet;
 
@@ -17,10 +17,9 @@ pub struct History {
     pub(super) steps: Vec<Vec<Event>>,
 }
 
-/// A step of a history.
 pub(super) struct Step<'h> {
     pub(super) events: &'h [Event],
-    /// Whether all programs are idle at its end, so that the specification applies.
+    /// Whether all programs are idle at the end of the step, so that the specification applies.
     pub(super) is_idle: bool,
 }
 
@@ -40,7 +39,6 @@ impl History {
         self
     }
 
-    /// The steps in order.
     pub(super) fn steps(&self) -> impl Iterator<Item = Step<'_>> {
         let mut state = State::of(&self.cluster);
         self.steps.iter().map(move |events| {
@@ -60,7 +58,7 @@ impl History {
         !self.cluster.driver.get_capacity && ended == Some(Role::Publisher)
     }
 
-    /// Classes that claims name and that are never created.
+    /// Classes that claims reference but no event creates.
     pub(super) fn missing_classes(&self) -> BTreeSet<&String> {
         let events = || self.steps.iter().flatten();
         let created = events().filter_map(|event| match event {

@@ -4,7 +4,7 @@
 //! seed → generate → history (a value) → case → run and verdict
 //! ```
 //!
-//! A history is a value in the case format, so that it can be minimized. Does not know any system under test.
+//! A history is data in the case format, so that it can be minimized. Does not know any system under test.
 
 mod axes;
 mod case;

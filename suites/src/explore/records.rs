@@ -1,4 +1,4 @@
-//! Results of exploration as cases of a report: one for all conforming clusters of a focus, and one for each other cluster.
+//! Results of exploration as cases of a report: one case for all conforming clusters of a focus, and one case for each other cluster.
 
 use harness::scenario::Level;
 

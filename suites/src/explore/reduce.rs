@@ -1,20 +1,19 @@
 //! Enumerates histories that are slightly smaller than a given one: without some parts, or with simpler values.
 //!
-//! Works on the JSON structure alone: a history is a tree of lists, maps and strings. What remains after a removal may or may not parse as
-//! a history.
+//! Works on the JSON structure alone: a history is a tree of lists, maps and strings. The result of a removal may be an invalid history.
 
 use serde_json::Value;
 
 use super::history::History;
 use super::sizes;
 
-/// Fields whose removal would enlarge the effect of a part.
+/// Fields whose removal would make a fault affect more requests or last longer.
 const NOT_REMOVED: [&str; 2] = ["times", "id"];
 
 /// Path of a node in the tree.
 type Path = Vec<PathElement>;
 
-/// One level of a path.
+/// An element of a path.
 #[derive(Clone, Debug, PartialEq)]
 enum PathElement {
     Field(String),
@@ -23,7 +22,7 @@ enum PathElement {
 
 /// An edit of the tree.
 enum Reduction {
-    /// Removes items of a list: start, count.
+    /// Removes items of a list: path, index of the first item, number of items.
     Items(Path, usize, usize),
     /// Removes a field of a map.
     Field(Path, String),

@@ -3,12 +3,10 @@
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 
-/// A seeded random number generator.
 #[derive(Debug)]
 pub(super) struct SeededRng(Xoshiro256PlusPlus);
 
 impl SeededRng {
-    /// The generator for a seed.
     pub(super) fn of(seed: u64) -> Self {
         SeededRng(Xoshiro256PlusPlus::seed_from_u64(seed))
     }

@@ -1,4 +1,4 @@
-//! Minimizes a history while it reproduces the same finding. Does not know the finding.
+//! Minimizes a history as long as it reproduces the same finding. Does not know the finding.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Instant;
@@ -16,12 +16,12 @@ pub struct Shrunk {
     pub history: History,
     /// Number of histories tried.
     pub tried: usize,
-    /// Whether no smaller history is left to try.
+    /// Whether every smaller history was tried.
     pub is_smallest: bool,
 }
 
 impl Shrunk {
-    /// A history before minimizing.
+    /// The result without any minimizing: the given history.
     pub(super) fn of(history: History) -> Self {
         Shrunk {
             history,
@@ -42,10 +42,11 @@ pub struct ShrinkLimits {
     pub deadline: Option<Instant>,
 }
 
-/// Removes parts of a history while it still satisfies `reproduces`, which the input does.
+/// Removes parts of a history as long as the result satisfies `reproduces`. The given history must satisfy it.
 ///
-/// Deterministic until the deadline: the histories tried, and their order, depend only on the results. Each is tried once. Of concurrent
-/// runs the first success continues, and later ones do not count. At the deadline the smallest history so far is returned.
+/// Deterministic until the deadline: which histories are tried, and in which order, depends only on earlier results. Each history is tried
+/// once. If several concurrent runs succeed, the first in order is used and the others are ignored. At the deadline, the smallest history
+/// so far is returned.
 pub async fn shrink<F: Future<Output = bool>>(
     history: History,
     limits: ShrinkLimits,
@@ -87,7 +88,7 @@ pub async fn shrink<F: Future<Output = bool>>(
     }
 }
 
-/// The output of a future; `None` if the deadline came first.
+/// The output of a future; `None` if the deadline passes first.
 pub(super) async fn until_deadline<F: Future>(deadline: Option<Instant>, future: F) -> Option<F::Output> {
     match deadline {
         Some(deadline) => tokio::time::timeout_at(deadline.into(), future).await.ok(),
@@ -147,7 +148,7 @@ mod tests {
         assert_eq!(
             left,
             json!({
-                // Only an existing node can be relabelled; the node with storage is not needed.
+                // Relabelling a node requires that the node exists; the node with storage is not required.
                 "world": {"roles": ["publisher"], "backend": {"n2": {"capacity": "1Gi", "maximum": "1Gi"}}},
                 "steps": [[{"node": {"join": {"name": "n3"}}}, {"node": {"relabel": {"name": "n3", "labels": {}}}}]],
             })

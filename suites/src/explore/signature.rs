@@ -42,7 +42,7 @@ impl Signature {
         failure.into_iter().chain(findings).collect()
     }
 
-    /// Whether a run shows the same first missing link. A case with explicit expectations names no rule.
+    /// Whether the signatures of a run contain the same first missing link. A case with explicit expectations names no rule.
     pub(super) fn is_shown(&self, signatures: &[Signature]) -> bool {
         let is_same = |it: &Signature| it == self || it.rule.is_none() && it.link == self.link;
         signatures.iter().any(is_same)
@@ -58,13 +58,13 @@ impl fmt::Display for Signature {
     }
 }
 
-/// Replaces each name in a text by its kind.
+/// Replaces each name in a text by a word for the kind of the name.
 fn without_names(text: &str) -> String {
     let is_part = |c: char| c.is_ascii_alphanumeric() || "-_.+=/".contains(c);
     replace_words(text, is_part, kind)
 }
 
-/// The kind of a word; the word itself if it is no name.
+/// A word for the kind of a name; the word itself if it is no name.
 fn kind(word: &str) -> &str {
     let numbered = |letter: char| {
         let number = word.strip_prefix(letter).unwrap_or_default();
@@ -79,7 +79,7 @@ fn kind(word: &str) -> &str {
         (numbered('v'), "VOLUME"),
         (CLASSES.contains(&word), "CLASS"),
         (word == LONG_DRIVER, "disk.example.com"),
-        // In a log line such as `namespace="csi"` the quoted value is a word of its own.
+        // In a log line such as `namespace="csi"`, the quoted value is a separate word.
         (word.contains('=') && !word.ends_with('='), "SEGMENT"),
         (
             word.starts_with("csisc-") || word.starts_with("by-hand-"),

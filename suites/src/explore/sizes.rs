@@ -1,11 +1,11 @@
-//! Generated sizes: a few frequent ones, some with one byte more or less, and some at the limits of the type.
+//! Generated sizes: a few frequent sizes, sizes with one byte more or less, and sizes at the limits of the type.
 
 use harness::scenario::Bytes;
 
 use super::cluster::Size;
 use super::rng::SeededRng;
 
-/// Ascending.
+/// Common sizes, in ascending order.
 const COMMON: [&str; 6] = ["1Gi", "2Gi", "3Gi", "5Gi", "10Gi", "20Gi"];
 
 /// Large enough for several claims, so that scores differ slightly.
@@ -26,7 +26,6 @@ const UNUSUAL: [&str; 8] = [
 /// Near the limit of int64, and from 2^53 bytes on, where JSON numbers lose precision.
 const HUGE: [&str; 8] = ["8Ei-1", "9E", "4Ei", "1Ei", "1E", "8Pi-1", "8Pi", "8Pi+1"];
 
-/// Zero bytes.
 const ZERO: &str = "0";
 
 /// The size of a claim or a volume.
@@ -39,7 +38,7 @@ pub(super) fn size(rng: &mut SeededRng) -> Size {
     (*rng.pick(list)).to_owned()
 }
 
-/// The size of one of several claims.
+/// The size of a claim that shares a node with other claims.
 pub(super) fn small(rng: &mut SeededRng) -> Size {
     match rng.one_in(6) {
         true => size(rng),
@@ -56,7 +55,7 @@ pub(super) fn pool_size(rng: &mut SeededRng) -> Size {
     }
 }
 
-/// The size of a pool, and a maximum volume size that does not exceed it.
+/// The size of a pool, and a maximum volume size of at most that size.
 pub(super) fn pool_size_with_maximum(rng: &mut SeededRng) -> (Size, Size) {
     let bytes = |size: &Size| size.parse::<Bytes>().ok().map(|bytes| bytes.count());
     let (one, other) = (pool_size(rng), pool_size(rng));
@@ -66,7 +65,7 @@ pub(super) fn pool_size_with_maximum(rng: &mut SeededRng) -> (Size, Size) {
     }
 }
 
-/// Sizes simpler than this one, simplest first; empty if it is no size.
+/// Sizes that are simpler than the given size, simplest first; empty if the text is no size.
 pub(super) fn simpler(size: &str) -> &'static [&'static str] {
     let special: [&[&str]; 3] = [&UNUSUAL, &HUGE, &LARGE];
     if size == ZERO || special.iter().any(|list| list.contains(&size)) {

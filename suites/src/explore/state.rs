@@ -1,4 +1,4 @@
-//! Model of a generated cluster's state, as far as it decides which events are possible next.
+//! Model of the state of a generated cluster, limited to what determines which events are possible next.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,23 +15,20 @@ use super::event::{
 /// The feature gate of KEP-1472.
 pub(super) const GATE: &str = "CSIStorageCapacity";
 
-/// The resource of PersistentVolumes.
 pub(super) const VOLUMES: &str = "persistentvolumes";
 
-/// The resource of namespaces.
 pub(super) const NAMESPACES: &str = "namespaces";
 
 /// Default minor release of the API server.
 pub(super) const USUAL_RELEASE: u8 = 36;
 
-/// The state of the cluster.
 #[derive(Clone, Debug)]
 pub(super) struct State {
     /// Existing nodes by name, with their labels.
     pub(super) nodes: BTreeMap<String, Node>,
     /// Nodes with the driver registered.
     registered: BTreeSet<String>,
-    /// Nodes with only the Node or only the CSINode left.
+    /// Nodes of which either the Node or the CSINode was deleted.
     partially_deleted: BTreeSet<String>,
     /// Capacity objects written by events, by name.
     pub(super) written: BTreeMap<String, Value>,
@@ -49,7 +46,7 @@ pub(super) struct State {
     pub(super) may_be_killed: BTreeSet<Role>,
     /// Active lasting API faults, with the role that each may kill.
     pub(super) faults: BTreeMap<String, Option<Role>>,
-    /// Active lasting driver faults, and whether they make calls hang.
+    /// Active lasting driver faults by id, and whether each causes calls to hang.
     pub(super) driver_faults: BTreeMap<String, bool>,
     /// Names of faults that were used.
     used: BTreeSet<(&'static str, String)>,
@@ -57,7 +54,7 @@ pub(super) struct State {
     is_namespace_deleted: bool,
     pub(super) minor: u8,
     pub(super) gate: Option<bool>,
-    /// Whether publishers poll the driver. Without polling, little is demanded once capacity has changed without a volume.
+    /// Whether publishers poll the driver. Without polling, the specification demands little after a capacity change that no volume caused.
     polls: bool,
 }
 
@@ -142,7 +139,7 @@ impl State {
                     && !publisher_would_recreate
             }
             Event::Delete(DeleteEvent::Object(object)) => {
-                // The publisher runs in a pod, which is deleted with its owners and its namespace.
+                // The publisher runs in a pod. Deleting an owner of the pod or the namespace deletes the pod too.
                 let is_of_publisher = !matches!(object.resource.as_str(), VOLUMES | "leases");
                 !is_of_publisher || self.stopped.contains(&Role::Publisher)
             }
@@ -169,7 +166,7 @@ impl State {
         match event {
             NodeEvent::Join(node) => !self.nodes.contains_key(&node.name),
             NodeEvent::Leave(name) | NodeEvent::Relabel { name, .. } => self.nodes.contains_key(name),
-            // A registered driver may have other topology keys, which cannot be changed.
+            // Impossible if the driver is already registered: the topology keys of a registration cannot be changed.
             NodeEvent::Register(name) => self.nodes.contains_key(name) && !self.registered.contains(name),
             NodeEvent::Unregister(name) => {
                 let publisher_would_recreate =
@@ -179,7 +176,8 @@ impl State {
         }
     }
 
-    /// Whether each node with a publisher has the driver registered: otherwise cleaner and publisher delete and recreate objects for ever.
+    /// Whether each node with a publisher has the driver registered. Otherwise cleaner and publisher delete and recreate the same objects
+    /// forever.
     fn is_registered_everywhere(&self) -> bool {
         let mut with_driver = self.nodes.values().filter(|node| node.registered);
         !self.has_role(Role::Cleaner)
@@ -331,14 +329,14 @@ fn created_claims(pod: &Pod) -> impl Iterator<Item = String> {
     created.map(|(index, _)| format!("{}-{index}", pod.name))
 }
 
-/// The running programs: those of the roles, and the driver for the publisher.
+/// The programs of the roles, and the driver if a publisher runs.
 fn running(cluster: &GeneratedCluster) -> BTreeSet<Role> {
     let has_driver = cluster.roles.contains(&Role::Publisher);
     let driver = has_driver.then_some(Role::Driver);
     cluster.roles.iter().copied().chain(driver).collect()
 }
 
-/// The programs that exit at once because of their settings.
+/// The programs that exit at start because of their settings.
 fn exited(cluster: &GeneratedCluster) -> BTreeSet<Role> {
     let ends = [
         (Role::Publisher, cluster.publisher.exits_at_start()),

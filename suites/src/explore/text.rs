@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::history::{History, Step};
 
-/// Keys of a cluster in output order; other keys follow.
+/// Keys of a cluster in output order, followed by all other keys.
 const CLUSTER: [&str; 15] = [
     "release",
     "gates",
@@ -44,7 +44,7 @@ pub(super) struct CaseHeader<'t> {
 pub(super) enum Expectations {
     /// The demands of the specification.
     Specification,
-    /// Explicit expectations, each with its reason.
+    /// Explicit expectations, each with the reason for it.
     Explicit(Vec<Value>),
 }
 

@@ -1,5 +1,5 @@
-//! Writes a finding as an ordinary case, with the demands of the specification as explicit expectations if they reproduce it, and beside it
-//! the run that showed it.
+//! Writes a finding as an ordinary case, and next to it the run that showed the finding. The case contains the demands of the specification
+//! as explicit expectations if they reproduce the finding.
 
 use std::path::Path;
 use std::time::Instant;
@@ -22,7 +22,7 @@ use crate::session::{CaseResult, Session};
 const RUNS: &str = "runs";
 
 impl Explorer {
-    /// Writes a finding before it is minimized. `seen`: the result of the run that showed it.
+    /// Writes a finding before it is minimized. `seen`: the result of the run that showed the finding.
     pub(super) fn write_found(
         &self,
         finding: &Finding,
@@ -30,7 +30,7 @@ impl Explorer {
         folder: &Path,
     ) -> Result<Written, FindingError> {
         let name = format!("{}-{}.yaml", finding.focus, finding.seed);
-        // One cluster can show several findings.
+        // A cluster can have several findings.
         let mut names = (2..).map(|number| format!("{}-{}-{number}.yaml", finding.focus, finding.seed));
         let name = match folder.join(&name).exists() {
             true => names.find(|name| !folder.join(name).exists()).unwrap_or(name),
@@ -45,7 +45,7 @@ impl Explorer {
         })
     }
 
-    /// Replaces the written case by the minimized one, after running it.
+    /// Replaces the written case by the minimized case, after running the minimized case.
     pub(super) async fn write(
         &self,
         finding: &mut Finding,
@@ -72,7 +72,7 @@ impl Explorer {
         Ok(())
     }
 
-    /// The case of a finding, with explicit expectations if they reproduce it, and the result of one more run.
+    /// The case of a finding, with explicit expectations if these reproduce the finding, and the result of one more run.
     async fn checked(
         &self,
         finding: &Finding,
@@ -88,7 +88,7 @@ impl Explorer {
         let by_specification = specified(finding, &title);
         let first = run(&session, &by_specification).await?;
         let explicit = explicit(finding, &title, &first, &stored_demands(&first)?);
-        // Some demands cannot be written as expectations, and rules that hold at every moment have none.
+        // Some demands cannot be written as expectations, and a rule that applies at every moment has no demands.
         if plan(&explicit).is_ok() {
             let second = run(&session, &explicit).await?;
             if finding.signature.is_shown(&signatures(&second)) {
@@ -124,7 +124,7 @@ fn stored_demands(result: &CaseResult) -> Result<Vec<Demands>, FindingError> {
     };
     let (plan, facts) = record::load(folder)?;
     let decided = verdict(&plan, facts.iter().cloned());
-    // Later facts are only the shutdown.
+    // Facts after the failure only concern the shutdown.
     let last = decided.failure().map_or(u64::MAX, |failure| failure.decided_by);
     Ok(demands(
         &plan,

@@ -34,7 +34,6 @@ pub(super) fn endpoint(report: &Report) -> String {
     format!("{endpoint}\n")
 }
 
-/// The badge as an SVG.
 pub(super) fn svg(report: &Report) -> String {
     let Badge {
         label,
@@ -108,7 +107,7 @@ fn badge(report: &Report) -> Badge {
     }
 }
 
-/// Number of passed and of executed cases among those that match.
+/// Number of passed cases, and number of executed cases, among the cases that match.
 fn executed(report: &Report, predicate: impl Fn(&CaseRecord) -> bool) -> (usize, usize) {
     let run = report
         .cases

@@ -81,7 +81,7 @@ pub(super) fn printable(markup: &str) -> String {
     markup.chars().map(shown).collect()
 }
 
-/// Replaces characters by their escapes, drops colours, and marks unprintable characters.
+/// Replaces characters by escapes, removes colours, and marks unprintable characters.
 fn translate(text: &str, escape: impl Fn(char) -> Option<&'static str>) -> String {
     let text = anstream::adapter::strip_str(text).to_string();
     let mut out = String::with_capacity(text.len());

@@ -51,7 +51,7 @@ impl Report {
         }
     }
 
-    /// Merges a finding with equal ones of other cases.
+    /// Merges a finding with equal findings of other cases.
     pub(super) fn add_finding(&mut self, new: FindingRecord) {
         let key =
             |finding: &FindingRecord| (finding.rule.clone(), finding.role.clone(), finding.text.clone());

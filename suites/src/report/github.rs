@@ -1,6 +1,6 @@
 //! Output for GitHub Actions: annotations on standard output, and the job summary.
 //!
-//! Owns the escaping of workflow commands. Does not know whether the job runs on GitHub: the caller does.
+//! Owns the escaping of workflow commands. The caller decides whether the job runs on GitHub.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::path::Path;
 use super::escape::{message, property};
 use super::{CaseRecord, CaseVerdict, Report, markdown};
 
-/// GitHub shows ten annotations of a kind per step; the last one summarizes the rest.
+/// Maximum number of annotations. GitHub shows ten annotations of each kind per step, so the last annotation summarizes the rest.
 const SHOWN: usize = 10;
 
 /// Maximum size of a summary in bytes; GitHub rejects more than 1 MiB.
@@ -73,8 +73,8 @@ fn annotation(report: &Report, kind: &str, case: &CaseRecord) -> String {
     )
 }
 
-/// File and line of the annotation. The repository of a tested program does not contain our case files; there it is the manifest, at the
-/// line of the feature or role that selects the case.
+/// File and line of the annotation. The repository of a tested program does not contain our case files, so the annotation refers to the
+/// line of the manifest with the feature or role that selects the case.
 fn annotation_position(report: &Report, case: &CaseRecord) -> (String, u64) {
     let manifest = report.command.iter().find_map(|word| word.strip_prefix("--sut="));
     let Some(manifest) = manifest else {
@@ -95,7 +95,7 @@ pub fn append_summary(report: &Report, file: &Path) -> std::io::Result<()> {
     writeln!(file, "{}", markdown::page(report, SUMMARY))
 }
 
-/// A workflow command that disables others until [`resume`], because the output of systems under test could contain some.
+/// A workflow command that disables workflow commands until [`resume`], because the output of systems under test could contain some.
 pub fn stop(token: &str) -> String {
     format!("::stop-commands::{token}")
 }

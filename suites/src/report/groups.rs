@@ -7,7 +7,7 @@ use harness::replace_words;
 use super::{CaseRecord, Report};
 use crate::failure_text::FailureText;
 
-/// Cases that fail at the same first missing link.
+/// Cases with the same first missing link.
 #[derive(Debug)]
 pub struct Group<'r> {
     /// The link, with `*` for names and values that vary between runs; for an exited program, the reason.
@@ -17,7 +17,7 @@ pub struct Group<'r> {
 }
 
 impl Group<'_> {
-    /// Number of cases and the link, as text.
+    /// Text with the number of cases and the link.
     pub fn heading(&self) -> String {
         let has_link = self.cases[0]
             .failure_text

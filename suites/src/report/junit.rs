@@ -1,7 +1,7 @@
 //! `junit.xml`: one test suite per area, one test case per case. Knows only the report.
 //!
-//! Exactly the failures that count against the system are JUnit failures, so readers of this file agree with the exit code: a flaky case is
-//! a failure with its flaky run; known and provisional failures are skipped.
+//! JUnit failures are exactly the failures that count against the system, so this file is consistent with the exit code. A flaky case is a
+//! failure with a flaky run. Known and provisional failures are reported as skipped.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -39,7 +39,7 @@ pub(super) fn xml(report: &Report) -> String {
 fn suite(report: &Report, area: &str, cases: &[&CaseRecord]) -> TestSuite {
     let mut suite = TestSuite::new(area.replace('/', "."));
     suite.set_time(duration(cases.iter().map(|case| case.seconds).sum()));
-    // The library requires another date type; the report already has the resulting text.
+    // The typed field of the library requires a date type; `started` is already in the required format.
     suite.extra.insert("timestamp".into(), text(&report.started));
     for (name, value) in [
         ("system", &report.system.name),
@@ -52,7 +52,7 @@ fn suite(report: &Report, area: &str, cases: &[&CaseRecord]) -> TestSuite {
     suite
 }
 
-/// Stale manifest entries are errors here, because they make the run fail.
+/// Stale manifest entries are reported as errors, because they cause the run to fail.
 fn manifest(stale: &[String]) -> TestSuite {
     let mut suite = TestSuite::new("manifest");
     suite.add_test_cases(stale.iter().map(|wrong| {

@@ -17,7 +17,7 @@ impl KnownRecord {
         }
     }
 
-    /// The problem of an entry after all cases were run, with a remedy; `None` if it is needed or cannot be decided.
+    /// The problem of an entry after all cases were run, with a remedy; `None` if the entry is needed, or if the run cannot decide this.
     fn problem(&self, report: &Report) -> Option<String> {
         let cases: Vec<&CaseRecord> = report
             .cases
@@ -64,7 +64,7 @@ impl KnownRecord {
     }
 }
 
-/// Whether the case's verdict leaves open if an entry is needed.
+/// Whether the verdict of a case leaves open whether an entry is needed.
 fn is_undecided(case: &CaseRecord, report: &Report) -> bool {
     match case.verdict {
         CaseVerdict::Inconclusive | CaseVerdict::Error | CaseVerdict::Flaky => true,

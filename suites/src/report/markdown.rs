@@ -64,7 +64,7 @@ pub(super) fn page(report: &Report, limit: usize) -> String {
     push_line(
         &mut out,
         &format!(
-            "\nMade by csi-capacity-harness {} with <code>{program} {}</code>, API server {}, {}.",
+            "\nCreated by csi-capacity-harness {} with <code>{program} {}</code>, API server {}, {}.",
             markdown(&report.harness),
             markdown(&report.command.join(" ")),
             markdown(&report.settings.api_server),
@@ -116,7 +116,7 @@ fn failures(out: &mut String, open: &[&CaseRecord], limit: usize) {
     let mut left_out = Vec::new();
     for case in open {
         let text = failure(case);
-        // Reserve room for the names of omitted failures.
+        // Keep enough of the size limit for the names of omitted failures.
         if out.len() + text.len() + open.len() * 80 > limit {
             left_out.push(case);
         } else {
@@ -159,7 +159,7 @@ fn failure(case: &CaseRecord) -> String {
     out
 }
 
-/// Lists known failures with their reasons, so that they are not mistaken for passes.
+/// Lists known failures with their reasons, so that readers do not mistake them for passes.
 fn excused(out: &mut String, report: &Report) {
     let of = |verdict: CaseVerdict| report.cases.iter().filter(move |case| case.verdict == verdict);
     if of(CaseVerdict::KnownFailure).next().is_some() {

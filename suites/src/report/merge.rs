@@ -12,7 +12,7 @@ pub enum MergeError {
     /// A file is no report.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// A report is not of a shard.
+    /// A report covers a whole run, not a shard.
     #[error(
         "{path}: this is the report of a whole run, not of a shard; join reports of runs with --shard, and use \
          `report render` for a single report"
@@ -37,17 +37,17 @@ pub enum MergeError {
     },
     /// The runs selected different cases.
     #[error(
-        "{path}: its run selected other cases than that of {first}, or other versions of them; join only shards of one run"
+        "{path}: its run selected different cases than the run of {first}, or different versions of these cases; join only shards of one run"
     )]
     Selection {
-        /// The file.
+        /// File of the report.
         path: PathBuf,
         /// The file read first.
         first: PathBuf,
     },
     /// The runs started too far apart, and have no common run id.
     #[error(
-        "{path}: its run began at {got}, that of {first} at {want}; join only shards of one run, and give those of a run \
+        "{path}: its run began at {got}, the run of {first} at {want}; join only shards of one run, and give all shards of a run \
          that takes longer than a day the same --run-id"
     )]
     Apart {
@@ -72,12 +72,12 @@ pub enum MergeError {
         /// Number of shards.
         of: usize,
     },
-    /// No report was given.
+    /// No reports were given.
     #[error("there is no record to join; name the report.json of each shard")]
     NoReports,
 }
 
-/// The result of a shard, mergeable with those of the other shards.
+/// The result of a shard, which can be merged with the results of other shards.
 pub(crate) trait ShardedResult: Sized {
     /// Reads the file of a shard.
     fn load(path: &Path) -> Result<Self, LoadError>;
@@ -88,25 +88,25 @@ pub(crate) trait ShardedResult: Sized {
     /// Start time of the run (RFC 3339).
     fn started(&self) -> &str;
 
-    /// Properties that are equal in all shards of a run, as name and value.
+    /// Properties that all shards of a run have in common, as name and value.
     fn shared_properties(&self) -> Vec<(&'static str, String)>;
 
     /// Adds the results of another shard.
     fn add(&mut self, other: Self);
 }
 
-/// Merges reports of shards. The result lists missing shards, and can be merged with them later.
+/// Merges reports of shards. The result contains the numbers of missing shards, which can be merged later.
 pub fn merge(paths: &[PathBuf]) -> Result<Report, MergeError> {
     let mut all: Report = merge_shards(paths)?;
     all.finalize();
     Ok(all)
 }
 
-/// Merges the results of shards.
+/// Merges the results of shards, and checks that they belong to one run.
 pub(crate) fn merge_shards<T: ShardedResult>(paths: &[PathBuf]) -> Result<T, MergeError> {
     let (first, rest) = paths.split_first().ok_or(MergeError::NoReports)?;
     let (mut all, mut shards) = shard::<T>(first)?;
-    // The file of each shard.
+    // The file that each shard was read from.
     let mut origins: Vec<(usize, &PathBuf)> = shards.parts.iter().map(|part| (*part, first)).collect();
     for path in rest {
         let (record, here) = shard::<T>(path)?;
@@ -132,7 +132,7 @@ pub(crate) fn merge_shards<T: ShardedResult>(paths: &[PathBuf]) -> Result<T, Mer
     Ok(all)
 }
 
-/// The report of a file, and its shards.
+/// Reads a file, and returns the report with its shards.
 fn shard<T: ShardedResult>(path: &Path) -> Result<(T, ShardsRecord), MergeError> {
     let mut record = T::load(path)?;
     match record.shards().take() {
@@ -184,7 +184,7 @@ fn common_of(shards: &ShardsRecord) -> [(&'static str, String); 2] {
     ]
 }
 
-/// Whether two times (RFC 3339) are less than a day apart. True if one cannot be parsed.
+/// Whether two times (RFC 3339) are less than a day apart. True if a time cannot be parsed.
 fn is_within_a_day(one: &str, other: &str) -> bool {
     match (one.parse::<Timestamp>(), other.parse::<Timestamp>()) {
         (Ok(one), Ok(other)) => one.duration_since(other).abs() < SignedDuration::from_hours(24),

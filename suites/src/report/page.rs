@@ -6,7 +6,6 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::escape::printable;
 
-/// The style sheet.
 const STYLE: &str = include_str!("page.css");
 
 /// `maud` writes void elements as HTML, which is no well-formed XML.
@@ -28,7 +27,7 @@ pub fn page(title: &str, body: &Markup) -> String {
     })
 }
 
-/// The content of the file.
+/// The content of an HTML file.
 pub(super) fn written(markup: &Markup) -> String {
     printable(&markup.0) + "\n"
 }

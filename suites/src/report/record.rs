@@ -13,7 +13,7 @@ use super::verdict::{self, CaseVerdict};
 use crate::failure_text::FailureText;
 use crate::session::{CaseOutcome, CaseResult, Cause};
 
-/// Version of the format; increased if readers of the old one would misinterpret the new one.
+/// Version of the format, increased when programs written for the old format would misinterpret the new format.
 pub const FORMAT: u32 = 1;
 
 /// File name of the report.
@@ -26,9 +26,7 @@ pub const IN_MEMORY: &str = "in memory";
 #[derive(Debug, thiserror::Error)]
 #[error("{path}: {why}; name the {wanted} of a run")]
 pub struct LoadError {
-    /// The file.
     pub(crate) path: PathBuf,
-    /// The error.
     pub(crate) why: String,
     /// The expected file name.
     pub(crate) wanted: &'static str,
@@ -52,7 +50,7 @@ pub struct Report {
     pub command: Vec<String>,
     /// Settings of the run.
     pub settings: SettingsRecord,
-    /// Why the result does not cover everything that the system claims; empty if it does. Set by [`Report::finalize`].
+    /// Reasons why the result does not cover everything that the system claims; empty if the result does. Set by [`Report::finalize`].
     pub partial: Vec<String>,
     /// The reasons among `partial` that result from how the run was started or ended: selection, patience, interruption.
     #[serde(default)]
@@ -85,7 +83,7 @@ pub struct SystemRecord {
     pub name: String,
     /// Version of the system, if known.
     pub version: String,
-    /// Roles of the system; the reference implementations have the other roles.
+    /// Roles of the system. The reference implementations play the other roles.
     pub roles: Vec<String>,
     /// Features that the system claims.
     pub features: Vec<String>,
@@ -99,7 +97,7 @@ pub struct ShardsRecord {
     pub of: usize,
     /// Numbers of the contained shards, from 1, ascending.
     pub parts: Vec<usize>,
-    /// SHA-256 of the ids and texts of all cases of the run, equal in all its shards.
+    /// SHA-256 of the ids and texts of all cases of the run, which is equal in all shards.
     pub selection: String,
     /// Id of the run, if given (`--run-id`).
     #[serde(default)]
@@ -115,7 +113,7 @@ impl ShardsRecord {
         (1..=self.of).filter(|part| !self.parts.contains(part))
     }
 
-    /// Why the report is partial: a single shard names itself, a merged report lists missing shards.
+    /// Why the report is partial: the number of its only shard, or the shards that are missing after a merge.
     pub fn reasons(&self) -> Vec<String> {
         match self.parts.as_slice() {
             [part] if !self.is_joined => vec![format!("shard {part}/{}", self.of)],
@@ -145,7 +143,7 @@ pub struct FindingRecord {
     pub cases: usize,
     /// The first of these cases, by id.
     pub first: String,
-    /// First occurrence in that case, in seconds since its start.
+    /// First occurrence in that case, in seconds since the start of the case.
     pub seconds: f64,
     /// The manifest entry that excuses the finding, as file:line:column.
     pub known: Option<String>,
@@ -175,7 +173,7 @@ pub struct SettingsRecord {
     pub patience: f64,
     /// Maximum number of attempts of a failing case.
     pub attempts: u32,
-    /// The API server: `in memory`, or the version of a real one.
+    /// The API server: `in memory`, or the version of a real API server.
     pub api_server: String,
 }
 
@@ -213,7 +211,7 @@ pub struct CaseRecord {
     /// The verdict.
     #[schemars(schema_with = "verdict::schema")]
     pub verdict: CaseVerdict,
-    /// The failure, the reason for a skip, or a surprise, in one line; empty for a plain pass.
+    /// The failure, the reason for a skip, or a note on a pass that was not expected; in one line, empty for an ordinary pass.
     pub reason: String,
     /// Duration from the start of the first server to the verdict, in seconds.
     pub seconds: f64,
@@ -247,7 +245,7 @@ pub struct IndicatorRecord {
     pub subject: String,
     /// State of the object or component.
     pub state: IndicatorState,
-    /// The observation, and its consequence.
+    /// The observation and the consequence of the state.
     #[serde(rename = "told")]
     pub message: String,
 }
@@ -258,11 +256,11 @@ pub struct IndicatorRecord {
 pub enum IndicatorState {
     /// Healthy.
     Good,
-    /// Pods wait because of it.
+    /// Pods are pending because of this state.
     Bad,
-    /// Pods will wait because of it.
+    /// Pods will be pending because of this state.
     Risk,
-    /// Needs clean-up, but blocks no pod.
+    /// The object should be cleaned up, but blocks no pod.
     Untidy,
     /// No data.
     Unknown,
@@ -416,7 +414,7 @@ impl Report {
         areas
     }
 
-    /// The counts as text, such as `3 passed, 1 failed`; passed and failed always, others if not zero.
+    /// The counts as text, such as `3 passed, 1 failed`. Passed and failed are always included, other verdicts if their count is not zero.
     pub fn counts_in_words(&self) -> String {
         let counts = CaseVerdict::ALL.into_iter().filter_map(|verdict| {
             let count = self.count(verdict);
@@ -451,11 +449,11 @@ impl Report {
             serde_json::from_str(&text).map_err(|error| unreadable(error.to_string()))?;
         if report.format != FORMAT {
             return Err(unreadable(format!(
-                "its format is {}, this program reads {FORMAT}",
+                "the file has format version {}, but this program reads version {FORMAT}",
                 report.format
             )));
         }
-        // Paths in the file are relative to its folder; make them relative to the current directory.
+        // Paths in the file are relative to the folder of the file. Convert them to paths relative to the current directory.
         let home = path.parent().unwrap_or(Path::new(""));
         for case in &mut report.cases {
             case.folder = case.folder.take().map(|folder| home.join(folder));

@@ -6,7 +6,7 @@ use super::record::{FORMAT, Report};
 
 /// The schema (draft 2020-12) as JSON, with a final newline.
 pub fn schema() -> String {
-    // The serialization contract: every field is written, so all of them are required.
+    // The schema of serialized reports: every field is written, so every field is required.
     let settings = SchemaSettings::draft2020_12().for_serialize();
     let mut schema = settings.into_generator().into_root_schema_for::<Report>();
     schema.insert("title".to_owned(), "report.json of csi-capacity-harness".into());

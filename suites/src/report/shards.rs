@@ -34,7 +34,7 @@ impl ShardsRecord {
 fn digest<'t>(texts: impl IntoIterator<Item = &'t str>) -> String {
     let mut context = Context::new(&SHA256);
     for text in texts {
-        // With its length, so that concatenations cannot collide.
+        // Each text is preceded by its length, so that different lists of texts have different digests.
         context.update(&(text.len() as u64).to_be_bytes());
         context.update(text.as_bytes());
     }

@@ -1,4 +1,4 @@
-//! Writes all formats of a report into a self-contained folder: it has no links to outside.
+//! Writes all formats of a report into a self-contained folder, without links to files outside of the folder.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -21,7 +21,7 @@ pub struct WriteError {
 /// Folder for the runs of cases, within the folder of a report.
 pub const CASES: &str = "cases";
 
-/// Renders a format of the report; the folder is the base of the paths in it.
+/// Renders a format of the report. Paths are written relative to the folder.
 type Renderer = fn(&Report, &Path) -> String;
 
 /// File name and renderer.
@@ -35,7 +35,7 @@ const FORMATS: [(&str, Renderer); 7] = [
     ("badge.svg", |report, _| badge::svg(report)),
 ];
 
-/// Writes all reports into a folder, which is created if needed. Copies runs from elsewhere into it.
+/// Writes all formats of a report into a folder, which is created if needed. Copies stored runs from other folders into it.
 pub fn write_all(report: &Report, folder: &Path) -> Result<(), WriteError> {
     std::fs::create_dir_all(folder).map_err(write_error_at(folder))?;
     let mut report = report.clone();
@@ -51,13 +51,13 @@ pub fn write_all(report: &Report, folder: &Path) -> Result<(), WriteError> {
     Ok(())
 }
 
-/// Writes one file of a report into a folder, which is created if needed.
+/// Writes one file of a report into a folder, and creates the folder if needed.
 pub fn write_file(folder: &Path, name: &str, text: &str) -> Result<(), WriteError> {
     std::fs::create_dir_all(folder).map_err(write_error_at(folder))?;
     replace(&folder.join(name), text)
 }
 
-/// Writes only report.json into a folder of runs, for `rerun`. Runs elsewhere are not listed.
+/// Writes only report.json into a folder of stored runs, for `rerun`. The report does not list runs stored in other folders.
 pub fn write_record(report: &Report, folder: &Path) -> Result<(), WriteError> {
     std::fs::create_dir_all(folder).map_err(write_error_at(folder))?;
     let root = folder.canonicalize().map_err(write_error_at(folder))?;
@@ -69,7 +69,7 @@ pub fn write_record(report: &Report, folder: &Path) -> Result<(), WriteError> {
     replace(&folder.join(RECORD), &report.to_json())
 }
 
-/// The path of a run relative to the report folder, after copying it there if needed; `None` if it does not exist.
+/// The path of a run relative to the report folder; copies the run into that folder if needed. `None` if the run does not exist.
 fn copy_into_report(run: &Path, folder: &Path) -> Result<Option<PathBuf>, WriteError> {
     let (Ok(run), Ok(root)) = (run.canonicalize(), folder.canonicalize()) else {
         return Ok(None);
@@ -97,10 +97,10 @@ fn copy_files(from: &Path, to: &Path) -> Result<(), WriteError> {
     Ok(())
 }
 
-/// Replaces a file atomically, so that concurrent readers never see a part of it.
+/// Replaces a file atomically, so that concurrent readers never see a partially written file.
 fn replace(path: &Path, text: &str) -> Result<(), WriteError> {
     let mut unfinished = path.as_os_str().to_owned();
-    // Several processes may write the same file.
+    // Several processes may write the same file at the same time.
     unfinished.push(format!(".{}.unfinished", std::process::id()));
     let written = std::fs::write(&unfinished, text).and_then(|()| std::fs::rename(&unfinished, path));
     written.map_err(|error| {
@@ -109,7 +109,7 @@ fn replace(path: &Path, text: &str) -> Result<(), WriteError> {
     })
 }
 
-/// Removes the runs of an earlier report in a folder. Other folders are not touched.
+/// Removes the stored runs of an earlier report from a folder. Other subfolders are not changed.
 pub fn remove_runs(folder: &Path) -> Result<(), WriteError> {
     let cases = folder.join(CASES);
     let entries = match std::fs::read_dir(&cases) {
@@ -133,7 +133,7 @@ fn write_error_at(path: &Path) -> impl Fn(std::io::Error) -> WriteError {
     }
 }
 
-/// The folder of a file; a path that is a folder stays.
+/// The path itself if it is a folder, otherwise the folder that contains the file.
 fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !path.is_dir() && parent != Path::new("") => parent,

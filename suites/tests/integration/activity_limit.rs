@@ -1,4 +1,4 @@
-//! A system that floods the API server fails soon, and the verdict names the flood.
+//! A system that floods the API server fails soon, and the verdict states the number of requests.
 
 use std::sync::Arc;
 
@@ -51,14 +51,14 @@ async fn write(access: Access) {
         "storageClassName": "fast", "nodeTopology": {}, "capacity": "1Gi",
     }));
     let object = object.unwrap();
-    // Rejected once the case is over.
+    // The API server rejects the request after the case has ended.
     while objects.create(&PostParams::default(), &object).await.is_ok() {}
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_publisher_that_floods_the_api_server_fails() {
     let plan = Arc::new(plan(&case_files(), CASE).unwrap().unwrap());
-    // A large factor, so that the case's own timeout does not come first on a slow machine.
+    // Timeouts are long, so that the limit of requests is exceeded first, even on a slow machine.
     let patient = RunOptions {
         patience: 100.0,
         ..RunOptions::default()

@@ -1,5 +1,5 @@
-//! Consistency of cases and catalogue: every id that a case names is in the catalogue, and every entry has a case or other existing
-//! evidence, a reason for having none, or is listed as missing.
+//! Consistency of cases and catalogue. Every requirement that a case names is in the catalogue. Every entry has a case or other existing
+//! evidence, or a reason for having none, or is listed as missing.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use suites::{Catalogue, Defects, EvidenceStatus, Traceability, case_files, plans
 
 use crate::evidence::Search;
 
-/// Requirements without evidence. The list must only shrink.
+/// Requirements without evidence. No entry may be added.
 const MISSING: &[&str] = &[];
 
 #[test]
@@ -151,7 +151,7 @@ fn every_possible_pair_of_values_occurs_in_a_case() {
         assert_eq!(pair.missing, [], "{} x {}", pair.first, pair.second);
         assert!(pair.possible > 0, "{} x {}", pair.first, pair.second);
     }
-    // With fewer cases some pairs are missing.
+    // A subset of the cases does not cover all pairs.
     let few = pairs(
         scenarios
             .iter()

@@ -1,8 +1,8 @@
-//! Replays recorded decisions of a real kube-scheduler with the reference's filter and score; all must be equal.
+//! Replays recorded decisions of a real kube-scheduler with the filter and score of the reference scheduler: the results must be equal.
 //!
 //! Replays the recordings in `fixtures/decisions`, and every `filter.json` and `score.json` below the folder in the variable `DECISIONS`.
-//! Each is a small cluster with the verdicts of kube-scheduler 1.36. Those in `edges` have every operator, fractions, negative and huge
-//! quantities, and pods with several claims.
+//! Each recording is a small cluster with the verdicts of kube-scheduler 1.36. The recordings in `edges` contain every operator, fractions,
+//! negative and huge quantities, and pods with several claims.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -53,7 +53,7 @@ struct Tally {
 }
 
 impl Tally {
-    /// Counts equal and different results. `why` explains a difference, and is not called otherwise.
+    /// Counts equal and different results. `why` explains a difference, and is called only for differences.
     fn compare<T: PartialEq + std::fmt::Debug>(
         &mut self,
         what: &str,
@@ -103,7 +103,7 @@ fn replay_filter(file: &Value) -> Result<Tally, Failure> {
     Ok(tally)
 }
 
-/// The scheduler's explanation for that node, or for all.
+/// The scheduler's explanation for this node, or for all nodes.
 fn explain(snapshot: &Snapshot, rules: &Rules, pod: &Pod, node: Option<&str>) -> String {
     let detail = Detail {
         node: node.map(str::to_owned),
@@ -174,7 +174,7 @@ fn replay_score(file: &Value) -> Result<Tally, Failure> {
     Ok(tally)
 }
 
-/// kube-scheduler does not score a single feasible node.
+/// The scores of the feasible nodes. As in kube-scheduler, a single feasible node is not scored.
 fn scores(assessment: &Assessment) -> BTreeMap<String, i64> {
     if assessment.feasible.len() < 2 {
         return BTreeMap::new();
@@ -251,7 +251,7 @@ fn put_volume(snapshot: &mut Snapshot, index: usize, source: &Value) -> Result<(
     )
 }
 
-/// Adds one claim per (class, size), and returns a pod that uses them all.
+/// Adds one claim for each class and size, and returns a pod that uses these claims.
 fn put_claims<'a>(
     snapshot: &mut Snapshot,
     claims: impl Iterator<Item = (&'a Value, &'a Value)>,

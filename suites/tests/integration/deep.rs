@@ -26,7 +26,7 @@ const SIZES: [usize; 4] = [1, 60, 130, 800];
 
 type Read = fn(&str) -> Result<(), String>;
 
-/// A parser, and texts for it in which the input replaces `@`.
+/// Name and function of a parser, and texts in which the input replaces `@`.
 type Parser = (&'static str, Read, &'static [&'static str]);
 
 fn in_file(text: &str, read: impl FnOnce(&Path) -> Result<(), String>) -> Result<(), String> {
@@ -124,7 +124,7 @@ const PARSERS: &[Parser] = &[
     ),
 ];
 
-/// Inputs that make a parser recurse or allocate, by size.
+/// Inputs of a given size that make a parser recurse or allocate.
 const INPUTS: &[fn(usize) -> String] = &[
     |n| "[".repeat(n),
     |n| format!("{}{}", "[".repeat(n), "]".repeat(n)),
@@ -244,7 +244,7 @@ fn deep_wide_and_long_inputs_are_read_or_refused_in_bounded_memory() {
                     .iter()
                     .for_each(|around| check(parser, &around.replace('@', &input)));
             }
-            // Expands to more values than any limit allows; one size is enough.
+            // The aliases expand to more values than any limit allows, so one size is sufficient.
             check(parser, &aliases(40, "[", "]"));
         });
     }

@@ -1,5 +1,5 @@
-//! A third-party driver behind a socket that the harness did not create: driver cases run with the driver's own names, and their stored
-//! runs can be evaluated again.
+//! A third-party driver behind a socket that the harness did not create. Driver cases must run with the names of the driver, and it must be
+//! possible to evaluate their stored runs again.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ const KEY: &str = "topology.other.example.org/host";
 const ZONE: &str = "topology.other.example.org/zone";
 const GIB: u64 = 1 << 30;
 
-/// A driver with 10Gi on node n1 for classes with its own parameter, and a manifest with its socket.
+/// A driver with 10Gi on node n1 for classes with a driver-specific parameter, and a manifest that contains the driver's socket.
 struct Other {
     driver: FakeDriver,
     /// Topology keys in the manifest.
@@ -32,7 +32,7 @@ impl Other {
         Self::at(segment, format!("topologyKeys: [{KEY}]")).await
     }
 
-    /// A driver with a zone key and its own spelling of node names.
+    /// A driver with a zone key, whose node key has values such as `host-n1` instead of node names.
     async fn with_zone() -> Other {
         let segment = [(KEY, "host-n1"), (ZONE, "east")];
         let segment = segment.map(|(key, value)| (key.to_owned(), value.to_owned()));

@@ -1,5 +1,5 @@
-//! Dependencies between the crates of this workspace against the architecture, and absence of import cycles within each crate. Read from
-//! `cargo metadata` and from the sources.
+//! Checks the dependencies between the crates of this workspace against the architecture, and that the modules of each crate have no import
+//! cycles. Reads the output of `cargo metadata` and the sources.
 
 #[path = "../../../fake-apiserver/tests/integration/imports.rs"]
 mod imports;
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use imports::{Imports, shown};
 
-/// Crate → allowed dependencies in this workspace; none if not listed.
+/// Allowed dependencies within this workspace, by crate; none for other crates.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("fake-csi", &["csi-proto"]),
     (
@@ -34,7 +34,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     // The specification shares types with the references, but no logic.
     ("capacity-spec", &["capacity-types"]),
-    // Experiments use the references, and the scheduler's filter and score directly.
+    // The labs use the references in experiments, and call the scheduler's filter and score directly.
     (
         "labs",
         &[
@@ -45,7 +45,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "suites",
         ],
     ),
-    // The references with mutants, and the command line that runs them.
+    // The crate contains the references with mutants, and the command line to run them.
     (
         "mutants",
         &[
@@ -104,8 +104,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Additional dependencies allowed in tests: the suites are tested with the references, with their pure parts, with the publisher alone
-/// between the fakes, and with the labs as evidence.
+/// Additional dependencies allowed in tests. The suites are tested with the references, with the reference publisher alone between the fake
+/// API server and driver, and with the labs, which provide evidence.
 const ALLOWED_IN_TESTS: &[(&str, &[&str])] = &[
     ("example-cleaner", &["built-in-files", "suites"]),
     ("example-driver", &["references", "suites"]),
@@ -178,7 +178,7 @@ fn name(value: &Value) -> String {
     value["name"].as_str().unwrap().to_owned()
 }
 
-/// Crate → its dependencies in this workspace; `with_tests`: including dev-dependencies.
+/// Dependencies within this workspace, by crate. `with_tests`: including dev-dependencies.
 fn edges(with_tests: bool) -> BTreeMap<String, BTreeSet<String>> {
     let packages = packages();
     let ours: BTreeSet<String> = packages.iter().map(name).collect();
@@ -242,7 +242,7 @@ fn no_crate_has_an_import_cycle() {
         let manifest = package["manifest_path"].as_str().unwrap();
         let src = Path::new(manifest).parent().unwrap().join("src");
         let mut imports = Imports::read(&src);
-        // Imports between a folder's `mod.rs` and its files are allowed.
+        // Imports between `mod.rs` and other files of the same folder are allowed.
         for (from, targets) in &mut imports.of {
             targets.retain(|to| !from.starts_with(to));
         }

@@ -1,4 +1,4 @@
-//! Whether evidence in the catalogue exists: tests are looked up in the sources, and studies run at their small size.
+//! Checks whether evidence in the catalogue exists: looks up tests in the sources, and runs studies at their small size.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -9,14 +9,14 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// Looks up evidence; runs each study once.
+/// Looks up evidence. Runs each study only once.
 #[derive(Default)]
 pub(crate) struct Search {
     studies: BTreeMap<String, BTreeSet<&'static str>>,
 }
 
 impl Search {
-    /// Why the evidence is invalid for a requirement; `None` if it exists.
+    /// Why an evidence is invalid for a requirement; `None` if the evidence is valid.
     pub(crate) fn problem(&mut self, id: &str, evidence: &Evidence) -> Option<String> {
         let is_there = match evidence {
             Evidence::Test(test) => is_test(test),
@@ -39,7 +39,7 @@ fn is_test(test: &TestName) -> bool {
     text.is_ok_and(|text| runs_test(&text, &test.function))
 }
 
-/// Whether a text has a test function of this name that is not ignored.
+/// Whether a source text contains a test function with this name that is not ignored.
 fn runs_test(text: &str, function: &str) -> bool {
     let mut attributes: Vec<&str> = Vec::new();
     for line in text.lines().map(str::trim_start) {
@@ -57,7 +57,7 @@ fn runs_test(text: &str, function: &str) -> bool {
             };
             return has(&["test", "tokio::test"]) && !has(&["ignore"]);
         }
-        // Comments may stand between an attribute and its function; other lines end the attributes.
+        // Between an attribute and its function, only comments are allowed; any other line ends the attributes.
         if !line.starts_with("//") {
             attributes.clear();
         }
@@ -110,7 +110,7 @@ fn helper() {}
         Evidence::Study("patience".to_owned()),
         Evidence::Study("designs".to_owned()),
     ] {
-        // No study has a finding on plugin names.
+        // No study has a finding for this requirement.
         assert!(
             Search::default().problem("CSI-01", &evidence).is_some(),
             "{evidence}"

@@ -45,7 +45,7 @@ proptest! {
     }
 }
 
-/// The case of the first seed, with this line inserted before its cluster.
+/// The case of the first seed, with a line inserted before the cluster.
 fn with_line(line: &str) -> Result<Plan, String> {
     load(&text(1, &[]).replacen("cluster:\n", &format!("{line}\ncluster:\n"), 1))
 }
@@ -61,7 +61,8 @@ fn an_excused_rule_must_exist_in_the_specification() {
 #[test]
 fn values_at_the_limits_are_generated() {
     let all: String = (0..400).map(|seed| text(seed, &[])).collect();
-    // A node name of 253 characters, one of 63, a class name of 253, a driver name of 63, and sizes around 2^53 and 2^63.
+    // The list contains a node name of 253 characters, a node name of 63, a class name of 253, a driver name of 63, and sizes around 2^53
+    // and 2^63.
     for value in [
         "n9-aaaa",
         "n8-",

@@ -1,8 +1,8 @@
-//! Checks tables in pages against the code, or regenerates them with `UPDATE=1`.
+//! Checks tables in pages against the code. With `UPDATE=1`, regenerates the tables instead.
 
 use std::path::Path;
 
-/// The page with the table between its markers.
+/// The page with this table between the markers of the table.
 pub(crate) fn with(page: &str, mark: &str, table: &str) -> String {
     let (begin, end) = (
         format!("<!-- {mark}: begin -->\n"),
@@ -13,7 +13,7 @@ pub(crate) fn with(page: &str, mark: &str, table: &str) -> String {
     format!("{before}{begin}{table}{end}{after}")
 }
 
-/// `name`: the test that regenerates the page.
+/// Checks a page, or rewrites it with `UPDATE=1`. `name`: the test that does so.
 pub(crate) fn check_or_update(path: &Path, name: &str, wanted: impl Fn(&str) -> String) {
     let page = std::fs::read_to_string(path).unwrap();
     let wanted = wanted(&page);

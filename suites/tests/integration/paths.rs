@@ -1,8 +1,8 @@
-//! Paths in the pages about the code exist.
+//! Paths in the documentation of the code exist.
 
 use std::path::Path;
 
-/// File name suffixes of such paths.
+/// Suffixes of file names that count as paths.
 const ENDINGS: [&str; 8] = [".rs", ".yaml", ".yml", ".md", ".json", ".txt", ".proto", ".diff"];
 
 /// Whether a text in backticks is a path from the root of the repository.
@@ -19,7 +19,7 @@ fn every_path_in_a_page_about_the_code_exists() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     for page in ["CONTRIBUTING.md", "docs/architecture.md"] {
         let text = std::fs::read_to_string(root.join(page)).unwrap();
-        // Every second piece is inside backticks. A code block counts as one piece.
+        // Every second part of the text is inside backticks. A code block counts as one part.
         let inside = text.split('`').skip(1).step_by(2);
         let paths: Vec<&str> = inside.filter(|text| is_path(&root, text)).collect();
         assert!(paths.len() > 20, "{page} names {} paths", paths.len());

@@ -29,7 +29,7 @@ struct Case {
     condition: Option<String>,
     /// The node that the pod was bound to.
     placed: Option<String>,
-    /// The node on which it preempts (`nominatedNodeName`).
+    /// The node for which pods are preempted (`nominatedNodeName`).
     nominated: Option<String>,
     /// Namespace and name of evicted pods.
     victims: Vec<String>,
@@ -103,7 +103,7 @@ fn decisions_on_pods_match_kube_scheduler() {
             .map(|(node, why)| (node.clone(), reason(why)))
             .collect();
         assert_eq!(nodes(&inventory, pod), recorded, "{name}");
-        // The pod itself waits for its scheduling gates; only its copies were scheduled.
+        // The pod waits for its scheduling gates. The reasons are those of ungated copies, which were scheduled instead.
         if pod.gated {
             continue;
         }

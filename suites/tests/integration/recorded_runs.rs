@@ -1,7 +1,7 @@
 //! Evaluates recorded runs of real programs again: each must have its filed verdict.
 //!
-//! Fails if a change of the harness, the specification or a manifest changes a verdict. If that is right, file the new one with a reason:
-//! `UPDATE="why it is another verdict" cargo test -p suites recorded_runs`.
+//! Fails if a change of the harness, the specification or a manifest changes a verdict. If the new verdict is correct, file it with a
+//! reason: `UPDATE="why it is another verdict" cargo test -p suites recorded_runs`.
 
 use std::path::{Path, PathBuf};
 
@@ -16,13 +16,13 @@ fn folder() -> PathBuf {
     suites().join("tests/fixtures/runs")
 }
 
-/// The manifest of a recorded program, for the recorded version. The program itself need not exist on this machine.
+/// The manifest of a recorded program, for the recorded version. The program need not exist on this machine.
 fn manifest(recording: &Recording) -> Manifest {
     let path = suites().join(format!("manifests/{}.yaml", recording.program));
     let text = std::fs::read_to_string(&path).unwrap();
     let lines = text.lines().map(|line| match line {
         line if line.starts_with("version: ") => format!("version: {}", recording.version),
-        // The first word of `argv` must be executable on every machine.
+        // The program must exist on every machine, so the first word of `argv` is replaced.
         "      - csi-provisioner" | "      - kube-scheduler" | "      - hostpathplugin" => {
             "      - sh".to_owned()
         }
@@ -62,7 +62,7 @@ fn recorded_runs_have_their_filed_verdicts() {
     }
     assert!(
         wrong.is_empty(),
-        "{} recorded runs come to another verdict; if that is right, file it with UPDATE=\"the reason\":\n{}",
+        "{} recorded runs have a different verdict; if the new verdict is correct, file it with UPDATE=\"the reason\":\n{}",
         wrong.len(),
         wrong.join("\n")
     );

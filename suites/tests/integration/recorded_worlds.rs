@@ -1,5 +1,5 @@
-//! File format of the recorded clusters of external-provisioner. Knows neither the reference nor the specification, which are both compared
-//! with them.
+//! File format of the recorded clusters of external-provisioner. Knows neither the references nor the specification, which are compared
+//! with the recordings.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ pub(crate) struct Recording {
     pub(crate) worlds: Vec<RecordedCluster>,
 }
 
-/// Initial objects, responses of the driver, changes while the publisher ran, and the objects after each change.
+/// A recorded cluster: initial objects, responses of the driver, changes while the publisher ran, and the objects after each change.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RecordedCluster {

@@ -1,10 +1,10 @@
-//! Loads recordings: those of this repository, and those below a folder given by a variable.
+//! Loads recordings: those in this repository, and those in a folder given by an environment variable.
 
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 
-/// All recordings with this file name, below `fixtures/<folder>` and below the variable's folder. Fails if there are none.
+/// All recordings with this file name, in `fixtures/<folder>` and in the folder given by the environment variable. Fails if there are none.
 pub(crate) fn read<T: DeserializeOwned>(folder: &str, variable: &str, file: &str) -> Vec<(PathBuf, T)> {
     let ours = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
     let mut folders = vec![ours.join(folder)];

@@ -8,7 +8,7 @@ use suites::harness::{RunOptions, run};
 use suites::{case_files, plans};
 use tokio::sync::Semaphore;
 
-/// Number of concurrent cases: they mostly wait.
+/// Number of concurrent cases, most of which wait.
 const CONCURRENCY: usize = 8;
 
 /// Filter cases, with the scoring gate enabled.
@@ -18,7 +18,7 @@ fn with_scoring() -> Vec<Plan> {
     let of_filter = all
         .into_iter()
         .filter(|plan| areas.contains(&plan.area().as_str()));
-    // A case with its own scheduler release has that release's gates.
+    // A case that sets the scheduler release has the feature gates of that release.
     let is_usual = |plan: &Plan| plan.scheduler.release.is_none() && plan.scheduler.scoring.is_none();
     let turned = |mut plan: Plan| {
         plan.scheduler = SchedulerSpec {
@@ -30,7 +30,7 @@ fn with_scoring() -> Vec<Plan> {
     of_filter.filter(is_usual).map(turned).collect()
 }
 
-/// KEP-4049 requires tests with the gate on and off; the cases themselves run with it off.
+/// KEP-4049 requires tests with the feature gate on and off. The cases themselves run with the gate off.
 #[tokio::test(flavor = "multi_thread")]
 async fn feasible_nodes_are_the_same_with_scoring() {
     let plans = with_scoring();

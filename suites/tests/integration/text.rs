@@ -1,4 +1,4 @@
-//! Text is for readers: no verdict parses it, and methods and resources used in many files are declared once.
+//! Checks that no verdict parses text meant for readers, and that methods and resources used in many files are declared once.
 
 use std::path::{Path, PathBuf};
 
@@ -20,21 +20,21 @@ const SEARCHES: [&str; 6] = [
     ".split_once(\"",
 ];
 
-/// Allowed texts of other programs: a `Status.message` of the API server, and a metrics label of CSI sidecars.
+/// Texts that may be parsed, because other programs define them: a `Status.message` of the API server, and a metrics label of CSI sidecars.
 const ALLOWED_TEXTS: [&str; 2] = [
     r#"message.split_once(" is invalid: ")"#,
     r#"method.ends_with("/GetCapacity")"#,
 ];
 
-/// A literal, and the only file that may contain it.
+/// Literals, each with the only file that may contain it.
 const DECLARED: [(&str, &str); 3] = [
     ("\"GetCapacity\"", "fake-csi/src/method.rs"),
     ("\"CreateVolume\"", "fake-csi/src/method.rs"),
     ("\"csistoragecapacities\"", "harness/types/src/capacity_api.rs"),
 ];
 
-/// Exceptions: `fake-apiserver`, whose resource table spells every resource, the code generated from `csi.proto`, and capture, which writes
-/// the text of a case file.
+/// Excluded folders: `fake-apiserver`, whose resource table spells every resource; the code generated from `csi.proto`; and capture, which
+/// writes the text of a case file.
 const EXCLUDED: [&str; 3] = ["fake-apiserver", "fake-csi/proto", "harness/diagnose/src/capture"];
 
 fn root() -> PathBuf {
@@ -44,7 +44,7 @@ fn root() -> PathBuf {
         .unwrap()
 }
 
-/// The Rust sources below a folder without tests, by path from the root of the workspace.
+/// The Rust sources in a folder, except for tests, by path from the root of the workspace.
 fn sources(folder: &Path, found: &mut Vec<(String, String)>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

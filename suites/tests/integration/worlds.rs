@@ -1,9 +1,9 @@
 //! Replays recordings of external-provisioner in small random clusters: the reference's upstream profile must leave the same objects.
 //!
 //! The recordings in `fixtures/worlds` were made with external-provisioner (after v6.3.0) and kube-apiserver 1.36. Replays them, and every
-//! `worlds.json` below the folder in the variable `WORLDS`. A recording has the initial objects, the driver's responses, and one change
-//! while the publisher runs; `after` contains all objects of the namespace once idle, before and after the change. Generated names count as
-//! `csisc-`.
+//! `worlds.json` below the folder in the variable `WORLDS`. A recording contains the initial objects, the driver's responses, and one
+//! change while the publisher runs; `after` contains all objects of the namespace, once the publisher is idle before and after the change.
+//! Generated names are recorded as `csisc-`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ use tokio::time::{Instant, sleep};
 use crate::recorded_worlds::{Node, RecordedCapacity, RecordedCluster, Recording, Step};
 use crate::recordings;
 
-/// Number of concurrent clusters: they mostly wait.
+/// Number of concurrent clusters, most of which wait.
 const CONCURRENCY: usize = 16;
 
 /// Timeout for reaching the recorded state.
@@ -90,7 +90,7 @@ async fn the_upstream_profile_leaves_the_same_objects_as_external_provisioner() 
     }
 }
 
-/// The differences in all clusters, each with the cluster's name.
+/// The differences in all clusters, each with the name of the cluster.
 async fn replay_all(recording: Arc<Recording>) -> Vec<String> {
     let permits = Arc::new(Semaphore::new(CONCURRENCY));
     let replays: Vec<_> = (0..recording.worlds.len())
@@ -111,7 +111,7 @@ async fn replay_all(recording: Arc<Recording>) -> Vec<String> {
     differences
 }
 
-/// The difference from the recording, if any.
+/// The difference between replay and recording; `None` if they are equal.
 async fn replay(recording: &Recording, world: &RecordedCluster) -> Option<String> {
     assert_eq!(
         world.after.len(),
@@ -134,7 +134,7 @@ async fn replay(recording: &Recording, world: &RecordedCluster) -> Option<String
     let client = kube::Client::try_from(config).unwrap();
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let publisher = tokio::spawn(capacity_publisher::run(replay.options(socket), client, async {
-        // A dropped sender stops it as well.
+        // Dropping the sender stops the publisher too.
         let _ = stopped.await;
     }));
     let mut difference = replay
@@ -202,7 +202,7 @@ impl<'w> Replay<'w> {
         let seen = Arc::new(ObservedFacts::default());
         let api = ApiServer::new(ServerOptions::default(), Some(Arc::new(ApiCounter(seen.clone()))));
         let spec = DriverSpec {
-            // Any key will do, because the nodes register their own. Without keys the driver would be called without a topology.
+            // Any key suffices, because each node registers its own keys. Without keys, the publisher would omit the topology in calls.
             topology_keys: vec!["topology.example.com/zone".to_owned()],
             ..DriverSpec::new(recording.driver.clone())
         };
@@ -244,7 +244,8 @@ impl<'w> Replay<'w> {
         }
     }
 
-    /// A response for every possible segment: a rule for a coarser segment also matches finer ones, so each needs its own.
+    /// Adds a response for every possible segment. Each segment needs its own rule, because a rule for a coarser segment also matches finer
+    /// segments.
     fn add_rules(&self) {
         let nothing = RecordedCapacity {
             available: 0,
@@ -317,7 +318,7 @@ impl<'w> Replay<'w> {
         );
     }
 
-    /// Creates an object; in the recordings name and labels are next to its other fields.
+    /// Creates an object. Recordings contain name and labels at the top level, instead of in `metadata`.
     fn create(&self, kind: &str, namespace: Option<&str>, mut object: Value) {
         let mut metadata = json!({"name": object["name"]});
         if let Some(namespace) = namespace {
@@ -339,7 +340,7 @@ impl<'w> Replay<'w> {
         ResourceRef::new("storage.k8s.io", "csistoragecapacities").namespace(&self.recording.namespace)
     }
 
-    /// The difference from these objects once idle.
+    /// The difference between these objects and those in the cluster once the publisher is idle.
     async fn difference_once_idle(&self, expected: &[Value]) -> Option<String> {
         let deadline = Instant::now() + TIMEOUT;
         let expected = sorted(expected.to_vec());
@@ -362,13 +363,13 @@ impl<'w> Replay<'w> {
         }
     }
 
-    /// Waits until nothing is in flight and no fact was recorded for a moment.
+    /// Waits until no request is in flight and no fact was recorded for `IDLE_TIME`.
     async fn settle(&self) {
         loop {
             self.api.quiet().await;
             self.driver.quiet().await;
             let before = self.seen.moves.load(Ordering::Relaxed);
-            // No fact reports the absence of further facts, so wait.
+            // The absence of further facts can be detected only by waiting.
             sleep(IDLE_TIME).await;
             if self.seen.moves.load(Ordering::Relaxed) == before {
                 return;
@@ -377,7 +378,7 @@ impl<'w> Replay<'w> {
     }
 }
 
-/// The rule for `key=value,…|kind`.
+/// The rule for a response recorded as `key=value,…|kind`.
 fn rule(key: &str, capacity: RecordedCapacity) -> Rule {
     let (segment, kind) = key.split_once('|').unwrap();
     Rule {
@@ -394,7 +395,7 @@ fn rule(key: &str, capacity: RecordedCapacity) -> Rule {
     }
 }
 
-/// `key=value,…|kind`.
+/// The recorded form of segment and parameters, `key=value,…|kind`.
 fn format(segment: &Segment, parameters: &BTreeMap<String, String>) -> String {
     let kind = parameters.get("kind").map_or("", String::as_str);
     format!("{}|{kind}", segment::format(segment))
@@ -426,7 +427,7 @@ fn as_recorded(object: &Value) -> Value {
     row
 }
 
-/// Sorts by text, which is unique because maps keep their fields in order.
+/// Sorts objects by their JSON text, which is unique because maps are sorted by key.
 fn sorted(mut objects: Vec<Value>) -> Vec<Value> {
     objects.sort_by_key(Value::to_string);
     objects

@@ -1,4 +1,4 @@
-//! `doctor`: checks this machine, and the programs of a manifest, for what runs need, and prints remedies.
+//! `doctor`: checks whether this machine, and the programs of a manifest, are ready for runs, and prints remedies.
 
 mod programs;
 
@@ -19,19 +19,19 @@ use crate::{Exit, folders, preflight};
 /// Arguments of `doctor`.
 #[derive(Args)]
 pub(crate) struct DoctorArgs {
-    /// Also check the programs of this manifest without starting them: the manifest is valid, the programs exist
+    /// Also check the programs of this manifest without starting them: whether the manifest is valid, and whether the programs exist
     #[arg(long, value_name = "FILE")]
     sut: Option<PathBuf>,
 }
 
-/// What was found, or the problem and its remedy.
+/// The result of a check as text, or the problem with its remedy.
 type CheckResult = Result<String, String>;
 
-/// One check of the machine.
+/// A check of the machine.
 struct Check {
     what: &'static str,
     probe: fn() -> CheckResult,
-    /// Features that need it; `None` if everything does.
+    /// Features that need the checked property; `None` if every run needs it.
     only_for: Option<&'static str>,
 }
 
@@ -62,7 +62,7 @@ const fn optional(what: &'static str, probe: fn() -> CheckResult, only_for: &'st
     }
 }
 
-/// Runs all checks, and prints one line for each.
+/// Runs all checks, and prints a line for each check.
 pub(crate) fn run(args: &DoctorArgs) -> Exit {
     let machine = CHECKS
         .iter()
@@ -81,7 +81,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Exit {
         .fold(machine, combined)
 }
 
-/// Prints the line of a check. `only_for`: the features that need it; `None` if everything does.
+/// Prints the result of a check. `only_for`: features that need the checked property; `None` if every run needs it.
 fn print_result(what: &str, found: CheckResult, only_for: Option<&str>) -> Exit {
     let paint = Paint::of(&std::io::stdout());
     let (word, text, exit) = match (found, only_for) {
@@ -96,7 +96,7 @@ fn print_result(what: &str, found: CheckResult, only_for: Option<&str>) -> Exit 
     exit
 }
 
-/// The exit code for the environment takes precedence over the one for a wrong file.
+/// Combines the exit codes of two checks. The one for the environment takes precedence over the one for an invalid file.
 fn combined(one: Exit, other: Exit) -> Exit {
     match (one, other) {
         (Exit::Environment, _) | (_, Exit::Passed) => one,
@@ -116,7 +116,7 @@ fn temporary_files() -> CheckResult {
     }
 }
 
-/// Checks that socket paths fit: cases put sockets into a temporary folder, and a socket path has at most 107 bytes, on some systems fewer.
+/// Checks that paths of sockets in the temporary folder are short enough: the limit is 107 bytes, on some systems less.
 fn sockets() -> CheckResult {
     /// The longest file name of a socket in the temporary folder.
     const LONGEST: &str = "csi-probe-a-driver-on-a-node-with-a-long-name.sock";
@@ -156,7 +156,7 @@ fn open_files() -> CheckResult {
     }
 }
 
-/// The folder of runs without `--output`.
+/// Checks the folder in which runs are stored without `--output`.
 fn runs() -> CheckResult {
     let folder = folders::of("runs");
     let written = folders::ensure_private(&folder).and_then(|()| machine::can_write(&folder));

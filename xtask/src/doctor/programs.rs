@@ -1,4 +1,4 @@
-//! Checks of a manifest's programs without starting them: they exist, and this machine can execute them.
+//! Checks the programs of a manifest without starting them: whether the files exist, and whether this machine can execute them.
 
 use std::io::Read as _;
 use std::os::unix::net::UnixStream;
@@ -9,7 +9,7 @@ use suites::harness::manifest::Manifest;
 
 use super::{CheckResult, find_in_path};
 
-/// The name of a check, and its result.
+/// The name of a check, with the result.
 pub(super) type Line = (&'static str, CheckResult);
 
 /// Runs all checks.
@@ -43,12 +43,12 @@ fn summary(manifest: &Manifest) -> String {
     )
 }
 
-/// Whether an executable file has a format that the operating system can execute.
+/// Checks that the operating system can execute the format of an executable file.
 fn startable(path: &Path) -> CheckResult {
     const LONGEST: u64 = 256;
     let mut start = Vec::new();
     let file = std::fs::File::open(path);
-    // An executable file need not be readable; then its format stays unknown.
+    // If the file is executable but not readable, its format cannot be checked.
     if let Ok(file) = file {
         file.take(LONGEST)
             .read_to_end(&mut start)
@@ -68,7 +68,7 @@ fn startable(path: &Path) -> CheckResult {
     }
 }
 
-/// Whether a running driver listens on its socket. A path that is too long is a system error too.
+/// Checks that a running driver listens on its socket. A socket path that is too long causes an error of the operating system.
 fn connectable(path: &Path) -> CheckResult {
     match UnixStream::connect(path) {
         Ok(_) => Ok(path.display().to_string()),
@@ -79,7 +79,7 @@ fn connectable(path: &Path) -> CheckResult {
     }
 }
 
-/// Whether a program can be given the mounted folder of a pod.
+/// Checks that mount namespaces are available, with which a program sees the files that are mounted into a pod.
 fn pod_folder() -> CheckResult {
     const REMEDY: &str = "run as root, or enable unprivileged user namespaces in the kernel";
     if find_in_path("unshare").is_none() {

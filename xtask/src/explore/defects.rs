@@ -1,4 +1,5 @@
-//! `explore --defects`: measures how soon exploration alone finds each defect of the catalogue, and that it finds nothing without one.
+//! `explore --defects`: measures the time until exploration finds each defect of the catalogue, and verifies that exploration finds nothing
+//! without a defect.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,7 +15,7 @@ use crate::out::{eprintln, println};
 use crate::runtime::runtime;
 use references::Defect;
 
-/// The result of exploring with one defect, or with none.
+/// The result of exploration with a defect, or without a defect.
 struct Attempt {
     exploration: Exploration,
     elapsed: Duration,
@@ -85,7 +86,7 @@ async fn attempt(explorer: Explorer, budget: Duration) -> Attempt {
     let explored = Arc::new(explorer)
         .explore(until, &mut exploration, &mut |_| {})
         .await;
-    // Does not write a case.
+    // Without an output folder, only an error of the harness is possible.
     if let Err(error) = explored {
         eprintln!("error: {error}");
     }

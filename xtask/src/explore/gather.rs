@@ -37,7 +37,7 @@ pub(crate) fn print_merged(
     }
 }
 
-/// Copies the case and the run of a finding to their paths in a report of a single run.
+/// Copies the case and the run of a finding to the paths that they would have in the report of a single run.
 fn copy_finding(found: &mut FoundRecord, output: &Path) -> Result<()> {
     found.file = copy(&found.file, output)?;
     if let Some(run) = &found.case.folder {
@@ -50,7 +50,7 @@ fn copy_finding(found: &mut FoundRecord, output: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Copies a file into a folder, which is created if needed.
+/// Copies a file into a folder, and creates the folder if needed.
 fn copy(file: &Path, folder: &Path) -> Result<PathBuf> {
     std::fs::create_dir_all(folder)?;
     let target = folder.join(file.file_name().unwrap_or_default());

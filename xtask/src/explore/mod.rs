@@ -34,7 +34,7 @@ pub(crate) struct ExploreArgs {
     /// Explore the programs of this manifest instead of the references
     #[arg(long, value_name = "FILE", conflicts_with = "defect")]
     sut: Option<PathBuf>,
-    /// Seed of the first generated cluster; further ones use the following numbers [default: random, printed]
+    /// Seed of the first generated cluster; the seeds of further clusters are the following numbers [default: random, printed]
     #[arg(long, value_parser = seed)]
     seed: Option<u64>,
     /// Time limit, such as 30s or 10m [default: 1m]
@@ -49,7 +49,8 @@ pub(crate) struct ExploreArgs {
     /// Inject a defect into a reference implementation, to see whether exploration finds it
     #[arg(long, value_parser = Defect::named)]
     defect: Option<Defect>,
-    /// Explore with each defect of the catalogue, and with none, for the budget; print how soon each is found
+    /// For each defect of the catalogue, and once without a defect, explore until the first finding or for the budget; print the time until
+    /// the finding
     #[arg(long, conflicts_with_all = ["defect", "sut", "worlds", "real_time", "shard"])]
     defects: bool,
     /// Write a case for each finding, and the reports, into this folder
@@ -88,7 +89,6 @@ fn budget(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// Runs the command.
 pub(crate) fn run(args: &ExploreArgs) -> Exit {
     attempt(args).unwrap_or_else(|exit| exit)
 }
@@ -120,7 +120,7 @@ fn attempt(args: &ExploreArgs) -> Result<Exit, Exit> {
     };
     if args.defects {
         eprintln!("exploring from seed {seed}");
-        // The first finding per defect is enough.
+        // Findings are not minimized, because only the time until the first finding counts.
         return defects::run(args.budget.unwrap_or(BUDGET), |defect| explorer(defect, None, 0));
     }
     let explorer = Arc::new(explorer(args.defect, manifest, args.tries));
@@ -131,7 +131,7 @@ fn attempt(args: &ExploreArgs) -> Result<Exit, Exit> {
     Ok(exit)
 }
 
-/// The selected focus, or else all that involve the role of the defect.
+/// The focus that the user selected, otherwise all focuses that involve the broken role.
 fn focuses(args: &ExploreArgs, defect: Option<Defect>) -> Vec<&'static Focus> {
     let broken = defect.and_then(Defect::role);
     match (args.role, broken) {
@@ -141,7 +141,7 @@ fn focuses(args: &ExploreArgs, defect: Option<Defect>) -> Vec<&'static Focus> {
     }
 }
 
-/// Programs of a manifest need real time.
+/// Whether time is simulated. Programs of a manifest need real time.
 fn is_simulated(args: &ExploreArgs) -> bool {
     args.sut.is_none() && !args.real_time
 }
@@ -155,7 +155,7 @@ fn default_jobs(args: &ExploreArgs) -> usize {
     std::thread::available_parallelism().map_or(4, |cores| cores.get() * per_core)
 }
 
-/// A random seed of at most nine digits, easy to copy.
+/// A random seed of at most nine digits, which is easy to copy.
 fn random_seed() -> u64 {
     let now = jiff::Timestamp::now().as_nanosecond();
     u64::try_from(now.unsigned_abs() % 1_000_000_000).unwrap_or_default()
@@ -178,7 +178,7 @@ fn session(args: &ExploreArgs, defect: Option<Defect>, manifest: Option<Manifest
     }
 }
 
-/// Checks that a shard has a number of clusters and a seed, without which the shards would not add up to one run.
+/// Checks that a shard has a number of clusters and a seed, so that all shards belong to the same run.
 fn check_shard(args: &ExploreArgs, shard: Shard) -> Result<(), Exit> {
     if args.seed.is_none() {
         eprintln!("error: --shard requires --seed: all shards must generate the same clusters");
@@ -202,7 +202,7 @@ async fn explore(explorer: &Arc<Explorer>, args: &ExploreArgs) -> Exit {
     let mut progress_log = ProgressLog::begin();
     let mut reported = 0;
     let mut report_progress = |exploration: &Exploration| {
-        // Print at once: a run may last for hours.
+        // Findings are printed at once, because a run may take hours.
         for finding in &exploration.findings[reported..] {
             bar.suspend(|| eprintln!("found: {} (seed {})", finding.signature, finding.seed));
         }
@@ -243,7 +243,7 @@ async fn explore(explorer: &Arc<Explorer>, args: &ExploreArgs) -> Exit {
     }
 }
 
-/// Start and duration of the exploration, and the reason if it is incomplete.
+/// Start and duration of the exploration, and the reason if the result is incomplete.
 struct Ended {
     started: String,
     seconds: f64,
@@ -256,7 +256,7 @@ fn programs(explorer: &Explorer, args: &ExploreArgs) -> Programs {
     let manifest = session.manifest.as_ref();
     Programs {
         system: SystemRecord {
-            // Generated clusters verify no single feature.
+            // Generated clusters do not verify particular features.
             features: Vec::new(),
             ..manifest.map_or_else(|| e2e::record(args.defect), manifest::record)
         },
@@ -266,7 +266,7 @@ fn programs(explorer: &Explorer, args: &ExploreArgs) -> Programs {
     }
 }
 
-/// The shard's part, for `report merge`.
+/// The results of a shard, for `report merge`.
 fn part(args: &ExploreArgs, shard: Shard, explored: Explored, ended: &Ended) -> ShardFile<CommandResult> {
     let number = |name: &str, number: Option<u64>| number.map(|number| format!("--{name}={number}"));
     let given = [

@@ -35,12 +35,11 @@ pub(super) fn line(exploration: &Exploration, elapsed: Duration) -> String {
     )
 }
 
-// A `u64` is converted without loss: no run reaches 2^53 clusters.
+// The conversion is exact: no run reaches 2^53 clusters.
 fn per_second(clusters: u64, seconds: f64) -> f64 {
     clusters as f64 / seconds.max(f64::EPSILON)
 }
 
-/// Prints the summary.
 pub(super) fn summarize(explored: &Explored, seconds: f64, is_interrupted: bool) {
     for (axis, values) in &explored.axes {
         let values: Vec<String> = values
@@ -85,7 +84,7 @@ pub(super) fn summarize(explored: &Explored, seconds: f64, is_interrupted: bool)
     );
 }
 
-/// Prints a finding: its signature, the case that shows it, and the command that reproduces it.
+/// Prints a finding: the signature, the case with the finding, and the command that reproduces it.
 fn print_finding(programs: &Programs, finding: &FoundRecord, paint: Paint) {
     let clusters = match finding.clusters {
         1 => "one cluster".to_owned(),
@@ -140,7 +139,7 @@ pub(super) fn options(args: &ExploreArgs) -> String {
         .collect()
 }
 
-/// Writes the same reports as for cases.
+/// Writes a report in all formats, as for cases.
 pub(super) fn write_reports(explored: &Explored, ended: &Ended, folder: &Path) -> Result<(), WriteError> {
     let programs = &explored.programs;
     let command = vec![

@@ -1,4 +1,4 @@
-//! A draft manifest: the flags recognised in a program's help, and the YAML text made from them.
+//! A draft manifest: the flags recognised in a program's help, and the resulting YAML text.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,26 +8,25 @@ use suites::harness::scenario::Role;
 
 use super::flags::{self, Flag, Given};
 
-/// A draft manifest.
 pub(super) struct Draft {
     pub(super) name: String,
     pub(super) role: Role,
     argv: Vec<String>,
-    /// Settings: name → value → arguments that it adds to argv.
+    /// Settings: name, value, and the arguments that the value adds to argv.
     settings: Map<String, Value>,
     /// Features that the manifest claims.
     pub(super) features: Vec<&'static str>,
     /// Features that are claimed if a trial case passes.
     pub(super) candidates: Vec<&'static str>,
-    /// Arguments with the meaning that was recognised.
+    /// Recognised arguments with their meaning.
     pub(super) recognised: Vec<(String, &'static str)>,
-    /// Values that a case has to set and for which no known flag was found, with the usual flag names.
+    /// Settings that cases need but for which the program has no known flag, with the usual flag names.
     pub(super) missing: Vec<(&'static str, &'static str)>,
-    /// Names that a driver reports.
+    /// Names that a driver has reported; `None` for other programs.
     pub(super) names: Option<Names>,
 }
 
-/// The driver's name, and the topology segment that it reports for a node.
+/// Name of the driver, and the topology segment that the driver reports for a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Names {
@@ -37,7 +36,7 @@ pub(super) struct Names {
     pub(super) topology: BTreeMap<String, String>,
 }
 
-/// Placeholders without which the harness cannot configure a program of that role.
+/// Placeholders that the arguments must contain: without them, the harness cannot configure the program.
 const NEEDED: [&str; 3] = ["{kubeconfig}", "{csi_socket}", "{refresh}"];
 
 impl Draft {
@@ -58,7 +57,7 @@ impl Draft {
         for flag in flags::of(role) {
             draft.add(flag, has);
         }
-        // A fixed argument of another form may contain the placeholder already.
+        // The user may have passed the placeholder with another flag.
         let argv = &draft.argv;
         draft
             .missing
@@ -98,7 +97,7 @@ impl Draft {
         }
     }
 
-    /// Adds a fixed argument, under each of the flag's names that the program knows.
+    /// Adds a fixed argument for each name of the flag that the program accepts.
     fn add_argument(&mut self, flag: &'static Flag, value: &'static str, known: &[&str]) {
         if flag.names.iter().any(|name| self.is_given(name)) {
             return;
@@ -144,14 +143,14 @@ impl Draft {
     }
 }
 
-/// Environment variables that publishers in pods usually read, set whether or not there are flags for the same values.
+/// Environment variables that publishers in pods usually read. They are set even if the program has flags for the same values.
 const ENVIRONMENT: &[(&str, &str)] = &[
     ("NAMESPACE", "{namespace}"),
     ("POD_NAME", "{pod}"),
     ("NODE_NAME", "{node}"),
 ];
 
-/// The manifest's fields, in the usual order.
+/// The fields of the manifest, in output order.
 #[derive(Serialize)]
 struct Written<'d> {
     name: &'d str,

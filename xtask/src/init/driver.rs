@@ -1,4 +1,4 @@
-//! Identity of a driver for its manifest: starts the driver as a case does, and calls GetPluginInfo and NodeGetInfo.
+//! Determines the identity of a driver for its manifest: starts the driver as a case does, and calls GetPluginInfo and NodeGetInfo.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,10 +14,10 @@ use super::draft::{Draft, Names};
 use crate::config_flags::BoxError;
 use references::built_in;
 
-/// Node on which the driver is called.
+/// Name of the node for which the driver is started.
 const NODE: &str = "n1";
 
-/// The case whose run makes the calls.
+/// The case that makes the calls.
 const IDENTITY_CASE: &str = "id: driver/init/identity
 title: the identity of the driver
 requirements: [CSI-30]
@@ -33,9 +33,9 @@ steps:
         why: a driver whose name and node are unknown cannot be tested
 ";
 
-/// The driver's responses.
+/// What the driver reported about itself.
 pub(super) struct DriverIdentity {
-    /// Names for the manifest; unchanged if the driver did not report its name.
+    /// Names for the manifest; unchanged if the driver reported no name.
     pub(super) names: Names,
     /// Whether the driver has the GET_CAPACITY capability; `None` if unknown.
     pub(super) has_capacity: Option<bool>,
@@ -76,7 +76,7 @@ pub(super) async fn identify(draft: &Draft, path: &Path) -> Result<DriverIdentit
     })
 }
 
-/// The names in the responses of an instance on the node.
+/// The names in the responses of the driver on the node.
 fn names(info: Option<&AnswerFact>, node: Option<&AnswerFact>) -> Option<Names> {
     let text = |answer: Option<&AnswerFact>, name: &str| {
         let value = answer?.values.get(name)?.as_str()?;

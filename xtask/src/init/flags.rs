@@ -11,11 +11,11 @@ pub(super) struct Flag {
     pub(super) meaning: &'static str,
 }
 
-/// How the manifest uses a flag.
+/// How the manifest passes a flag.
 pub(super) enum Given {
     /// Always passed with this value; empty for a switch.
     Always(&'static str),
-    /// A setting that cases choose through a feature.
+    /// Passed for a setting that a case selects by means of a feature.
     Setting {
         setting: &'static str,
         feature: &'static str,
@@ -76,7 +76,11 @@ const PUBLISHER: &[Flag] = &[
         "{node}",
         "the node of an instance",
     ),
-    always(&["namespace"], "{namespace}", "the namespace of its objects"),
+    always(
+        &["namespace"],
+        "{namespace}",
+        "the namespace of the capacity objects",
+    ),
     always(
         &["retry-interval-start"],
         "100ms",
@@ -106,7 +110,7 @@ const PUBLISHER: &[Flag] = &[
         "ownerLevel",
         "publisher.owner",
         &[("none", "{flag}=-1"), ("any", "{flag}={value}")],
-        "owner references of its objects",
+        "owner references of the capacity objects",
     ),
     setting(
         &["enable-capacity"],
@@ -134,7 +138,7 @@ const PUBLISHER: &[Flag] = &[
         "strictTopology",
         "publisher.strict-topology",
         &[("true", "{flag}")],
-        "only the selected node's segment",
+        "CreateVolume only for the selected node's segment",
     ),
 ];
 
@@ -161,12 +165,12 @@ const DRIVER: &[Flag] = &[
     always(
         &["endpoint", "csi-endpoint"],
         "unix://{csi_socket}",
-        "the socket that it listens on",
+        "the socket on which the driver listens",
     ),
     always(
         &["csi-address", "csi-socket", "socket", "socket-path"],
         "{csi_socket}",
-        "the socket that it listens on",
+        "the socket on which the driver listens",
     ),
     always(
         &["nodeid", "node-id", "node-name", "node"],
@@ -176,7 +180,7 @@ const DRIVER: &[Flag] = &[
     always(
         &["statedir", "state-dir", "data-dir", "state"],
         "{state}",
-        "folder of its persistent state",
+        "folder for persistent state",
     ),
 ];
 
@@ -190,7 +194,7 @@ pub(super) fn of(role: Role) -> &'static [Flag] {
     }
 }
 
-/// Settings that programs of a role need without any flag for them.
+/// Settings that every program of a role needs, whether or not a flag was recognised.
 pub(super) fn needed(role: Role) -> &'static [(&'static str, &'static str)] {
     match role {
         Role::Cleaner => &[
@@ -201,7 +205,7 @@ pub(super) fn needed(role: Role) -> &'static [(&'static str, &'static str)] {
     }
 }
 
-/// Features of a role that are claimed, and those that are tried, regardless of flags.
+/// Features of a role to claim without a trial, and features to try, whether or not flags were recognised.
 pub(super) fn features(role: Role) -> (&'static [&'static str], &'static [&'static str]) {
     match role {
         Role::Publisher => (&["publisher.central"], &["publisher.provisioning"]),

@@ -34,7 +34,7 @@ pub(super) async fn flags(argv: &[String]) -> Result<BTreeSet<String>, String> {
     }
 }
 
-/// Flags in the output of `--help` after these words; empty if the program fails.
+/// Flags in the output of the program with these words and `--help`; empty if the program fails.
 async fn flags_of(program: &str, words: &[&String]) -> Result<BTreeSet<String>, String> {
     let mut command = Command::new(program);
     command
@@ -53,7 +53,7 @@ async fn flags_of(program: &str, words: &[&String]) -> Result<BTreeSet<String>, 
         )
     })?;
     let printed = ended.map_err(|error| format!("`{program}` does not start: {error}; correct the path"))?;
-    // Go programs print usage and exit with 2; given words that are no subcommand, they may print only an error.
+    // Go programs print their usage and exit with status 2. With words that are not a subcommand, they may print only an error.
     let (text, status) = printed;
     if !words.is_empty() && !status.success() {
         return Ok(BTreeSet::new());
@@ -61,7 +61,7 @@ async fn flags_of(program: &str, words: &[&String]) -> Result<BTreeSet<String>, 
     Ok(in_text(&String::from_utf8_lossy(&text)))
 }
 
-/// Runs a program and returns the start of its output, standard output first, and its exit status.
+/// Runs a program. Returns the start of its standard output, followed by standard error, and its exit status.
 async fn output(mut command: Command) -> std::io::Result<(Vec<u8>, ExitStatus)> {
     let mut child = command.spawn()?;
     let (out, err) = (child.stdout.take(), child.stderr.take());
@@ -69,7 +69,7 @@ async fn output(mut command: Command) -> std::io::Result<(Vec<u8>, ExitStatus)> 
     Ok(([out, err].concat(), child.wait().await?))
 }
 
-/// Reads a pipe up to `MAX_HELP_BYTES` and closes it; further writes of the program fail.
+/// Reads up to `MAX_HELP_BYTES` from a pipe and closes it, after which writes of the program fail.
 async fn read_start(pipe: Option<impl AsyncRead + Unpin>) -> std::io::Result<Vec<u8>> {
     let mut text = Vec::new();
     if let Some(pipe) = pipe {

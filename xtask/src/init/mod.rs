@@ -36,7 +36,7 @@ pub(crate) struct InitArgs {
     /// Copy a built-in manifest instead, as a template
     #[arg(long, value_name = "NAME", conflicts_with_all = ["role", "name", "program"])]
     from: Option<String>,
-    /// Where to write the manifest
+    /// File to write the manifest to
     #[arg(short, long, value_name = "FILE", default_value = "sut.yaml")]
     output: PathBuf,
     /// The program and its fixed arguments; prompted for if omitted
@@ -44,7 +44,6 @@ pub(crate) struct InitArgs {
     program: Vec<String>,
 }
 
-/// Runs the command.
 pub(crate) fn run(args: &InitArgs) -> Exit {
     attempt(args).unwrap_or_else(|(exit, why)| {
         eprintln!("error: {why}");
@@ -77,7 +76,7 @@ fn attempt(args: &InitArgs) -> Result<Exit, InitError> {
     })
 }
 
-/// Drafts a manifest, tries it, and writes it.
+/// Drafts a manifest, runs trial cases with it, and writes it.
 async fn try_out(args: &InitArgs, role: Role, argv: Vec<String>) -> Result<Exit, InitError> {
     let program = argv.first().map_or("", String::as_str);
     let name = args.name.clone().unwrap_or_else(|| base_name(program));
@@ -141,7 +140,9 @@ fn prompt(what: &str, instead: &str) -> Result<String, InitError> {
         Ok(1..) => Ok(line.trim().to_owned()),
         _ => Err((
             Exit::Usage,
-            format!("the {what} is missing, and there is no terminal to ask; add {instead}"),
+            format!(
+                "the {what} is missing, and standard input is no terminal to prompt for it; add {instead}"
+            ),
         )),
     }
 }
@@ -151,7 +152,7 @@ fn base_name(program: &str) -> String {
     name.map_or_else(|| program.to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
-/// Makes a program path relative to the manifest's folder; the user typed it relative to the current one.
+/// Makes the path of a program relative to the folder of the manifest; the user specifies it relative to the current folder.
 fn relative_to(manifest: &Path, mut argv: Vec<String>) -> Vec<String> {
     let is_here = manifest
         .parent()
@@ -166,7 +167,6 @@ fn relative_to(manifest: &Path, mut argv: Vec<String>) -> Vec<String> {
     argv
 }
 
-/// Prints the recognised flags.
 fn print_flags(draft: &Draft) {
     for (argument, meaning) in &draft.recognised {
         println!("recognised  {argument:<36}  {meaning}");
@@ -176,7 +176,7 @@ fn print_flags(draft: &Draft) {
     }
 }
 
-/// Calls a driver for its names, and prints the result.
+/// Calls a driver to determine its names, and prints the result.
 async fn identify_driver(draft: &mut Draft, output: &Path) -> Result<(), InitError> {
     draft.names = Some(driver::unknown());
     let identity = driver::identify(draft, output).await;
@@ -205,7 +205,7 @@ async fn identify_driver(draft: &mut Draft, output: &Path) -> Result<(), InitErr
     Ok(())
 }
 
-/// Features of the role that neither a trial nor a flag has decided.
+/// Features of the role for which neither a trial nor a flag shows whether the program has them.
 fn untried(draft: &Draft, tried: &[TrialResult]) -> Vec<&'static str> {
     let of_role = format!("{}.", draft.role.as_str());
     let is_known =
@@ -244,7 +244,7 @@ fn finish(draft: &Draft, tried: &[TrialResult], output: &Path) -> Result<Exit, I
     let untried = untried(draft, tried);
     if !untried.is_empty() {
         let list = untried.join(", ");
-        println!("not tried   {list}; add to `features` what it has of these");
+        println!("not tried   {list}; add those that the program has to `features`");
     }
     let text = draft
         .text(&features)

@@ -1,4 +1,4 @@
-//! Tries a draft manifest: runs one basic case of the role, and one case for each feature that the program may have.
+//! Tries a draft manifest: runs a basic case of the role, and a case for each feature that the program may have.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub(super) struct TrialResult {
     pub(super) log: Vec<String>,
 }
 
-/// Runs the trial cases; stops after the basic one if it does not pass.
+/// Runs the trial cases. Stops after the basic case if that case does not pass.
 pub(super) async fn run(draft: &Draft, path: &Path) -> Result<Vec<TrialResult>, BoxError> {
     let plans = suites::plans(&case_files())?;
     let all: Vec<&'static str> = draft.features.iter().chain(&draft.candidates).copied().collect();
@@ -63,7 +63,7 @@ pub(super) async fn run(draft: &Draft, path: &Path) -> Result<Vec<TrialResult>, 
     Ok(tried)
 }
 
-/// The first case of the role alone that needs this feature and otherwise only claimed ones.
+/// The first case with no other role that needs this feature and otherwise only features that the draft claims.
 fn case<'p>(plans: &'p [Plan], draft: &Draft, feature: Option<&'static str>) -> Option<&'p Plan> {
     let is_fit = |plan: &&Plan| {
         let needed = plan.features();
@@ -75,7 +75,7 @@ fn case<'p>(plans: &'p [Plan], draft: &Draft, feature: Option<&'static str>) -> 
                 .into_iter()
                 .all(|name| draft.features.contains(name))
     };
-    // The first area of a role tests its basic function; areas with faults come later.
+    // The first area of a role tests basic functions; areas with faults follow later.
     let own = |plan: &&Plan| plan.id().starts_with(first_area(draft.role));
     let mut fit = plans.iter().filter(is_fit);
     let first = plans.iter().filter(is_fit).find(own);

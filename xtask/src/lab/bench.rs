@@ -12,10 +12,9 @@ use crate::interrupt::interrupted;
 use crate::out::{eprintln, println};
 use crate::runtime::runtime;
 
-/// Message for an interrupt of any measurement.
+/// Message when the user interrupts a measurement.
 const INTERRUPTED: &str = "results are printed once all measurements are done, so none are printed";
 
-/// Runs the command.
 pub(crate) fn run(args: BenchArgs) -> Exit {
     if cfg!(debug_assertions) && !args.as_built() {
         return optimised();
@@ -29,7 +28,7 @@ pub(crate) fn run(args: BenchArgs) -> Exit {
     }
 }
 
-/// Measures until an interrupt. Child processes and temporary folders are removed with the measurement.
+/// Measures until the measurement ends or is interrupted, and then removes child processes and temporary folders.
 fn block_on(measuring: impl Future<Output = Result<String, BoxError>>) -> Exit {
     let runtime = match runtime() {
         Ok(runtime) => runtime,
@@ -63,7 +62,7 @@ fn environment(error: &BoxError) -> Exit {
     Exit::Environment
 }
 
-/// Reruns the command in an optimised build: numbers of a debug build would mislead.
+/// Runs the command again in an optimised build, because measurements of a debug build are misleading.
 fn optimised() -> Exit {
     let Some(checkout) = checkout() else {
         eprintln!(

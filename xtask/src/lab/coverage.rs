@@ -10,7 +10,7 @@ use crate::args::SelectArgs;
 use crate::out::{eprintln, println};
 use crate::selected::selected;
 
-/// Prints a table for all selected cases, and one for each file with axes.
+/// Prints a table for all selected cases, and a table for each file with axes.
 pub(crate) fn list(args: &SelectArgs) -> Exit {
     match attempt(args) {
         Ok(()) => Exit::Passed,

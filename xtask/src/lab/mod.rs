@@ -41,7 +41,7 @@ pub(crate) fn print_merged(part: ShardFile<CommandResult>, output: &Path) -> Exi
     }
 }
 
-/// The report folder; required for a shard, because `report merge` reads the report.
+/// The report folder. Required for a shard, because `report merge` reads the results from there.
 fn output_for_shard<'o>(part: &PartArgs, output: Option<&'o Path>) -> Result<Option<&'o Path>, Exit> {
     if part.shard.is_some() && output.is_none() {
         eprintln!("error: --shard requires --output: a shard without a report cannot be merged");
@@ -50,16 +50,16 @@ fn output_for_shard<'o>(part: &PartArgs, output: Option<&'o Path>) -> Result<Opt
     Ok(output)
 }
 
-/// Runs a computation that does not check for interrupts on a thread of its own, which is abandoned at Ctrl-C.
+/// Runs a computation on a separate thread, which is abandoned at Ctrl-C because the computation does not check for interrupts.
 ///
-/// `why`: what an interrupt means for the result, for the message.
+/// `why`: consequence of an interrupt for the results, for the message.
 fn run_abortable(work: impl FnOnce() -> Exit + Send + 'static, why: &str) -> Exit {
     let runtime = match runtime() {
         Ok(runtime) => runtime,
         Err(exit) => return exit,
     };
     let (sender, receiver) = oneshot::channel();
-    // After an interrupt the receiver is closed.
+    // After an interrupt the receiver is closed, and sending fails.
     let thread = std::thread::spawn(move || {
         sender.send(work()).ok();
     });
@@ -71,7 +71,7 @@ fn run_abortable(work: impl FnOnce() -> Exit + Send + 'static, why: &str) -> Exi
     });
     match ended {
         Some(Ok(exit)) => exit,
-        // The thread panicked; the panic message is printed already.
+        // The thread panicked, and the panic message has been printed.
         Some(Err(_)) => match thread.join() {
             Err(panic) => std::panic::resume_unwind(panic),
             Ok(()) => Exit::Environment,

@@ -34,28 +34,28 @@ use references::built_in;
 pub(crate) struct SelftestArgs {
     #[command(flatten)]
     select: SelectArgs,
-    /// Inject traffic defects into the programs of this manifest instead of the references; needs no source code
+    /// Inject traffic defects into the programs of this manifest instead of the references, which requires no source code
     #[arg(long, value_name = "FILE", conflicts_with = "full")]
     sut: Option<PathBuf>,
     /// Only this defect; can be repeated
     #[arg(long, value_name = "NAME", value_parser = Defect::named)]
     defect: Vec<Defect>,
-    /// Run every case against every defect in the code that it uses; takes a quarter of an hour
+    /// Run every case with every defect whose code it executes; takes a quarter of an hour
     #[arg(long)]
     full: bool,
-    /// Describe each defect, its model, and the case and failure that detect it, without running anything
+    /// Describe each defect, what it is modelled on, and which case detects it with which failure, without running anything
     #[arg(long, conflicts_with_all = ["full", "output", "json"])]
     list: bool,
     /// Run in real time, on sockets [default: simulated time, unless --sut needs real time]
     #[arg(long)]
     real_time: bool,
-    /// Runs to execute concurrently; in real time most only wait [default: 1 per CPU; in real time 32, 4 with --sut]
+    /// Runs to execute concurrently; in real time most runs only wait [default: 1 per CPU; in real time 32, 4 with --sut]
     #[arg(long, value_parser = at_least_one)]
     jobs: Option<usize>,
     /// Scale all timeouts by this factor, for slow machines
     #[arg(long, default_value_t = 1.0, value_parser = patience)]
     patience: f64,
-    /// Print the record as JSON instead of text
+    /// Print the result as JSON instead of text
     #[arg(long)]
     json: bool,
     /// Write selftest.html, selftest.md, selftest.json and the failure of each claim into this folder
@@ -68,10 +68,10 @@ pub(crate) struct SelftestArgs {
 /// Seed of all runs in simulated time.
 const SEED: u64 = 0;
 
-/// Default of `--jobs`. In real time nearly all runs wait for a timeout, but they poll meanwhile.
+/// Default of `--jobs`. In real time, nearly all runs wait for a timeout, but their programs poll meanwhile.
 fn default_jobs(args: &SelftestArgs) -> usize {
     let per_core = match () {
-        // Other programs need CPU time at start-up.
+        // Programs under test need CPU time to start.
         () if args.sut.is_some() => 4,
         () if args.real_time => 32,
         () => 1,
@@ -120,7 +120,7 @@ fn defects(args: &SelftestArgs, manifest: Option<&Manifest>) -> Result<Vec<suite
     Ok(fit)
 }
 
-/// The cases that the programs run and are not known to fail.
+/// The cases that the programs do not skip and are not known to fail, adapted to the programs.
 fn plans_of(plans: Vec<Plan>, manifest: Option<&Manifest>) -> Result<Vec<Arc<Plan>>, Exit> {
     let Some(manifest) = manifest else {
         return Ok(plans.into_iter().map(Arc::new).collect());
@@ -190,7 +190,7 @@ fn build(args: &SelftestArgs, manifest: Option<Manifest>) -> Arc<Build> {
     let patience = args.patience;
     let seed = (manifest.is_none() && !args.real_time).then_some(SEED);
     Arc::new(move |name| {
-        // The catalogue contains only existing defects; a test checks it.
+        // Every defect of the catalogue exists, as a test verifies.
         let defect = name.and_then(|name| Defect::named(name).ok());
         let options = RunOptions {
             seed,
@@ -208,7 +208,7 @@ fn build(args: &SelftestArgs, manifest: Option<Manifest>) -> Arc<Build> {
     })
 }
 
-/// Records which code a case uses, to skip defects elsewhere. `None` if only the cases named for a defect run: they run in full.
+/// Observes which code a case executes, to skip defects in other code. `None` in real time, and unless all pairs are run (`--full`).
 fn observe(args: &SelftestArgs) -> Option<Arc<Observe>> {
     if !args.full || args.real_time {
         return None;
@@ -332,7 +332,7 @@ fn command(args: &SelftestArgs) -> Vec<String> {
     command
 }
 
-/// Prints one line per defect, then the problems, then the counts.
+/// Prints a line per defect, then the problems, then the counts.
 fn summarize(report: &SelftestReport) {
     let paint = Paint::of(&std::io::stdout());
     let width = report
@@ -397,7 +397,7 @@ fn summarize(report: &SelftestReport) {
     }
 }
 
-/// Prints the demands of cases that no defect violated, by file and by case.
+/// Prints the requirements for which no case detected a violation by a defect, by file and by case.
 fn print_demands(demands: &ViolationCoverage) {
     let files = &demands.files;
     for open in files.unbroken_core() {
@@ -405,7 +405,7 @@ fn print_demands(demands: &ViolationCoverage) {
     }
     println!("{files}");
     println!(
-        "{} of {} requirements that cases name were violated by a defect that the case detected; {} of the others are core",
+        "{} of {} requirements of cases have a detected violation; {} of the others belong to core cases",
         demands.broken, demands.named, demands.unbroken_core
     );
 }

@@ -1,4 +1,4 @@
-//! `study`: reproduces the experiments of the KEPs, and writes the results.
+//! `study`: reproduces experiments of the KEPs, and writes the results.
 
 use labs::study::{Study, StudyArgs, text, write};
 use suites::harness::report::Paint;

@@ -1,4 +1,4 @@
-//! `sweep`: runs a case many times, each time with one fault at another point. Thin: prints the result of `labs::sweep`.
+//! `sweep`: runs a case many times, each time with one fault at another point. Only prints results; `labs::sweep` runs the cases.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -52,13 +52,13 @@ pub(crate) struct SweepArgs {
     part: PartArgs,
 }
 
-/// A case, with its number in the whole run.
+/// A case with its number in the whole run.
 type Numbered = (usize, Scenario);
 
-/// The cases to sweep, and the options.
+/// The cases to sweep, and the options of the sweep.
 struct Plan<'a> {
     args: &'a SweepArgs,
-    /// Cases of this machine's shard.
+    /// The cases in the shard of this machine.
     scenarios: Vec<Numbered>,
     under_test: SystemsUnderTest,
     jobs: usize,
@@ -76,7 +76,7 @@ struct Progress {
 struct CurrentCase {
     id: String,
     began: Instant,
-    /// Number of cells; `None` until the run without a fault has ended.
+    /// Number of cells; `None` until the run without a fault has ended, which determines the cells.
     all: Option<usize>,
     ended: Vec<CellRecord>,
 }
@@ -135,7 +135,7 @@ fn attempt(args: &SweepArgs) -> Result<Exit, Exit> {
     })
 }
 
-/// The cases of this machine as written, with their numbers, and the shard if there is one.
+/// The cases of this machine's shard, unresolved, with their numbers; and the shard, if any.
 fn scenarios(args: &SweepArgs) -> Result<(Option<ShardsRecord>, Vec<Numbered>), Exit> {
     let plans = selected(&args.select)?;
     let shard = args.part.shard;
@@ -150,7 +150,7 @@ fn scenarios(args: &SweepArgs) -> Result<(Option<ShardsRecord>, Vec<Numbered>), 
         scenarios.extend(rows.into_iter().map(|row| (number, row)));
     }
     if args.cell.is_some() && plans.len() != 1 {
-        eprintln!("error: --cell is a cell of one case; name that case");
+        eprintln!("error: --cell selects a cell of a single case; name that case too");
         return Err(Exit::Usage);
     }
     match shard.filter(|_| scenarios.is_empty()) {
@@ -159,7 +159,7 @@ fn scenarios(args: &SweepArgs) -> Result<(Option<ShardsRecord>, Vec<Numbered>), 
     }
 }
 
-/// The roles whose requests and calls are fault points: those under test.
+/// The roles under test, whose requests and calls are fault points.
 fn roles(manifest: Option<&Manifest>) -> Vec<Role> {
     match manifest {
         Some(manifest) => manifest.roles().collect(),
@@ -167,7 +167,7 @@ fn roles(manifest: Option<&Manifest>) -> Vec<Role> {
     }
 }
 
-/// Sweeps the cases one by one, prints each result, and stores it in `progress`.
+/// Sweeps the cases one by one, prints each result, and adds it to `progress`.
 async fn sweep_cases(plan: &Plan<'_>, progress: &mut Progress) -> Exit {
     let mut worst = Exit::NoCases;
     for (number, scenario) in &plan.scenarios {
@@ -193,7 +193,7 @@ async fn sweep_cases(plan: &Plan<'_>, progress: &mut Progress) -> Exit {
 }
 
 impl Progress {
-    /// Prints what an interrupted sweep has completed, of `all` cases.
+    /// Prints the completed part of an interrupted sweep of `all` cases.
     fn print(&self, all: usize) {
         let swept = self.swept.len();
         let current = self.current.as_ref().map(CurrentCase::print);
@@ -205,11 +205,11 @@ impl Progress {
 }
 
 impl CurrentCase {
-    /// Prints the completed cells, and returns a text with their number.
+    /// Prints the completed cells, and returns their number as text.
     fn print(&self) -> String {
         let id = &self.id;
         let Some(all) = self.all else {
-            return format!("{id} was running, before its first cell; ");
+            return format!("{id} was running, and had no results yet; ");
         };
         let ended = self.ended.len();
         if ended > 0 {
@@ -292,7 +292,7 @@ fn print_and_write(case: &SweptCase, output: Option<&Path>) -> Exit {
         }
         Swept::Cells(cells) if cells.is_empty() => {
             eprintln!(
-                "error: {id} has no such cell; `sweep {id}` names those that fail, as POINT-NUMBER-FAULT"
+                "error: {id} has no such cell; `sweep {id}` prints the names of failed cells, as POINT-NUMBER-FAULT"
             );
             Exit::Usage
         }
@@ -328,7 +328,7 @@ fn words(args: &SweepArgs) -> Vec<String> {
     args.select.command(words)
 }
 
-/// Prints the grid, with equal rows merged, then each distinct failure once.
+/// Prints the grid, with identical rows merged, and then each distinct failure once.
 fn print_grid(id: &str, cells: &[CellRecord], seconds: f64) {
     let paint = Paint::of(&std::io::stdout());
     let count = |wanted: fn(&CellResult) -> bool| cells.iter().filter(|cell| wanted(&cell.held)).count();

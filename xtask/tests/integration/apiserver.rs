@@ -1,4 +1,4 @@
-//! `--apiserver`: the in-memory server, reached over TLS with a kubeconfig, in the role of a real cluster.
+//! `--apiserver`: tests with the in-memory server, reached over TLS with a kubeconfig, in place of a real cluster.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -30,7 +30,7 @@ const KINDS: [(&str, &str, &str); 15] = [
     ("storage.k8s.io", "CSIStorageCapacity", "csistoragecapacities"),
 ];
 
-/// A server outside of the harness.
+/// An API server outside of the harness.
 struct ExternalServer {
     _serving: Serving,
     folder: tempfile::TempDir,
@@ -109,7 +109,7 @@ async fn create(client: &Client, group: &str, kind: &str, plural: &str, object: 
         .unwrap();
 }
 
-/// Creates objects with the same names as those of the cases.
+/// Creates objects whose names also occur in cases.
 async fn create_existing_objects(client: &Client) {
     let named = |name: &str| json!({"metadata": {"name": name}});
     create(client, "", "Node", "nodes", named("n1")).await;
@@ -121,7 +121,7 @@ async fn create_existing_objects(client: &Client) {
     let csi_node = json!({"metadata": {"name": "n1"}, "spec": {"drivers": [
         {"name": "disk.example.com", "nodeID": "n1", "topologyKeys": ["disk.example.com/node"]}]}});
     create(client, "storage.k8s.io", "CSINode", "csinodes", csi_node).await;
-    // Capacity objects of another driver, which the cases must ignore.
+    // Capacity objects of a different driver, which the cases must ignore.
     let capacity = json!({
         "metadata": {"name": "theirs", "namespace": "default", "labels": {
             "csi.storage.k8s.io/drivername": "disk.example.com",
@@ -174,7 +174,7 @@ async fn a_failed_run_names_its_first_missing_link_and_is_cleaned_up() {
         "{out}"
     );
     assert!(out.contains("create by publisher: csistoragecapacities"), "{out}");
-    // The names are shown as in the case, without the run's suffix.
+    // Messages contain the names of the case, without the suffix that the run adds.
     assert!(!out.contains("n1-x"), "{out}");
     assert!(out.contains("--apiserver="), "{out}");
     assert_eq!(existing_objects(&client).await, before);
@@ -211,7 +211,7 @@ fn an_interrupted_run_leaves_no_objects() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    // The run has started when its nodes exist.
+    // The run has started once its nodes exist.
     while runtime.block_on(existing_objects(&client)).len() < before.len() + 10 {
         assert!(
             run.try_wait().unwrap().is_none(),
@@ -268,7 +268,7 @@ fn invalid_kubeconfigs_and_unreachable_servers_have_different_exit_codes() {
     assert!(printed.contains("rejects the credentials"), "{printed}");
 }
 
-/// The kubeconfig with another token.
+/// The kubeconfig with the token replaced.
 fn with_token(text: &str, token: &str) -> String {
     let lines = text.lines().map(|line| match line.split_once("token:") {
         Some((before, _)) => format!("{before}token: {token}"),

@@ -1,4 +1,4 @@
-//! `bench` with a minimal load: every phase has a result, and nothing is left behind.
+//! `bench` with a minimal load: every phase has a result, and all created objects are removed.
 
 use std::path::Path;
 use std::time::Instant;
@@ -26,7 +26,7 @@ const TINY: [&str; 14] = [
     "KUBECONFIG",
 ];
 
-/// Output of `bench` for a server.
+/// Runs `bench` with a minimal load on a server, and returns the output.
 fn bench(kubeconfig: &Path, more: &[&str]) -> String {
     let kubeconfig = [kubeconfig.to_str().unwrap()];
     ended(0, &[&TINY[..TINY.len() - 1], &kubeconfig, more].concat()).0
@@ -103,7 +103,7 @@ fn every_phase_has_results_for_both_servers_and_nothing_is_left_behind() {
                 "deletes"
             ]
         );
-        // Each change is one event per watch.
+        // The fifth number is events: every watch receives each change.
         assert_eq!(counts(measurements), [12, 12, 12, 3, 3 * 20, 12], "{server}");
         measurements.iter().for_each(assert_within);
     }
@@ -162,7 +162,7 @@ fn the_table_has_a_ratio_for_each_phase() {
         line.split_once("   other: ").unwrap().1.to_owned()
     };
     assert_eq!(of_other("ready"), "unknown: it ran before");
-    // The process that listens at the kubeconfig's address was found.
+    // `bench` has found the process that listens at the kubeconfig's address.
     assert!(of_other("memory at rest").ends_with(" MB"), "{table}");
     assert!(of_other("memory after the load").ends_with(" MB"), "{table}");
 }
@@ -206,7 +206,7 @@ fn the_scheduler_has_a_row_per_size_and_storage_with_the_scan() {
             2 * row["nodes"].as_u64().unwrap()
         );
         assert_eq!(row["attempts"], 3, "{row}");
-        // The median is shown, so at least two of the three attempts took this time.
+        // The output shows the median of three attempts, so at least two attempts took at least this time.
         let (attempt, scan) = (&row["attemptMilliseconds"], &row["scanMilliseconds"]);
         let least = 2.0 * attempt.as_f64().unwrap();
         assert!(least > 0.0 && least < milliseconds, "{row}");
@@ -228,7 +228,7 @@ fn publisher_costs_count_exactly_the_expected_writes() {
         ["objects", "publishedWrites", "changeWrites", "pollWrites"].map(|name| cost[name].as_u64().unwrap())
     };
     let counted: Vec<_> = costs.as_array().unwrap().iter().map(counts).collect();
-    // Two classes per node, so 3 objects become 4; a changed node means two creations and two deletions; a poll writes nothing.
+    // Objects are rounded up to two per node, so 3 becomes 4. A changed node causes two creations and two deletions. A poll writes nothing.
     assert_eq!(counted, [[4, 4, 12, 0], [20, 20, 12, 0]]);
 }
 
@@ -236,7 +236,7 @@ fn publisher_costs_count_exactly_the_expected_writes() {
 fn the_size_of_an_object_is_independent_of_their_number() {
     let costs = measured(&["publisher", "--objects=20,80", "--changes=2"]);
     let bytes = |row: usize, field: &str| costs[row][field].as_u64().unwrap();
-    // Names and versions may have one more digit.
+    // Names and resource versions may differ by one digit.
     assert!(
         bytes(0, "objectBytes").abs_diff(bytes(1, "objectBytes")) <= 4,
         "{costs}"

@@ -1,4 +1,4 @@
-//! Kinds of clusters in bug reports: `why`'s explanation of the pending pod, and whether `capture` reproduces it.
+//! Clusters like those in bug reports: the explanation that `why` gives for the pending pod, and whether `capture` reproduces the cluster.
 
 use crate::program::{ended, xtask};
 
@@ -19,7 +19,7 @@ items:
 - {apiVersion: v1, kind: Pod, metadata: {name: app, namespace: shop, uid: app, labels: {app: app}}, spec: {containers: [{name: c, image: app, resources: {requests: {cpu: "1"}}}], volumes: [{name: v, persistentVolumeClaim: {claimName: data}}]}, status: {phase: Pending}}
 "#;
 
-/// A bound claim with its volume on w1, and a pod that uses it there.
+/// A claim with its volume on w1, and a pod on w1 that uses the claim.
 const NEIGHBOUR: &str = r#"
 - {apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: old, namespace: shop, uid: old, annotations: {pv.kubernetes.io/bind-completed: "yes"}}, spec: {storageClassName: local, volumeName: pv-old, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}, status: {phase: Bound}}
 - {apiVersion: v1, kind: PersistentVolume, metadata: {name: pv-old}, spec: {storageClassName: local, accessModes: [ReadWriteOnce], capacity: {storage: 1Gi}, claimRef: {namespace: shop, name: old, uid: old}, csi: {driver: d.example.com, volumeHandle: h-old}, nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: d.example.com/node, operator: In, values: [w1]}]}]}}}, status: {phase: Bound}}
@@ -65,7 +65,7 @@ impl Dump {
         .0
     }
 
-    /// The captured file, and the messages of `capture`.
+    /// Runs `capture`, and returns the text of the captured file and the messages.
     fn capture(&self, more: &[&str]) -> (String, String) {
         let (dump, file) = (self.path("dump.yaml"), self.path("captured.yaml"));
         let args = [
@@ -75,7 +75,7 @@ impl Dump {
         (std::fs::read_to_string(file).unwrap(), error)
     }
 
-    /// Checks that the captured cluster has the same outcome, and returns the file.
+    /// Checks that the captured scenario has the same outcome as the cluster, and returns the text of the file.
     fn reproduces(&self, more: &[&str]) -> String {
         let (text, error) = self.capture(more);
         assert!(
@@ -126,7 +126,7 @@ fn each_kind_of_report_is_explained_and_reproduced() {
             "",
             vec!["waits for its first consumer forever"],
         ),
-        // The CPU is free on w2, the storage on w1.
+        // w2 has free CPU, and w1 has free storage.
         (
             vec![],
             NEIGHBOUR,
@@ -167,7 +167,7 @@ fn each_kind_of_report_is_explained_and_reproduced() {
             "",
             vec!["fits 1 of 2 nodes: w1"],
         ),
-        // A persistent claim on w1, and an ephemeral one for which only another pod's claim exists, or none yet.
+        // The pod uses a persistent claim on w1, and an ephemeral volume whose claim does not exist yet or belongs to another pod.
         (
             vec![(
                 "{name: v, persistentVolumeClaim: {claimName: data}}",
@@ -271,12 +271,12 @@ fn clones_are_captured_with_their_sources() {
         text.contains("dataSource: {kind: VolumeSnapshot, name: snap, apiGroup: snapshot.storage.k8s.io}"),
         "{text}"
     );
-    // The file defines no `driver.snapshots`, so the driver of the case has none.
+    // The captured file has no `driver.snapshots`, so the driver does not support snapshots.
     let (_, error) = snapshot.capture(&["--publisher"]);
     assert!(error.contains("its result differs from the cluster's"), "{error}");
 }
 
-/// Segments with several topology keys, and an object left over from a removed zone.
+/// Segments have several topology keys, and an object of a removed zone still exists.
 #[test]
 fn captured_capacity_with_several_topology_keys_is_published() {
     let zone =
@@ -318,7 +318,7 @@ fn captured_capacity_with_several_topology_keys_is_published() {
         error.contains(left_out) && text.contains(left_out),
         "{error}\n{text}"
     );
-    // The name of a node may be the label value of another node.
+    // The label value of one node may be the name of another node.
     dump("w1", "").reproduces(&["--publisher"]);
 }
 
@@ -341,7 +341,7 @@ fn an_object_for_a_node_name_that_differs_from_the_label_is_reproduced() {
     );
 }
 
-/// A pod of higher priority, two nodes with possible victims, and a PodDisruptionBudget for those of one node.
+/// A pod with higher priority, two nodes with possible victims, and a PodDisruptionBudget for the victims on one node.
 #[test]
 fn preemption_respects_disruption_budgets_and_is_reproduced() {
     let victim = |name: &str, node: &str| {

@@ -1,4 +1,4 @@
-//! `capture`: a cluster or a dump becomes a scenario that runs with the same result, and that contains no secrets.
+//! `capture`: the scenario made from a cluster or a dump runs with the same result, and contains no secrets.
 
 use crate::program::{Serving, ended};
 
@@ -51,7 +51,7 @@ impl Folder {
     }
 }
 
-/// The nodes with `why`'s result for each, without names.
+/// The result of `why`: the verdict, and each node without its name.
 fn verdict(args: &[&str]) -> (String, Vec<(bool, serde_json::Value)>) {
     let (out, _) = ended(0, args);
     let printed: serde_json::Value = serde_json::from_str(&out).unwrap();
@@ -135,7 +135,7 @@ fn with_a_publisher_capacity_objects_become_storage() {
     );
     let (out, _) = ended(0, &["repro", &file, "-v"]);
     assert!(out.contains("1 passed, 0 failed"), "{out}");
-    // The publisher must publish the captured capacity, so a defective one fails.
+    // The captured scenario requires the publisher to publish the capacity of the cluster, so a defective publisher fails.
     let (out, _) = ended(1, &["repro", &file, "--defect=publisher-ignores-maximum"]);
     assert!(out.contains("100Gi (maximum 50Gi)  100Gi"), "{out}");
 }
@@ -313,7 +313,7 @@ fn an_incomplete_dump_causes_warnings() {
     );
 }
 
-/// A node with free capacity, a class of each binding mode, and pods of each kind that the scheduler does not try.
+/// A node with free capacity, classes of both binding modes, and pods of each kind that the scheduler does not try to schedule.
 const UNTRIED: &str = r#"
 kind: List
 apiVersion: v1

@@ -1,4 +1,4 @@
-//! Captures random clusters: the scenario is valid and starts, and scheduling it has the same result as in the cluster.
+//! Captures random clusters: the scenario must be valid and start, and scheduling must have the same result as in the cluster.
 
 use std::time::Duration;
 
@@ -111,7 +111,7 @@ fn class(name: &'static str) -> impl Strategy<Value = Value> {
     })
 }
 
-/// Volumes of the pod, and their claims with bound volumes.
+/// Volumes of the pod, and the claims with their bound volumes.
 fn claims() -> impl Strategy<Value = (Vec<Value>, Vec<Value>)> {
     let claim = (size(), any::<bool>(), 0..6u8, rack(), 0..16u8);
     proptest::collection::vec(claim, 1..3).prop_map(|claims| {
@@ -173,7 +173,7 @@ fn claims() -> impl Strategy<Value = (Vec<Value>, Vec<Value>)> {
                 true => json!({"name": volume, "ephemeral": {"volumeClaimTemplate": {"spec": claim["spec"]}}}),
                 false => json!({"name": volume, "persistentVolumeClaim": {"claimName": name}}),
             });
-            // Claims that do not exist yet.
+            // The claims of some pods do not exist yet.
             if !matches!(special, 5 | 6) {
                 objects.push(claim);
             }
@@ -217,7 +217,7 @@ fn pod(volumes: Vec<Value>) -> impl Strategy<Value = Value> {
     })
 }
 
-/// A pod on a node, with its resource requests and its affinity to the other pod.
+/// A pod that runs on a node, with random resource requests, host port, anti-affinity to the pod under test, and storage.
 fn other(number: usize) -> impl Strategy<Value = Vec<Value>> {
     let kind = (0..6u8, 1..4usize, proptest::option::of(1..2000u32), any::<bool>());
     let storage = (0..8u8, proptest::bool::weighted(0.1));
@@ -267,7 +267,7 @@ fn other(number: usize) -> impl Strategy<Value = Vec<Value>> {
     })
 }
 
-/// The affinity of the pod to others.
+/// The affinity of the pod under test to other pods.
 fn affinity_to_pods() -> impl Strategy<Value = Value> {
     (0..6u8, 1..3u32).prop_map(|(kind, skew)| {
         let selector = json!({"matchLabels": {"corp.example/app": "app"}});
@@ -318,7 +318,7 @@ fn cluster() -> impl Strategy<Value = Vec<Value>> {
     )
 }
 
-/// Adds a second topology key to the driver, with the first node's value in capacity objects.
+/// Adds a second topology key to the driver. Capacity objects get the first node's value.
 fn add_key(objects: &mut [Value]) {
     let rank = objects[0]["metadata"]["labels"]["rank"].clone();
     for object in objects {
@@ -355,7 +355,7 @@ fn with_storage() -> impl Strategy<Value = Vec<Value>> {
     )
 }
 
-/// The scheduling result: the verdict, and for every node whether it fits and the reasons.
+/// The scheduling result: the verdict and, for every node, whether the pod fits and the reasons.
 fn scheduling_result(objects: &[Value], namespace: &str, pod: &str) -> (String, Vec<(bool, Vec<String>)>) {
     let mut inventory = Inventory::default();
     for object in objects {
@@ -372,7 +372,7 @@ fn scheduling_result(objects: &[Value], namespace: &str, pod: &str) -> (String, 
                     node.reasons.iter().map(|it| without_names(it)).collect(),
                 )
             });
-            // The verdict lists node names after this text.
+            // The names of nodes follow this text.
             let verdict = explanation.verdict.split(" nodes: ").next().unwrap_or_default();
             (without_names(verdict), nodes.collect())
         }
@@ -380,7 +380,7 @@ fn scheduling_result(objects: &[Value], namespace: &str, pod: &str) -> (String, 
     }
 }
 
-/// The words of a reason, sorted, without the names of claims and of an extended resource, which a scrubbed file does not have.
+/// The words of a reason, sorted, without names of claims and extended resources, which `--scrub` replaces.
 fn without_names(reason: &str) -> String {
     let words = reason
         .split([' ', ',', '.'])
@@ -392,7 +392,7 @@ fn without_names(reason: &str) -> String {
     words.join(" ")
 }
 
-/// The objects with the priorities that the API server sets from pods' priority classes.
+/// The objects, with the priority of each pod set from its priority class, as the API server does.
 fn admitted(mut objects: Vec<Value>) -> Vec<Value> {
     let classes: Vec<Value> = objects
         .iter()

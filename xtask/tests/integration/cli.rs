@@ -1,4 +1,4 @@
-//! The command line: output, streams and exit codes, above all for invalid input.
+//! The command line: output, streams and exit codes, especially for invalid input.
 
 use crate::program::{ended, xtask};
 use std::path::Path;
@@ -81,7 +81,7 @@ fn an_invalid_case_file_is_reported_with_its_position_and_exits_with_2() {
             "unknown requirement",
             GOOD.replace("\ntitle", "\nrequirements: [PUB-21, PUB-2I]\ntitle"),
             "publisher/a.yaml:2:24",
-            "no requirement is called `PUB-2I`; `cargo xtask list --requirements` shows them all, which go from PUB-01 to",
+            "no requirement has the id `PUB-2I`; `cargo xtask list --requirements` shows them all, which go from PUB-01 to",
         ),
         (
             "unknown class of a claim",
@@ -155,7 +155,7 @@ fn a_case_file_outside_of_the_suites_is_validated_too() {
     let output = xtask(&["repro", file.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(2));
     assert!(
-        stderr(&output).contains("a.yaml:2:16: no requirement is called `PUB-999`"),
+        stderr(&output).contains("a.yaml:2:16: no requirement has the id `PUB-999`"),
         "{}",
         stderr(&output)
     );
@@ -291,11 +291,11 @@ fn invalid_numbers_are_rejected() {
         (&["why", "claim", "--class=fast", "--size=lots"], "not a size"),
         (
             &["e2e", "--requirement", "PUB-2I"],
-            "no requirement is called `PUB-2I`; `cargo xtask list --requirements`",
+            "no requirement has the id `PUB-2I`; `cargo xtask list --requirements`",
         ),
         (
             &["list", "--requirement", "nonsense"],
-            "no requirement is called `nonsense`",
+            "no requirement has the id `nonsense`",
         ),
     ] {
         let output = xtask(args);
@@ -371,7 +371,7 @@ fn an_unknown_case_exits_with_2_and_a_hint() {
 
 #[test]
 fn an_uncovered_row_of_axes_is_known_beside_an_unknown_case() {
-    // Pairwise coverage does not need the row, so it exists only if it is named.
+    // Pairwise coverage leaves out this row, which can still be selected by name.
     let row = "matrix/cleaner/all-nodes+distributed+immediate+differing+deleted+running+absent+downgraded";
     assert!(xtask(&["list", row]).status.success());
     let output = xtask(&["list", row, "publisher/refrsh"]);
@@ -492,7 +492,7 @@ fn a_failing_run_exits_with_1_explains_itself_and_can_be_judged_again() {
     assert_eq!(rerun(&again), rerun(&text), "the command that made the run");
 }
 
-/// A driver that updates its capacity late returns the old value twice after a deletion.
+/// A driver that updates its capacity with a delay returns the old value twice after a deletion.
 #[test]
 fn a_call_is_repeated_until_the_driver_has_updated_its_capacity() {
     let folder = tempfile::tempdir().unwrap();

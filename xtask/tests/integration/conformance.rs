@@ -1,5 +1,5 @@
-//! `conformance` with programs that do not implement their role, and with invalid manifests: a clear verdict with the right exit code,
-//! never a pass and never a hang.
+//! `conformance` with programs that do not implement their role, and with invalid manifests: the verdict is clear, the exit code is
+//! correct, and the run never passes or hangs.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -51,9 +51,9 @@ fn xtask(manifest: &Path, more: &[&str]) -> Output {
         .unwrap()
 }
 
-/// Programs that do not implement their role, with the expected failure text; ROLE is replaced by the role.
+/// Programs that do not implement their role, with the expected failure text, in which ROLE stands for the role.
 const NO_SYSTEMS: &[(&str, &str)] = &[
-    // Exits at once, with or without an error.
+    // The program exits at once, with or without an error.
     (
         "[\"true\"]",
         "ROLE ended by itself: exit status: 0, without any log output",
@@ -63,12 +63,12 @@ const NO_SYSTEMS: &[(&str, &str)] = &[
         "ROLE ended by itself: exit status: 1, without any log output",
     ),
     ("[sh, -c, \"echo no socket >&2; exit 7\"]", "    | no socket"),
-    // Prints random bytes and exits.
+    // The program prints random bytes and exits.
     (
         "[head, -c, \"300000\", /dev/urandom]",
         "exit status: 0; its last lines:",
     ),
-    // Does nothing, and ignores SIGTERM.
+    // The program does nothing, and ignores SIGTERM.
     (
         "[sleep, \"1000\"]",
         "it listed and watched nothing within 3s; until then 0 other requests",
@@ -79,7 +79,7 @@ const NO_SYSTEMS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Floods its log. It uses a whole CPU, so it is tested in one role only.
+/// A program that floods its log. It uses a whole CPU, so it is tested in one role only.
 const FLOOD: (&str, &str) = ("[\"yes\"]", "it listed and watched nothing within 3s");
 
 fn all_fail(role: &str, feature: &str, case: &str, programs: &[(&str, &str)]) {
@@ -89,7 +89,7 @@ fn all_fail(role: &str, feature: &str, case: &str, programs: &[(&str, &str)]) {
         ));
         let (code, out, error) = manifest.run(&["--patience=0.1", case]);
         assert!(out.contains(expected), "{argv} without “{expected}”:\n{out}");
-        // The flooding program may starve the harness; then the result is inconclusive.
+        // The flooding program may use so much CPU time that the result is inconclusive.
         let counts = match code {
             5 => "0 passed, 0 failed, 1 undecided",
             _ => "0 passed, 1 failed",
@@ -134,7 +134,7 @@ fn a_program_that_is_no_driver_fails_with_a_description() {
             "driver@n1 ended by itself: exit status: 0, without any log output",
         ),
         ("[sh, -c, \"echo no disk >&2; exit 7\"]", "    | no disk"),
-        // A driver that creates no socket.
+        // The driver creates no socket.
         (
             "[sleep, \"1000\"]",
             "driver@n1 was not ready: it did not answer Probe with ready within 3s: UNAVAILABLE",
@@ -162,7 +162,7 @@ fn an_exited_driver_is_reported_before_the_case_calls_it() {
     let (code, out, error) = manifest.run(&["driver/identity/name"]);
     assert_eq!(code, 1, "{out}{error}");
     assert!(out.contains("driver@n1 ended by itself: exit status: 7"), "{out}");
-    // Each call to an exited driver could take 10 s.
+    // A call to a driver that exited could take 10 s.
     assert!(began.elapsed() < Duration::from_secs(9), "{:?}", began.elapsed());
 }
 
@@ -236,7 +236,7 @@ fn per_node_objects_of_the_manifest_exist_also_for_a_joining_node() {
 
 #[test]
 fn an_idle_scheduler_does_not_pass_a_case_of_refusals() {
-    // The case demands only refusals of pods, which must be observed.
+    // The case only expects that pods are unschedulable. A scheduler that does nothing must still fail.
     let manifest = Manifest::of(
         "name: other\nfeatures: []\nroles:\n  scheduler:\n    argv: [sleep, \"1000\"]\n    grace: 100ms\n",
     );
@@ -355,7 +355,7 @@ fn a_missing_program_is_an_environment_error() {
     }
 }
 
-/// Whether a process runs; a zombie does not.
+/// Whether a process runs. A zombie does not count.
 fn is_running(pid: &str) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = status.rsplit(") ").next().and_then(|rest| rest.chars().next());
@@ -458,7 +458,7 @@ fn excessive_output_is_cut_and_its_error_lines_are_shown() {
         "{}",
         log.len()
     );
-    // Evaluated again, the run has the same text.
+    // `judge` prints the same explanation.
     let judged = Command::new(env!("CARGO_BIN_EXE_csi-capacity"))
         .arg("judge")
         .arg(&run)
@@ -598,7 +598,7 @@ fn daemons_and_temporary_files_of_a_program_are_removed_and_its_secrets_are_not_
     let at = |name: &str| manifest.folder.path().join(name);
     let (temporary, report) = (at("temporary"), at("report"));
     std::fs::create_dir(&temporary).unwrap();
-    // The program's working directory is below the temporary folder.
+    // The working directory of the program is in the temporary folder.
     let program = "setsid sleep 600 < /dev/null > /dev/null 2>&1 &\necho $! > ../../daemon\ncp token ../../token\n\
                    mktemp\ncat $1 token\necho error: $BACKEND_PASSWORD >&2\nexit 7\n";
     std::fs::write(temporary.join("program"), program).unwrap();

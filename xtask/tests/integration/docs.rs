@@ -1,5 +1,5 @@
-//! Every command in the documentation: self-contained ones are executed in order, in one folder per page; the arguments of the others are
-//! parsed.
+//! Tests every command in the documentation: self-contained commands are executed in order, in one folder per page; the arguments of the
+//! others are parsed.
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::symlink;
@@ -33,7 +33,7 @@ const UNCHECKED: &[&str] = &[
     "ln -s",
 ];
 
-/// Names of the program in the documentation: installed, in a checkout, and as a plugin.
+/// Names of the program in the documentation: installed, in a checkout, and as a kubectl plugin.
 const NAMES: [(&str, &str); 3] = [
     ("csi-capacity ", "csi-capacity"),
     ("cargo xtask ", "csi-capacity"),
@@ -50,7 +50,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// The user documentation: pages with their texts.
+/// The pages of the user documentation, with their texts.
 fn pages() -> Vec<(String, String)> {
     let docs = std::fs::read_dir(root().join("docs")).unwrap();
     let docs = docs.map(|entry| entry.unwrap().path());
@@ -76,7 +76,7 @@ fn commands(page: &str) -> impl Iterator<Item = &str> {
         .filter_map(|line| line.strip_prefix("$ "))
 }
 
-/// A working directory, with the program installed under both of its names beside it.
+/// A working directory, and a folder with the program under both of its names.
 struct WorkingFolder {
     here: tempfile::TempDir,
     programs: tempfile::TempDir,
@@ -94,7 +94,7 @@ impl WorkingFolder {
         }
     }
 
-    /// Runs a line in a shell; returns its output if it succeeds.
+    /// Runs a line in a shell, and returns the output, or an error if the command fails.
     fn run(&self, line: &str) -> Result<String, String> {
         let usual = std::env::var("PATH").unwrap_or_default();
         let output = Command::new("sh")
@@ -112,7 +112,7 @@ impl WorkingFolder {
         }
     }
 
-    /// Whether the words parse as a command; text in brackets is left out.
+    /// Checks that the words parse as a command. Optional arguments in brackets are left out.
     fn is_understood(&self, program: &str, words: &str) -> Result<String, String> {
         let words = words.split(" > ").next().unwrap_or_default();
         let words = words.split(" -- ").next().unwrap_or_default();
@@ -173,7 +173,7 @@ fn the_failure_in_the_readme_is_current() {
     let printed = folder_under_test
         .run(&format!("{command} --simulate"))
         .unwrap_err();
-    // Times and random names differ between runs.
+    // Only these parts are compared, because times and random names differ between runs.
     for part in [
         "verdict timed out",
         "~ fast  n1  10Gi (maximum 4Gi)  10Gi  differs",
@@ -186,7 +186,7 @@ fn the_failure_in_the_readme_is_current() {
     }
 }
 
-/// `up` in a page runs until it is interrupted.
+/// On a page of the documentation, `up` is started and runs until it is interrupted.
 #[test]
 fn the_output_of_up_ends_with_ready() {
     let folder_under_test = WorkingFolder::new();

@@ -1,5 +1,5 @@
-//! A deficient environment, and interrupted runs: messages, exit codes and remaining files. Such a run must never blame a system under
-//! test.
+//! A deficient environment, and interrupted runs: messages, exit codes and remaining files. The verdict must never count such errors
+//! against a system under test.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -109,7 +109,7 @@ fn folders_that_are_not_writable_are_reported_before_anything_runs() {
     }
 }
 
-/// A run of a case that passes and of one that fails slowly.
+/// A run with a case that passes and a case that fails after a long time.
 struct Run {
     child: std::process::Child,
     report: TempDir,
@@ -169,7 +169,7 @@ impl Run {
     }
 }
 
-/// Whether this process ignores SIGHUP, as under nohup; its children inherit that.
+/// Whether this process ignores SIGHUP, as under nohup. Child processes inherit the setting.
 fn ignores_hangup() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -194,7 +194,7 @@ fn an_interrupted_run_keeps_its_results_and_the_rest_can_be_rerun() {
         assert!(page.contains("interrupted after 1 of 2 cases"));
         if signal == "-HUP" {
             let again = tempfile::tempdir().unwrap();
-            // Without the defect, which makes the case slow.
+            // Rerun without the defect that makes the case slow.
             let path = report.path().join("report.json");
             let text = std::fs::read_to_string(&path).unwrap();
             std::fs::write(
@@ -224,7 +224,7 @@ fn a_run_that_ignores_sighup_continues_after_its_terminal_closes() {
     assert_eq!(code, 0, "{out}{error}");
 }
 
-/// A case with a unique name that fails at once.
+/// Writes a case with a unique id that fails at once, and returns the path.
 fn impossible(folder: &Path, name: &str) -> String {
     let text = format!(
         "id: mine/{name}\ntitle: t\ncluster: {{nodes: [n1], classes: [fast], backend: {{n1: 1Gi}}}}\nsteps:\n- id: s\n  \
@@ -235,7 +235,7 @@ fn impossible(folder: &Path, name: &str) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-/// The folder of the run in a failure message.
+/// The folder of the stored run, according to the failure message.
 fn folder_of(out: &str) -> String {
     let mut lines = out.lines();
     let folder = lines.find_map(|line| line.trim().strip_prefix("judge   cargo xtask judge "));

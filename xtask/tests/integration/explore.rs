@@ -1,4 +1,4 @@
-//! `explore`: clusters are determined by their seeds, and a defect is found, minimized and reproduced by its case.
+//! `explore`: seeds determine the clusters; a defect is found and minimized, and the written case reproduces it.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// The cases in a folder.
+/// The paths of the case files in a folder.
 fn cases(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let paths = entries.map(|entry| entry.path().display().to_string());

@@ -144,7 +144,7 @@ fn doctor_checks_the_programs_of_a_manifest_without_starting_them() {
     assert!(error.contains("sut.yaml:5:21: `argv` takes a list"), "{error}");
 }
 
-/// A publisher script with usual flags that exits at once.
+/// Writes a publisher script that has the usual flags and exits at once.
 fn publisher(folder: &Path) {
     let path = folder.join("my-publisher");
     let text = "#!/bin/sh\ntest \"$1\" = --help || exit 7\n\
@@ -153,7 +153,7 @@ fn publisher(folder: &Path) {
     std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
 }
 
-/// Runs the program with these lines on standard input.
+/// Runs the program with these lines as standard input.
 fn run_with_input(folder: &Path, args: &[&str], answers: &str) -> (Option<i32>, String, String) {
     let mut child = Command::new(env!("CARGO_BIN_EXE_csi-capacity"))
         .args(args)
@@ -164,7 +164,7 @@ fn run_with_input(folder: &Path, args: &[&str], answers: &str) -> (Option<i32>, 
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // The program may have exited without a prompt.
+    // Writing fails if the program exits without a prompt.
     child.stdin.take().unwrap().write_all(answers.as_bytes()).ok();
     let output = child.wait_with_output().unwrap();
     (output.status.code(), text(&output.stdout), text(&output.stderr))
@@ -205,7 +205,7 @@ fn usual_flags_are_recognised_and_tried() {
 fn flags_of_a_subcommand_are_recognised_and_the_log_of_a_failed_trial_is_shown() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("my-tool");
-    // Only `publish --help` lists the flags of the publisher.
+    // The flags of the publisher are printed by `publish --help` only.
     let text = "#!/bin/sh\ncase \"$*\" in\n'publish --help') echo '  --kubeconfig FILE --csi-address PATH --poll-interval TIME';;\n\
                 *--help) echo 'commands: publish';;\npublish*) echo 'no database'; exit 7;;\n*) exit 3;;\nesac\n";
     std::fs::write(&path, text).unwrap();
@@ -240,7 +240,8 @@ fn a_program_that_exits_at_once_gets_a_manifest_and_a_failure_message() {
     assert!(error.contains("sut.yaml already exists"), "{error}");
 }
 
-/// The program of another crate, for which cargo sets no variable. A workspace build puts it beside this one; otherwise it is built here.
+/// The program of another crate, for which cargo sets no environment variable. A workspace build writes it into the same folder; otherwise
+/// it is built here.
 fn fake_csi() -> PathBuf {
     let program = Path::new(env!("CARGO_BIN_EXE_csi-capacity")).with_file_name("fake-csi");
     if !program.is_file() {

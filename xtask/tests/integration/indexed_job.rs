@@ -1,4 +1,4 @@
-//! One run on many machines: its shards, their merge, and the Jobs that run them in a cluster.
+//! Runs on several machines: its shards, their merge, and the Jobs that run them in a cluster.
 
 use std::path::Path;
 use std::process::Command;
@@ -14,7 +14,7 @@ use crate::program::{Serving, ended, text};
 
 const CASES: &str = "publisher/value";
 
-/// Runs the shard of a pod of an Indexed Job.
+/// Runs a shard with the environment variable of an Indexed Job.
 fn part(index: &str, of: &str, output: &Path) -> (Option<i32>, String) {
     let shard = format!("index/{of}");
     let run = Command::new(env!("CARGO_BIN_EXE_csi-capacity"))
@@ -79,7 +79,7 @@ fn the_shards_of_an_indexed_job_merge_to_the_full_run() {
         sharding_independent(&path("parts").join("report")),
         sharding_independent(&whole)
     );
-    // The merge ignores its own earlier report, and detects missing shards.
+    // The merge must ignore the report of an earlier merge in the same folder, and detect missing shards.
     merge(0);
     std::fs::remove_dir_all(path("parts").join("1")).unwrap();
     let (_, error) = merge(6);
@@ -94,7 +94,7 @@ fn a_missing_job_index_is_an_error_that_names_completion_mode() {
     assert!(error.contains("completionMode: Indexed"), "{error}");
 }
 
-/// The arguments of a Job's container, as in its first pod.
+/// The arguments of the container of a Job, expanded as in its first pod.
 fn arguments(job: &Job) -> Vec<String> {
     let pod = job.spec.as_ref().unwrap().template.spec.as_ref().unwrap();
     let given = pod.containers[0].args.clone().unwrap();

@@ -1,4 +1,4 @@
-//! The installed program in an empty folder, not started by cargo: everything it needs is built in.
+//! Runs the installed program in an empty folder, not started by cargo, to verify that everything it needs is built in.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Ctrl-C during long commands: each exits with 130, reports what that means for its result, and removes its temporary files.
+//! Ctrl-C during long commands: each command exits with 130, prints the consequence for its result, and removes its temporary files.
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
@@ -16,7 +16,6 @@ fn handles_sigint(child: &Child) -> bool {
     mask.is_some_and(|mask| u64::from_str_radix(mask.trim(), 16).unwrap() & SIGINT != 0)
 }
 
-/// Sends SIGINT to a process.
 fn interrupt(child: &Child) {
     let sent = Command::new("kill")
         .args(["-INT", &child.id().to_string()])
@@ -24,7 +23,7 @@ fn interrupt(child: &Child) {
     assert!(sent.unwrap().success());
 }
 
-/// Interrupts a command as soon as it handles SIGINT, and returns its output.
+/// Interrupts a command as soon as the command handles SIGINT, and returns the output.
 fn interrupted(here: &Path, args: &[&str]) -> String {
     let temporary = tempfile::tempdir().unwrap();
     let mut child = Command::new(env!("CARGO_BIN_EXE_csi-capacity"))

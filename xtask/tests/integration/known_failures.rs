@@ -1,17 +1,17 @@
 //! Known failures of a manifest on the command line: entries excuse only the failures that they match, and stale entries are errors. The
-//! programs are shell scripts that print a word and exit, with two small cases, so a full run is fast.
+//! programs are shell scripts that print some words and exit, and there are only two small cases, so a full run is fast.
 
 use std::path::PathBuf;
 
 use crate::program::{ended, text, xtask};
 
-/// What the program prints before it exits with status 7.
+/// Output of the program before it exits with status 7.
 const FAILS: &str = "no socket";
 
 struct KnownFailuresRun(tempfile::TempDir);
 
 impl KnownFailuresRun {
-    /// Two cases, and a publisher that is this script. `known`: entries as YAML flow maps.
+    /// Writes two cases, and a manifest with this script as the publisher. `known`: `knownFailures` entries as YAML flow maps.
     fn new(script: &str, known: &[&str]) -> Self {
         let gate = KnownFailuresRun(tempfile::tempdir().unwrap());
         for case in ["one", "two"] {
@@ -47,7 +47,7 @@ impl KnownFailuresRun {
         std::fs::write(self.path("sut.yaml"), text).unwrap();
     }
 
-    /// Runs all cases, or the given ones; returns the exit code and the output.
+    /// Runs all cases, or the cases in `more`; returns the exit code and the output.
     fn run(&self, more: &[&str]) -> (i32, String) {
         let (sut, cases) = (self.path("sut.yaml"), self.path("cases"));
         let mut words = vec![
@@ -87,7 +87,7 @@ fn entry(case: &str, fails: &str, more: &str) -> String {
 fn only_a_failure_that_matches_the_pattern_is_excused() {
     let gate = KnownFailuresRun::new(&ends(), &[&entry("mine", "publisher ended * no socket", "")]);
     gate.expect(0, &[], &["0 passed, 0 failed, 2 known to fail"]);
-    // The cases now fail for another reason, which the entry must not excuse.
+    // The cases now fail for another reason, which the entry does not match.
     std::fs::write(gate.path("program"), "echo NAMESPACE is not set >&2; exit 7").unwrap();
     let place = format!("{}:9:12", gate.path("sut.yaml").display());
     gate.expect(
@@ -188,7 +188,7 @@ fn an_invalid_entry_is_rejected_with_its_position() {
             ":9:12: no case is called `sweep/mine/noe`",
         ),
     ] {
-        // The manifest is invalid, whatever cases are selected.
+        // The manifest is rejected regardless of the selected cases.
         let gate = KnownFailuresRun::new(&ends(), &[&entry]);
         gate.expect(2, &["mine/one"], &[expected]);
     }
@@ -246,7 +246,7 @@ fn a_stale_entry_in_a_full_run_is_an_error() {
         gate.path("sut.yaml").display()
     );
     gate.expect(2, &[], &[&wrong, "2 known to fail"]);
-    // A partial run cannot decide about entries for other cases.
+    // A partial run cannot decide whether entries for other cases are stale.
     let messages = gate.expect(0, &["mine/one"], &["1 known to fail"]);
     assert!(!messages.contains("WRONG"), "{messages}");
     // Entries for failures that depend on timing are never stale.
@@ -257,7 +257,7 @@ fn a_stale_entry_in_a_full_run_is_an_error() {
     );
     gate.write(&[&entry("mine", FAILS, ""), &rare]);
     gate.expect(0, &[], &["2 known to fail"]);
-    // Entries for other versions are not considered.
+    // Entries for other versions of the program are ignored.
     let older = entry(
         "mine/two",
         "something that never happens",
@@ -357,14 +357,14 @@ fn failure_rates_are_measured_and_printed_as_entries() {
         "n=$(wc -l <{count}); echo x >>{count}; [ $((n % 4)) = 0 ] && echo no class today || echo {FAILS}; exit 7"
     );
     std::fs::write(gate.path("program"), script).unwrap();
-    // More runs than an entry needs: some may be inconclusive on a busy machine.
+    // More runs than an entry requires, because some may be inconclusive on a busy machine.
     let measure = ["--measure=24", "--jobs=1", "mine/one"];
     let messages = gate.expect(
         1,
         &measure,
         &["1 case, 24 times each: 0 failed never, 1 always, 0 sometimes"],
     );
-    // An inconclusive run is repeated, which advances the program's counter.
+    // Inconclusive runs are repeated, which increases the counter of the program.
     let failed = |words: &str| -> u32 {
         let line = messages.lines().find(|line| line.contains(words)).unwrap();
         let (_, times) = line.split_once("mine/one  failed ").unwrap();

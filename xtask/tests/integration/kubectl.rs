@@ -1,4 +1,4 @@
-//! `kubectl capacity`: the program under its plugin name, with kubectl's flags and exit codes, against a server.
+//! `kubectl capacity`: the program installed as a kubectl plugin, with kubectl's flags and exit codes, against a server.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::program::{Serving, text};
 
-/// A cluster in which a pod in namespace `payments` fits no node.
+/// A cluster with a pod in namespace `payments` that fits no node.
 const CLUSTER: &str = "{kind: Node, metadata: {name: n1, labels: {node: n1}}, apiVersion: v1}
 ---
 {kind: StorageClass, metadata: {name: fast}, provisioner: d, volumeBindingMode: WaitForFirstConsumer}
@@ -159,7 +159,7 @@ fn cluster_and_namespace_come_from_the_context() {
     );
     let (_, error) = plugin.ended(1, &["objects", "--kubeconfig", kubeconfig, "--context", "other"]);
     assert!(error.contains("other"), "{error}");
-    // The context selects the namespace.
+    // The context of the kubeconfig sets the namespace.
     let context = text.replace("  context:\n", "  context:\n    namespace: payments\n");
     assert_ne!(context, text, "{text}");
     std::fs::write(kubeconfig, context).unwrap();

@@ -1,8 +1,8 @@
-//! Messages for users: timeouts, what happened to a node, suggestions for typos, and the next command to run.
+//! Messages for users: timeouts, causes on nodes, suggestions for typos, and the next command to run.
 
 use crate::program::ended;
 
-/// A case of one pod on two nodes, with this table, placement and time limit.
+/// A case with one pod and two nodes, with the given table, placement and time limit.
 fn case(table: &str, place: &str, within: &str) -> String {
     format!(
         "
@@ -297,7 +297,7 @@ fn a_case_is_explained_without_repetitions() {
         "{out}"
     );
     assert!(
-        out.contains("because the pool is fragmented, and the driver reports that"),
+        out.contains("because the pool is fragmented, so the driver reports a maximum below the capacity"),
         "{out}"
     );
     let actions: Vec<&str> = out.lines().filter(|line| line.starts_with("    do ")).collect();

@@ -37,14 +37,14 @@ impl ShardedCommand {
         (run.status.code(), text(&run.stdout), text(&run.stderr))
     }
 
-    /// Runs the command unsharded, and returns its output.
+    /// Runs the command without shards, and returns the output.
     fn whole(&self) -> String {
         let (code, messages, error) = self.run(&[], &self.path("whole"));
         assert_eq!(code, Some(self.exit), "{messages}{error}");
         messages
     }
 
-    /// Runs all shards. A shard may pass where others have findings.
+    /// Runs all shards. Each shard passes, or exits with the code of the unsharded command.
     fn parts(&self, of: usize) {
         for part in 1..=of {
             let output = self.path("parts").join(part.to_string());
@@ -69,7 +69,7 @@ impl ShardedCommand {
         lines.collect::<Vec<_>>().join("\n")
     }
 
-    /// The files of a folder with these extensions, with their contents.
+    /// The contents of the files in a folder that have these extensions, by file name.
     fn files(&self, folder: &str, ends: &[&str]) -> BTreeMap<String, String> {
         let entries = std::fs::read_dir(self.path(folder)).unwrap();
         let paths = entries.map(|entry| entry.unwrap().path());

@@ -1,4 +1,4 @@
-//! Helpers that run the program to its end, or start it as a server. Do not interpret its output.
+//! Helpers that run the program to its end, or start it as a server. Does not interpret the output.
 
 #![allow(dead_code, reason = "included by several test crates, which use parts of it")]
 
@@ -28,10 +28,10 @@ pub(crate) fn ended(code: i32, args: &[&str]) -> (String, String) {
     streams
 }
 
-/// A program that has printed `ready`. It is killed when a test fails.
+/// A running program that has printed `ready`. It is killed on drop, so also when a test fails.
 pub(crate) struct Serving {
     pub(crate) child: Child,
-    /// The output up to the line `ready`.
+    /// The output lines before `ready`.
     pub(crate) messages: Vec<String>,
 }
 

@@ -21,7 +21,9 @@ fn minimal_permissions_are_printed_and_verified() {
         assert!(out.lines().any(|printed| printed == line), "{line}: {out}");
     }
     assert!(
-        printed_text.contains("skip  publisher/permissions/off: it grants each program its own permissions"),
+        printed_text.contains(
+            "skip  publisher/permissions/off: the case itself sets the permissions of each program"
+        ),
         "{printed_text}"
     );
     assert!(

@@ -1,4 +1,4 @@
-//! Examples in the README and its pages: commands in tables parse, manifests load, and the case runs.
+//! Examples in the README and its pages: commands in tables can be parsed, manifests can be loaded, and the case can be run.
 
 use crate::program::xtask;
 use std::os::unix::fs::PermissionsExt;
@@ -7,7 +7,7 @@ const README: &str = include_str!("../../../README.md");
 const MANIFEST: &str = include_str!("../../../docs/manifest.md");
 const BUG: &str = include_str!("../../../docs/bug.md");
 
-/// The first code block of this language that contains a text.
+/// The first code block in this language that contains the given text.
 fn block(page: &'static str, language: &str, part: &str) -> &'static str {
     let mut blocks = page.split("```").skip(1).step_by(2);
     let found = blocks.find_map(|block| block.strip_prefix(language).filter(|block| block.contains(part)));

@@ -30,10 +30,10 @@ fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
-/// Shorter timeouts, to make the tests faster; still much longer than any expected event takes.
+/// Shorter timeouts make the tests faster, and are still much longer than the expected events take.
 const PATIENCE: &str = "--patience=0.3";
 
-/// Runs one failing and one passing case.
+/// Runs a case that fails and a case that passes.
 fn broken_run(more: &[&str]) -> (Output, TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().to_str().unwrap().to_owned();
@@ -73,7 +73,7 @@ fn runs_that_did_not_pass_are_stored_and_judge_agrees() {
     let run = folder.path().join(run);
     let judged = xtask(&["judge", run.to_str().unwrap()]);
     assert_eq!(judged.status.code(), Some(1), "{}", stderr(&judged));
-    // `judge` prints the explanation of the run, except for paths and the commands at the end.
+    // `judge` prints the same explanation as the run, except for paths and the commands at the end.
     let printed = |text: &str| {
         let (_, after) = text.split_once("\n  verdict").unwrap();
         let (before, _) = after.split_once("\n  rerun").unwrap();
@@ -140,7 +140,7 @@ fn a_workflow_gets_annotations_and_a_summary_but_no_commands_of_programs() {
     );
     let errors: Vec<&str> = after.lines().filter(|line| line.starts_with("::error")).collect();
     assert_eq!(errors.len(), 1, "{after}");
-    // The test runs in the folder of its package, so paths of case files are absolute.
+    // The path is absolute, because the test runs in the folder of its package.
     assert!(errors[0].contains("scheduler/filter/limit.yaml,line="), "{after}");
     assert!(
         errors[0].contains(",title=fail%3A scheduler/filter/limit/maximum-refuses::"),

@@ -1,4 +1,4 @@
-//! `repro` and `rerun`: one file, a comparison of two systems, a cluster that stays up, and a second run.
+//! `repro` and `rerun`: cases of one file, comparison of two systems, `--keep`, and running failed cases again.
 
 use std::io::Read;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -10,7 +10,7 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client};
 
-/// A bug report: the maximum volume size is smaller than the free capacity.
+/// A bug report in which the maximum volume size is smaller than the free capacity.
 const REPORT: &str = "\
 id: mine/fragmented
 title: a claim does not go where only small pieces are left
@@ -44,7 +44,7 @@ impl File {
         File(folder)
     }
 
-    /// The report with a unique id, so that no other test uses the folder of its run.
+    /// The bug report with a unique id, so that tests do not share the folder of a run.
     fn named(word: &str) -> Self {
         Self::of(&REPORT.replace("fragmented", word))
     }
@@ -138,7 +138,7 @@ fn a_failure_is_explained_and_its_rerun_command_reproduces_it() {
     let (again, _) = ended(1, &words);
     assert!(again.contains("0 passed, 1 failed"), "{again}");
     assert!(again.trim_end().ends_with("mine/told-twice/small"), "{again}");
-    // `judge` prints the command that made the run.
+    // The first run has printed a `judge` command, whose output contains the command of the run.
     let judge = again
         .lines()
         .find_map(|line| line.trim().strip_prefix("judge   cargo xtask judge "));
@@ -151,7 +151,7 @@ fn a_failure_is_explained_and_its_rerun_command_reproduces_it() {
     assert_eq!(words[..2], ["repro", "--defect=publisher-ignores-maximum"]);
     let (broken, _) = ended(1, &words);
     assert!(broken.contains("0 passed, 1 failed"), "{broken}");
-    // The stored run is a case file, and passes without the defect.
+    // The scenario.yaml of the stored run is a case file, which passes without the defect.
     let (healthy, _) = ended(0, &["repro", &format!("{stored}/scenario.yaml")]);
     assert!(healthy.contains("1 passed"), "{healthy}");
 }
@@ -299,7 +299,7 @@ fn only_cases_that_did_not_pass_run_again_with_the_same_options() {
         out.contains("0 passed, 1 failed"),
         "only the one that failed: {out}"
     );
-    // Edits the report as if the case had passed.
+    // The report is edited as if the case had passed.
     let record = file.beside("report/report.json");
     let healed = std::fs::read_to_string(&record)
         .unwrap()
@@ -379,7 +379,8 @@ fn control_characters_of_a_file_are_escaped_on_the_terminal() {
     assert!((out + &error).chars().all(is_printable));
 }
 
-/// Without a publisher a volume is provisioned where the driver is registered, independent of the node's name.
+/// Without a publisher, the harness provisions a volume in the segment that the driver registered for the node, whatever the name of the
+/// node is.
 const ZONE: &str = "\
 id: mine/reach
 title: a volume that is made for a pod is reached from the driver's segment of its node, not from the node's name alone

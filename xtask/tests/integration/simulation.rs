@@ -1,4 +1,4 @@
-//! Simulated time: the same seed gives the same journal, byte for byte. `suites` tests that every case passes in it.
+//! Simulated time: the same seed gives the same journal, byte for byte. The crate `suites` tests that every case passes in simulated time.
 
 use std::sync::{Arc, Mutex};
 
@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 
 use crate::program::ended;
 
-/// Every n-th case is run twice.
+/// Only every n-th case is run twice, to save time.
 const EACH: usize = 8;
 
 fn run(plan: &Arc<Plan>, systems: &Systems, seed: u64) -> Outcome {
@@ -36,7 +36,7 @@ fn a_seed_determines_the_journal() {
     let systems = references::built_in(None);
     let plans = plans(&case_files()).unwrap().into_iter();
     let plans: Vec<Arc<Plan>> = plans.step_by(EACH).map(Arc::new).collect();
-    // Two threads, which the operating system may schedule in any order.
+    // The cases run on two threads, which the operating system may schedule in any order.
     let journals = std::thread::scope(|scope| {
         let all = || {
             let runs = plans.iter().map(|plan| run(plan, &systems, 0));
@@ -75,7 +75,8 @@ fn simulate_and_apiserver_are_mutually_exclusive() {
     assert!(messages.contains("cannot be used with"), "{messages}");
 }
 
-/// No node has room for the claim, and no publisher can know that beforehand: scheduler and provisioner retry forever.
+/// A case that never becomes idle: no node has enough storage for the claim with immediate binding, and without GetCapacity no publisher
+/// can know that, so the publishers retry forever.
 const WITHOUT_END: &str = "
 id: story/without-end
 title: publishers pass on a claim that none of them can make a volume for
@@ -111,7 +112,7 @@ async fn a_dropped_simulation_leaves_no_task_behind() {
         Box::pin(async move {
             let (begin, _end) = printed.expect("one publisher is started");
             begin.send(()).unwrap();
-            // The simulated clock stands still meanwhile.
+            // The simulated clock does not advance during this loop.
             loop {
                 tokio::task::yield_now().await;
             }

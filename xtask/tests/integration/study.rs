@@ -30,7 +30,7 @@ fn assert_study_holds(name: &str) {
     assert!(text.trim_end().ends_with(&all), "{text}");
 }
 
-/// Checks that every finding has a row, every plot a drawing with a text, and that the page loads nothing.
+/// Checks that every finding has a row, that every plot has a drawing with a text, and that the page loads no external resources.
 fn assert_page_is_complete(page: &str, study: &Value) {
     let markup = page.replacen("<!DOCTYPE html>", "", 1);
     let document = roxmltree::Document::parse(&markup).unwrap();
@@ -82,7 +82,7 @@ fn the_burst_study_holds() {
     assert_study_holds("burst");
 }
 
-/// Two variants suffice: the others differ in their scenario, not in how they run.
+/// Two variants are sufficient: all variants run the same way, and only their scenarios differ.
 #[test]
 fn a_burst_runs_in_real_time_with_the_selected_variants_only() {
     let wanted = ["--variant=plain", "--variant=tracked"];
@@ -195,7 +195,7 @@ fn an_unknown_study_is_an_error_that_lists_the_valid_ones() {
     assert!(messages.contains("designs"), "{messages}");
 }
 
-/// Fails if a line was renamed after its picture was made.
+/// Fails if a picture lacks the current name of a plotted line.
 #[test]
 fn the_pictures_of_the_readme_are_current() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
@@ -215,7 +215,7 @@ fn the_pictures_of_the_readme_are_current() {
         let lines = plot["lines"].as_array().unwrap().iter();
         let names: Vec<&str> = lines.map(|line| line["name"].as_str().unwrap()).collect();
         let shown = names.iter().filter(|name| messages.contains(**name)).count();
-        // The picture of a burst shows only some variants.
+        // The picture of the burst study shows a selection of variants.
         let wanted = if name == "burst" { 4 } else { names.len() };
         assert_eq!(shown, wanted, "{path} lacks some of {names:?}");
         for axis in ["x", "y"] {

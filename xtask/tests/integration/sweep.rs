@@ -1,4 +1,4 @@
-//! `sweep`: the references pass in every cell, a defect that needs a fault to show is found, and its cell can be run alone.
+//! `sweep`: the references pass in every cell; a defect that only a fault reveals is found, and the failing cell can be run alone.
 
 use tempfile::TempDir;
 
@@ -64,7 +64,7 @@ fn an_unknown_cell_is_a_usage_error_and_unmodelled_cases_are_skipped() {
 #[test]
 fn a_row_of_axes_with_a_release_can_be_swept() {
     let case = "matrix/publisher/central+recreated+joining+exact+flipping+1.20-on";
-    // The faults hit requests before a class is recreated, and end before the cluster is idle.
+    // The fault affects a request before the class is recreated, and has ended before the cluster is idle.
     for cell in ["publisher-list-nodes-1-cut", "publisher-getcapacity-1-hangs"] {
         let (messages, _) = ended(0, &["sweep", case, &format!("--cell={cell}")]);
         assert!(messages.contains("1 cells, 1 hold"), "{messages}");

@@ -41,7 +41,7 @@ async fn client(kubeconfig: &Path, token: Option<&str>) -> Client {
     Client::try_from(config).unwrap()
 }
 
-/// The kubeconfig that `up` prints.
+/// The path of the kubeconfig that `up` printed.
 fn named(up: &Serving) -> PathBuf {
     let mut lines = up
         .messages
@@ -279,9 +279,9 @@ fn an_invalid_scenario_is_rejected() {
     }
 }
 
-/// A running `up FILE`, with both of its outputs by line.
+/// A running `up FILE`, with the lines of its standard output and standard error.
 struct Up {
-    /// The kubeconfig that it writes.
+    /// Path of the kubeconfig that the process writes.
     path: PathBuf,
     file: PathBuf,
     up: Serving,
@@ -335,7 +335,7 @@ fn an_edit_of_the_file_is_applied_and_an_invalid_one_is_reported_and_ignored() {
         mut errors,
     } = up_file(&folder);
     line_of(&mut messages, "ready");
-    // A third node, and more storage on the second one.
+    // The edit adds a third node, and storage on the second node.
     let edited = SCENARIO
         .replace("[n1, n2]", "[n1, n2, n3]")
         .replace("n2: 20Gi}}", "n2: 25Gi, n3: 30Gi}}");
@@ -356,7 +356,7 @@ fn an_edit_of_the_file_is_applied_and_an_invalid_one_is_reported_and_ignored() {
     let error = line_of(&mut errors, "error: ");
     assert!(error.contains("two.yaml:4:11: unknown field `noods`"), "{error}");
     line_of(&mut errors, "the cluster is unchanged");
-    // Settings that programs read only at their start are reported, and the rest of the edit is applied.
+    // Changes of settings that programs read only at their start are reported; the rest of the edit is applied.
     let restart = edited
         .replace("cluster: {", "cluster: {mode: distributed, ")
         .replace("[n1, n2, n3]", "[n1, n2]");
@@ -366,7 +366,7 @@ fn an_edit_of_the_file_is_applied_and_an_invalid_one_is_reported_and_ignored() {
     assert_eq!(up.end("-TERM").code(), Some(0));
 }
 
-/// Creates these objects, each in its namespace.
+/// Creates these objects, each in the namespace that it specifies.
 async fn create(client: &Client, objects: &[serde_json::Value]) {
     for object in objects {
         let (group, version) = match object["apiVersion"].as_str().unwrap().split_once('/') {

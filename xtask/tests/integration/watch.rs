@@ -20,7 +20,7 @@ steps:
         why: it is what the driver says
 ";
 
-/// Two rows; the second one sets the published capacity.
+/// A case with a table of two rows. Edits of the second row change the published capacity.
 const TABLE: &str = "id: publisher/mine/table
 title: what the driver reports is published
 requirements: [PUB-04]
@@ -110,7 +110,7 @@ fn passed_rows_run_again_only_if_they_changed() {
     assert_eq!(watching.verdict(), "2 of 2 passed");
     watching.save(&TABLE.replace("[large, 2Gi, 2Gi]", "[large, 2Gi, 3Gi]"));
     assert_eq!(watching.verdict(), "1 of 2 passed, 1 of them as before");
-    // Failed rows run again after any change.
+    // A row that failed runs again after any change of the file.
     watching.save(&TABLE.replace("[large, 2Gi, 2Gi]", "[large, 2Gi, 3Gi] # why"));
     assert_eq!(watching.verdict(), "1 of 2 passed, 1 of them as before");
     watching.save(&TABLE.replace("nodes: [n1]", "nodes: [n1, n2]"));

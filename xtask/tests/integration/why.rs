@@ -1,4 +1,4 @@
-//! `why` for a pending pod: from a case, from files, and from a running cluster.
+//! `why` for a pending pod: with a case, with files, and with a running cluster.
 
 use std::process::{Command, Output};
 
@@ -200,7 +200,7 @@ fn a_running_cluster_is_explained() {
         let class = serde_json::from_value(class).unwrap();
         let classes: Api<k8s_openapi::api::storage::v1::StorageClass> = Api::all(client.clone());
         classes.create(&PostParams::default(), &class).await.unwrap();
-        // More than one page of a list.
+        // More nodes than fit on one page of a list.
         let nodes: Api<Node> = Api::all(client);
         for number in 0..501 {
             let node = serde_json::from_value(json!({"metadata": {"name": format!("n{number}")}})).unwrap();
@@ -222,7 +222,7 @@ fn a_running_cluster_is_explained() {
     assert!(text.contains("no CSIDriver is named d"), "{text}");
 }
 
-/// The last example of KEP-1472 of 2019 has `status` twice, so it cannot be read as intended.
+/// The last example in the 2019 version of KEP-1472 contains `status` twice, so it is invalid.
 #[test]
 fn a_duplicate_field_is_an_error_with_its_position() {
     let folder = tempfile::tempdir().unwrap();
@@ -261,7 +261,7 @@ fn a_report_has_the_health_indicators_at_the_end_of_a_run() {
     let printed = bad.expect("a class has no objects")["told"].as_str().unwrap();
     assert_eq!(printed, "class new: 0 of 2 nodes have an object; not n1, n2");
     let page = read("report.html");
-    assert!(page.contains("What an operator would have seen in the end"));
+    assert!(page.contains("Health indicators of the cluster at the end"));
     assert!(page.contains("Does it overload the API server?"));
 }
 

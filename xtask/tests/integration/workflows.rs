@@ -1,4 +1,4 @@
-//! The GitHub action and the workflows, as far as they can be checked locally: valid syntax, and existing names and files.
+//! The GitHub action and the workflows, as far as they can be checked locally: the syntax is valid, and all names and files exist.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
@@ -59,7 +59,7 @@ fn the_action_uses_exactly_its_inputs() {
             step["uses"].is_string() != (step["run"].is_string() && step["shell"].is_string()),
             "{step}"
         );
-        // An input in the text of a script would allow command injection.
+        // An input in the text of a script would allow shell injection.
         assert!(
             !step["run"].as_str().unwrap_or_default().contains("${{"),
             "{step}"
@@ -124,7 +124,7 @@ fn workflows_have_runnable_steps_and_existing_files() {
     }
 }
 
-/// Packs the program into an archive of this name in a folder.
+/// Packs the program into an archive with this name in a folder.
 fn packed(folder: &Path, name: &str) {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../.ci/package");
     let mut command = Command::new(script);
@@ -166,7 +166,7 @@ fn a_package_has_the_program_its_pages_and_a_valid_checksum() {
     }
 }
 
-/// Installs a release from a folder that replaces the download.
+/// Installs a release from a local folder instead of the download.
 fn install(release: &Path, runner: &Path) -> Output {
     let programs = runner.join("programs");
     std::fs::create_dir_all(&programs).unwrap();
@@ -202,7 +202,7 @@ fn the_action_installs_a_release_only_if_its_checksum_matches() {
     assert!(installed.status.success(), "{}", text(&installed.stderr));
     let path = std::fs::read_to_string(runner.path().join("path")).unwrap();
     assert!(Path::new(path.trim()).join("csi-capacity").is_file());
-    // Checksums of another package, and of none.
+    // The checksums are those of another package, or missing.
     for wrong in [
         sums.replacen(|letter: char| letter.is_ascii_hexdigit(), "x", 1),
         String::new(),

@@ -35,11 +35,11 @@ pub const NAMES: &[&str] = &include!(concat!(env!("OUT_DIR"), "/names.rs"));
 /// The mutants, for registration with the command line.
 pub const MUTANTS: Mutants = Mutants { systems, observed };
 
-// One bit per mutant, and one for none.
+// The set needs one bit per mutant, and bit 0 for no mutant.
 const _: () = assert!(NAMES.len() < mutant::MutantSet::BITS as usize);
 
-/// The unmodified references, with a function that returns the mutants whose code a simulated run executed. Any other mutant would
-/// not have changed the run.
+/// The unmodified references, and a function that returns the mutants whose code a simulated run executed. Other mutants would not change
+/// the run.
 fn observed() -> (Systems, ExecutedMutants) {
     let reached = Arc::new(Mutex::new(0));
     let mut systems = systems_in_process::systems();

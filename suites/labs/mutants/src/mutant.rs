@@ -1,4 +1,4 @@
-//! The active mutant of the current thread, and the mutants whose code it executed. Each mutated system runs on a thread of its own.
+//! The active mutant of the current thread, and the mutants whose code the thread executed. Each mutated system runs on its own thread.
 
 use std::cell::Cell;
 
@@ -15,7 +15,7 @@ pub(crate) fn set(number: usize) {
     ACTIVE.set(number);
 }
 
-/// Whether a mutant is active on this thread. Called exactly at the mutated code, so it also records the execution.
+/// Whether a mutant is active on this thread. Called only by mutated code, so it also records that the code was executed.
 pub(crate) fn is_active(number: usize) -> bool {
     REACHED.set(REACHED.get() | 1 << number);
     ACTIVE.get() == number

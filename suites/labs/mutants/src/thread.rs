@@ -1,5 +1,5 @@
-//! Runs a system on its own thread and runtime, so that thread-local state applies to the whole system, and records the mutants whose code
-//! the thread executed.
+//! Runs a system on its own thread and runtime, because the active mutant is thread-local. Records the mutants whose code the thread
+//! executed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Once};
@@ -15,7 +15,7 @@ use crate::mutant::{self, MutantSet};
 /// Name of these threads.
 const NAME: &str = "mutant";
 
-/// Result of a system; `None` if it was stopped from outside.
+/// Result of a system; `None` if the caller stopped the system.
 type Ended = std::thread::Result<Option<Result<(), BoxError>>>;
 
 /// The system with this mutant active.
@@ -24,7 +24,7 @@ pub(crate) fn with_mutant(number: usize, run: Arc<Run>) -> Arc<Run> {
     Arc::new(move |access, stop| {
         let run = Arc::clone(&run);
         if access.seed.is_some() {
-            // A simulation already has its own thread.
+            // A simulation already runs on its own thread.
             mutant::set(number);
             return run(access, stop);
         }
@@ -52,7 +52,7 @@ pub(crate) fn with_mutant(number: usize, run: Arc<Run>) -> Arc<Run> {
     })
 }
 
-/// Wraps a system to record the executed mutants at its end. A simulation stays on one thread.
+/// Wraps a system to record, when it ends, which mutants' code it executed. A simulation stays on one thread.
 pub(crate) fn observed(run: Arc<Run>, reached: Arc<Mutex<MutantSet>>) -> Arc<Run> {
     Arc::new(move |access, stop| {
         let run = Arc::clone(&run);
@@ -104,13 +104,13 @@ impl Drop for OwnThread {
     fn drop(&mut self) {
         self.killer.cancel();
         if let Some(thread) = self.thread.take() {
-            // The result was sent through the channel already.
+            // The thread has already sent its result through the channel.
             let _ = thread.join();
         }
     }
 }
 
-/// Suppresses the output of panics of mutants: the verdict reports them.
+/// Suppresses the output of panics in mutants, because the verdict contains the panics.
 fn hide_panics() {
     static HIDDEN: Once = Once::new();
     HIDDEN.call_once(|| {

@@ -1,5 +1,5 @@
-//! Each defect makes the case that claims it fail with the expected first missing link, and the catalogue of defects matches the existing
-//! defects and cases.
+//! Each defect causes the case that claims it to fail with the expected first missing link. The catalogue of defects is consistent with the
+//! existing defects and cases.
 
 #![expect(clippy::unwrap_used, reason = "a panic is a test failure")]
 
@@ -14,10 +14,10 @@ use suites::harness::manifest::FailurePattern;
 use suites::harness::{RunOptions, run};
 use suites::{Catalogue, Defect, Defects, case_files, plan, plans};
 
-/// Number of concurrent clusters: most wait for a timeout, and more would delay each other.
+/// Number of concurrent clusters. Most of them wait for a timeout; a higher number would cause delays.
 const AT_ONCE: usize = 32;
 
-/// A defect, the case that claims to detect it, and words of the expected first missing link.
+/// A defect, the case that claims to detect the defect, and a pattern for the expected first missing link.
 struct Claim {
     defect: String,
     case: String,
@@ -56,7 +56,7 @@ async fn assert_detected(claim: &Claim) {
         words.matches(&text),
         "{defect}: first missing link is “{text}”, not “{words}”"
     );
-    // The verdict from the stored journal is the same.
+    // Evaluating the stored journal gives the same verdict.
     let Some(again) = again.failure() else {
         panic!("the verdict from the journal is a pass")
     };
@@ -207,7 +207,7 @@ async fn a_requirement_counts_only_if_the_case_detected_a_defect_that_violates_i
     };
     let exactly = unbroken("scheduler/filter/limit/exactly");
     assert!(!exactly.contains(&"SCHED-10".to_owned()) && exactly.contains(&"SCHED-07".to_owned()));
-    // The other case does not detect the defect, whatever requirements it has.
+    // The other case detects no defect, whatever requirements it has.
     let other = unbroken("scheduler/claims/kinds/without-volumes");
     let counted = report.demands.unwrap();
     assert_eq!(counted.broken, 1);
@@ -217,7 +217,7 @@ async fn a_requirement_counts_only_if_the_case_detected_a_defect_that_violates_i
     assert_eq!(counted.files.unbroken.len(), exactly.len() + other.len());
 }
 
-/// The result of each defect of the catalogue in each of these cases. `observes`: skip defects whose code no case executes.
+/// The result of running each of these cases with each defect of the catalogue. `observes`: skip defects whose code no case executes.
 async fn trials_of(cases: &[&str], observes: bool) -> Vec<Trial> {
     register_mutants();
     let load = |id: &&str| Arc::new(plan(&case_files(), id).unwrap().unwrap());
@@ -307,7 +307,7 @@ async fn a_claim_that_holds_is_no_problem_and_a_case_without_detection_is() {
     assert_eq!(
         texts(&report),
         [
-            "scheduler/claims/kinds/without-volumes: is named for no defect: name one that it catches in suites/defects.yaml"
+            "scheduler/claims/kinds/without-volumes: is listed for no defect: add the case to a defect that it detects in suites/defects.yaml"
         ]
     );
     let explanation = report.defects[0].claims[0].explanation.as_deref().unwrap();
@@ -334,7 +334,7 @@ async fn a_missed_defect_and_a_failure_with_another_link_are_problems() {
     assert_eq!(report.defects[0].word(), "MISLED");
     let texts = texts(&report);
     assert!(
-        texts[0].ends_with("is named for scheduler-off-by-one, and passes with it"),
+        texts[0].ends_with("is listed for scheduler-off-by-one, but passes with it"),
         "{texts:?}"
     );
     assert!(

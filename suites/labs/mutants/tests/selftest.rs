@@ -27,7 +27,7 @@ fn list_describes_the_defects_without_running_them() {
     assert_eq!(code, 0, "{error}");
     assert!(
         out.contains(
-            "scheduler-off-by-one  It demands one byte more than is requested\n    modelled on      SCHED-10,"
+            "scheduler-off-by-one  The scheduler requires one byte more than the claim requests\n    modelled on      SCHED-10,"
         ),
         "{out}"
     );
@@ -76,7 +76,7 @@ fn a_defect_without_selected_cases_selects_nothing_and_an_unknown_name_is_a_usag
     assert!(error.contains("unknown defect `scheduler-sleeps`"), "{error}");
 }
 
-/// A manifest of a program that is no publisher.
+/// Writes a manifest of a program that does not play the publisher role, and returns the path.
 fn manifest(folder: &tempfile::TempDir) -> String {
     let path = folder.path().join("sut.yaml");
     let text = "name: idle\nfeatures: [publisher.central]\nroles: {publisher: {argv: [sleep, \"1000\"]}}\n";

@@ -39,7 +39,6 @@ pub(super) struct ApiRequest {
 }
 
 impl ApiRequest {
-    /// A request without a body.
     pub(super) fn without_body(method: &'static str, path: impl Into<String>) -> Self {
         let (path, media, body) = (path.into(), JSON, String::new());
         Self {
@@ -79,7 +78,7 @@ impl Connection {
             None => Box::new(tcp),
         };
         let (requests, connection) = http1::handshake(TokioIo::new(stream)).await?;
-        // Errors are reported by the current request.
+        // The current request reports the error of the connection.
         tokio::spawn(async { drop(connection.await) });
         Ok(Self {
             target: target.clone(),
@@ -129,7 +128,7 @@ impl Connection {
         Ok(code)
     }
 
-    /// The next chunk of the response body; `None` at its end.
+    /// The next chunk of the response body; `None` at the end of the body.
     pub(super) async fn chunk(&mut self) -> Result<Option<Bytes>, BoxError> {
         let Some(body) = &mut self.body else {
             return Ok(None);

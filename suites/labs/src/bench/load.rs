@@ -1,6 +1,6 @@
 //! The load: the same requests in the same order for every server.
 //!
-//! Owns the requests and what is timed. Prints nothing.
+//! Owns the requests and the time measurement. Prints nothing.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -40,10 +40,10 @@ pub(super) struct Load {
     /// Objects in the server at first, for comparison with many
     #[arg(long, default_value_t = 500, value_parser = counted::<usize>())]
     pub(super) few: usize,
-    /// Objects held at the same time
+    /// Number of objects for measuring memory use
     #[arg(long, default_value_t = 50_000, value_parser = counted::<usize>())]
     pub(super) held: usize,
-    /// Idle watches held at the same time, each on its own connection
+    /// Number of idle watches for measuring memory use, each on its own connection
     #[arg(long, default_value_t = 2_000, value_parser = counted::<usize>())]
     pub(super) idle_watches: usize,
     /// Number of CRDs; if not 0, the objects are custom resources of the first CRD instead of config maps
@@ -54,7 +54,7 @@ pub(super) struct Load {
     each: usize,
 }
 
-/// Measurements of a server from outside of its API.
+/// Measures a server process from the outside, without API requests.
 pub(super) trait Meter: Sync {
     /// CPU time of the server so far, if known.
     fn cpu_time(&self) -> Option<Duration>;
@@ -63,8 +63,8 @@ pub(super) trait Meter: Sync {
     fn keeps_running(&self) -> bool;
 }
 
-/// Measures a server in namespaces and with CRDs created for this purpose. If the server continues to run they are deleted again, also
-/// after an error.
+/// Measures a server in namespaces and with CRDs created for this purpose. On a server that continues to run, they are deleted afterwards,
+/// even after an error.
 pub(super) async fn run_in_namespaces<'a, T>(
     target: &Arc<Target>,
     load: Load,
@@ -115,7 +115,7 @@ fn create_namespace(name: &str) -> ApiRequest {
     }
 }
 
-/// Deletes collections, CRDs and namespaces, on a new connection: the server may have closed idle ones.
+/// Deletes collections, CRDs and namespaces on a new connection, because the server may have closed idle connections.
 async fn remove(
     target: &Arc<Target>,
     definitions: &Definitions,
@@ -129,7 +129,7 @@ async fn remove(
             .await?;
     }
     definitions.delete(target).await?;
-    // Slow with many objects.
+    // Deletion is slow if many objects exist.
     let mut connection = Connection::open(target).await?;
     for name in namespaces {
         let namespace = format!("/api/v1/namespaces/{name}");
@@ -175,7 +175,7 @@ async fn finalize(connection: &mut Connection, name: &str) -> Result<(), BoxErro
     }
 }
 
-/// A number that differs between runs.
+/// A number that differs between runs, taken from the clock.
 fn clock() -> u32 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     since.map_or(0, |since| since.subsec_nanos())
@@ -186,7 +186,7 @@ pub(super) struct Bench<'a> {
     pub(super) meter: &'a dyn Meter,
     pub(super) target: Arc<Target>,
     pub(super) load: Load,
-    /// Collections for created objects, and for listed ones.
+    /// Collection of the objects that are created.
     pub(super) objects: Collection,
     listed: Collection,
 }
@@ -194,7 +194,7 @@ pub(super) struct Bench<'a> {
 /// Returns the n-th of many requests.
 pub(super) type Nth = Arc<dyn Fn(usize) -> ApiRequest + Send + Sync>;
 
-/// The phases of the load, in order: each needs the objects of the earlier ones.
+/// The phases of the load, in order. Each phase requires the objects of the earlier phases.
 #[derive(Clone, Copy)]
 pub(super) enum Phase {
     Creates,
@@ -305,7 +305,7 @@ impl Bench<'_> {
     }
 }
 
-/// Creates objects, numbered from `from`.
+/// Requests that create objects with ascending numbers, starting at `from`.
 pub(super) fn create(collection: &Collection, from: usize) -> Nth {
     let collection = collection.clone();
     Arc::new(move |n| collection.create(from + n))

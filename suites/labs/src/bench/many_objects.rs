@@ -1,4 +1,4 @@
-//! Memory of many objects and watches, and whether a change costs the same with few objects and with many.
+//! Memory use of many objects and watches, and whether a change costs the same with few and with many objects.
 
 use super::connection::{ApiRequest, Connection};
 use super::load::{Bench, create};
@@ -8,7 +8,7 @@ use suites::harness::system::BoxError;
 /// Number of active watches that receive every change.
 const WATCHERS: usize = 10;
 
-/// Results, with watches that stay open until the memory was read.
+/// Results, and the open watches, which must stay open until memory use has been measured.
 pub(super) struct ManyObjects {
     pub(super) stats: Vec<RequestStats>,
     /// One idle watch per connection, each on a single object.
@@ -16,7 +16,7 @@ pub(super) struct ManyObjects {
 }
 
 impl Bench<'_> {
-    /// Changes objects among few and among many, and leaves the many in place, with idle watches.
+    /// Measures changes with few and with many objects on the server. Leaves all objects and idle watches in place, to measure memory use.
     pub(super) async fn with_many_objects(&self) -> Result<ManyObjects, BoxError> {
         let (few, held) = (self.load.few, self.load.held);
         let mut stats = Vec::new();

@@ -36,7 +36,7 @@ pub struct BenchArgs {
 /// The measurements.
 #[derive(Subcommand)]
 pub enum Measurement {
-    /// Measure the API server over TLS, optionally in comparison with another one
+    /// Measure the API server over TLS, and optionally another API server for comparison
     Apiserver(ApiserverArgs),
     /// Measure the cost of publishing, by number of objects
     Publisher(PublisherArgs),
@@ -50,13 +50,13 @@ pub struct ApiserverArgs {
     /// Also measure the server of this kubeconfig's current context with the same load, and compare
     #[arg(long, value_name = "KUBECONFIG")]
     against: Option<PathBuf>,
-    /// PID of that server, for its memory [default: the process that listens on its port on this machine]
+    /// PID of the server given by --against, to measure its memory [default: the process on this machine that listens on its port]
     #[arg(long, value_name = "PID", requires = "against")]
     against_pid: Option<u32>,
     /// Print the results as JSON
     #[arg(long)]
     json: bool,
-    /// Measure the current build even if it is not optimised
+    /// Measure the current build even if it is a debug build
     #[arg(long)]
     as_built: bool,
     #[command(flatten)]
@@ -69,7 +69,7 @@ pub fn is_measurement(name: &str) -> bool {
 }
 
 impl BenchArgs {
-    /// Whether to measure the current build even if it is not optimised.
+    /// Whether to measure the current build even if it is a debug build.
     pub fn as_built(&self) -> bool {
         match &self.what {
             Measurement::Apiserver(args) => args.as_built,
@@ -90,8 +90,8 @@ pub async fn apiserver(args: &ApiserverArgs) -> Result<String, BoxError> {
     Ok(stats::table(&ours, other.as_ref()).trim_end().to_owned())
 }
 
-/// Measures our server, and optionally another one. Each phase of the load runs on both before the next one, so that other load on the
-/// machine affects both equally.
+/// Measures our server, and optionally another one. Each phase of the load runs on both servers before the next phase starts, so that other
+/// load on the machine affects both equally.
 async fn measure_load(args: &ApiserverArgs) -> Result<(Measured, Option<Measured>), BoxError> {
     let load = args.load;
     let server = OwnServer::start().await?;
@@ -137,7 +137,7 @@ async fn measure_load(args: &ApiserverArgs) -> Result<(Measured, Option<Measured
     Ok((measured, against))
 }
 
-/// Results for our server and for the other one, if given.
+/// Results of all parts for our server and, if given, for the other server.
 async fn run_parts(
     ours: &Bench<'_>,
     other: Option<&Bench<'_>>,
@@ -152,7 +152,7 @@ async fn run_parts(
     Ok((stats, against))
 }
 
-/// Measures a server with many objects; starts a new one, so that the earlier load has no effect.
+/// Measures a new server with many objects, so that the earlier load does not affect the result.
 async fn measure_held(load: Load) -> Result<(Vec<RequestStats>, Option<u64>), BoxError> {
     let server = OwnServer::start().await?;
     load::run_in_namespaces(&server.target, load, &server, async |bench| {

@@ -1,4 +1,4 @@
-//! Objects of a load: config maps, or custom resources of many CRDs. Sends no requests except for CRDs.
+//! Objects of a load: ConfigMaps, or custom resources of many CRDs. Only the functions for CRDs send requests.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ const SERVED_TIMEOUT: Duration = Duration::from_secs(60);
 /// Poll interval until the resources of a CRD are served.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// A kind and its API path.
+/// A kind with its API path.
 #[derive(Clone)]
 pub(super) struct Kind {
     api_version: String,

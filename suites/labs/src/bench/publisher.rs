@@ -43,7 +43,7 @@ pub struct PublisherArgs {
     /// Print the results as JSON
     #[arg(long)]
     json: bool,
-    /// Measure the current build even if it is not optimised
+    /// Measure the current build even if it is a debug build
     #[arg(long)]
     pub(super) as_built: bool,
 }
@@ -57,17 +57,17 @@ struct Cost {
     published_writes: u64,
     /// Size of the largest object, in bytes of JSON: independent of the number of objects (KEP-1472, "CSIStorageCapacity").
     object_bytes: usize,
-    /// Total size of all objects, which a client has to read to find one.
+    /// Total size of all objects. A client that looks for one object has to read all of them.
     list_bytes: usize,
     /// CPU time until all objects are published.
     published_seconds: f64,
     /// Elapsed time until all objects are published.
     elapsed_seconds: f64,
-    /// Change of a node's segment: two objects are created and two deleted.
+    /// CPU time per change of a node's segment, for which two objects are created and two deleted.
     change_microseconds: f64,
     /// Writes for all changes.
     change_writes: u64,
-    /// A poll of all objects without any change.
+    /// CPU time of a poll of all objects that finds no change.
     poll_seconds: f64,
     /// Writes of that poll.
     poll_writes: u64,
@@ -122,7 +122,7 @@ pub async fn measure(args: &PublisherArgs) -> Result<String, BoxError> {
     }
 }
 
-/// One line per number of objects.
+/// A table with one line per number of objects.
 fn table(costs: &[Cost]) -> String {
     let mut text = format!(
         "{:>10}{:>12}{:>12}{:>16}{:>14}{:>16}{:>14}{:>14}\n",
@@ -243,7 +243,7 @@ fn driver(counts: &Arc<Counts>) -> Result<FakeDriver, BoxError> {
     Ok(driver)
 }
 
-/// Moves a node to a new segment, and waits until its objects exist.
+/// Moves a node to a new segment, and waits until the capacity objects of the segment exist.
 async fn change(admin: &LocalClient, counts: &Counts, node: u64) -> Result<(), BoxError> {
     let writes = counts.writes.load(Ordering::Relaxed);
     let labels: Value = json!({KEY: format!("changed-{node}-{writes}")});
@@ -255,7 +255,7 @@ async fn change(admin: &LocalClient, counts: &Counts, node: u64) -> Result<(), B
     Ok(())
 }
 
-/// Restarts with everything published, and measures the first poll.
+/// Restarts the publisher when all objects are published, and measures the first poll.
 async fn poll(
     counts: &Counts,
     objects: u64,
@@ -319,7 +319,7 @@ impl Publisher {
         let publish = async move {
             let client = kube::Client::try_from(config)?;
             let shutdown = async {
-                // A dropped sender stops it as well.
+                // Dropping the sender stops the publisher too.
                 let _ = stopped.await;
             };
             capacity_publisher::run(options, client, shutdown).await?;
@@ -343,7 +343,7 @@ impl Drop for Publisher {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            // The panic message is printed already.
+            // The panic hook has already printed the message.
             let _ = thread.join();
         }
     }
@@ -354,7 +354,7 @@ fn cpu_time() -> Result<Duration, BoxError> {
     let mut nanoseconds = 0;
     for task in std::fs::read_dir("/proc/self/task")? {
         let folder = task?.path();
-        // A thread may end in between.
+        // The thread may have ended since the folder was listed.
         let Ok(name) = std::fs::read_to_string(folder.join("comm")) else {
             continue;
         };

@@ -44,30 +44,30 @@ pub struct SchedulerArgs {
     /// Number of nodes on which the scan is timed; its time is extrapolated to all nodes
     #[arg(long, default_value_t = 20, value_parser = counted::<usize>())]
     scanned_nodes: usize,
-    /// Objects held at the same time, to measure memory and the cost of one more change
+    /// Number of objects for measuring memory use and the cost of a change
     #[arg(long, default_value_t = 50_000, value_parser = counted::<usize>())]
     held: usize,
     /// Print the results as JSON
     #[arg(long)]
     json: bool,
-    /// Measure the current build even if it is not optimised
+    /// Measure the current build even if it is a debug build
     #[arg(long)]
     pub(super) as_built: bool,
 }
 
-/// Distribution of free capacity.
+/// Which capacity objects have enough capacity for the claim.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum Storage {
     /// Every node has enough capacity.
     Here,
-    /// Only objects of missing nodes have enough capacity: the worst case of a scan.
+    /// Only objects of nodes that do not exist have enough capacity: the worst case of a scan.
     Elsewhere,
-    /// Every object is too small.
+    /// No object has enough capacity.
     Full,
 }
 
-/// One scheduling attempt for one pod.
+/// Results for one number of nodes: duration of one scheduling attempt for one pod.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Row {
@@ -79,7 +79,7 @@ struct Row {
     attempts: usize,
     /// Time to apply the change of one object, to filter all nodes, and to score the feasible ones.
     attempt_milliseconds: f64,
-    /// Time for the same result with a scan of all objects per node.
+    /// Time to compute the same result by a scan of all objects for each node.
     scan_milliseconds: f64,
 }
 
@@ -88,7 +88,7 @@ struct Row {
 #[serde(rename_all = "camelCase")]
 struct IndexCost {
     objects: usize,
-    /// Resident memory of the index; `None` if the system does not report it.
+    /// Resident memory of the index; `None` if the operating system does not report it.
     bytes: Option<u64>,
     /// Time to apply the change of one object.
     change_microseconds: f64,
@@ -103,7 +103,7 @@ struct Report {
 /// Measures, and returns the output.
 pub fn run(args: &SchedulerArgs) -> Result<String, BoxError> {
     let mut rows = Vec::new();
-    // First, before freed memory could be reused and so hide the growth.
+    // Measured first: later, freed memory could be reused, which would hide the growth.
     let held = [args.held / 10, args.held].map(index_cost);
     for nodes in &args.nodes {
         for storage in [Storage::Here, Storage::Elsewhere, Storage::Full] {
@@ -217,7 +217,7 @@ impl Cluster {
     }
 }
 
-/// Indexes `count` objects, then applies a hundred changes.
+/// Measures an index: adds `count` objects, then applies a hundred changes.
 fn index_cost(count: usize) -> Result<IndexCost, BoxError> {
     const CHANGES: usize = 100;
     let before = resident();

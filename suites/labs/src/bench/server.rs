@@ -1,4 +1,4 @@
-//! The measured servers: ours in a process of its own, and any other one given by a kubeconfig.
+//! The measured servers: our server in a child process, and any other server, given by a kubeconfig.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -18,7 +18,7 @@ use super::load::Meter;
 use suites::harness::system::BoxError;
 use suites::harness::temporary::{OF_CASE, Temporary};
 
-/// Our server in a child process, separate from the measuring one; killed on drop.
+/// Our server in a child process, so that its memory and CPU time are measured separately; killed on drop.
 pub(super) struct OwnServer {
     pub(super) target: Arc<Target>,
     /// Time from process start to the first response.
@@ -84,7 +84,7 @@ pub(super) struct OtherServer {
 }
 
 impl OtherServer {
-    /// The server of a kubeconfig's current context. Without `pid`, looks for the process that listens on its port on this machine.
+    /// The server of a kubeconfig's current context. Without `pid`, finds the process that listens on the server's port on this machine.
     pub(super) async fn of(kubeconfig: &Path, pid: Option<u32>) -> Result<Self, BoxError> {
         let target = target(kubeconfig).await?;
         let pid = pid.or_else(|| listener(&target.address));
@@ -126,7 +126,7 @@ fn cpu_time(pid: u32) -> Option<Duration> {
     Some(Duration::from_nanos(nanoseconds))
 }
 
-/// The process that listens on a loopback address; `None` if it is on another machine or belongs to another user.
+/// PID of the process that listens on a loopback address; `None` if the process is on another machine or belongs to another user.
 fn listener(address: &str) -> Option<u32> {
     let (host, port) = address.rsplit_once(':')?;
     let port: u16 = port.parse().ok()?;

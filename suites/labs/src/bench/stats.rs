@@ -1,4 +1,4 @@
-//! Results of a measurement (rates and latencies), and their display. Does not know how they are measured.
+//! Results of a measurement (rates and latencies), and their display. Does not know how to measure.
 
 use std::time::Duration;
 
@@ -16,8 +16,8 @@ pub(super) struct RequestStats {
     pub(super) p50_microseconds: f64,
     /// 99th percentile of the latency.
     pub(super) p99_microseconds: f64,
-    /// CPU time of the server per request, if its process is known. Other load on the machine hardly affects it, so it is the value to
-    /// compare over time.
+    /// CPU time of the server per request, if the process of the server is known. Best suited for comparing runs, because other load on the
+    /// machine hardly affects it.
     pub(super) processor_microseconds: Option<f64>,
 }
 
@@ -27,20 +27,21 @@ pub(super) struct RequestStats {
 pub(super) struct Measured {
     /// Time from process start to the first response; `None` for a server that was already running.
     pub(super) ready_milliseconds: Option<f64>,
-    /// Resident memory before and after the load.
+    /// Resident memory of the server before the load, in bytes.
     pub(super) rest_bytes: Option<u64>,
+    /// Resident memory of the server after the load, in bytes.
     pub(super) loaded_bytes: Option<u64>,
-    /// Resident memory with all held objects and watches.
+    /// Resident memory of the server with all held objects and watches, in bytes.
     pub(super) held_bytes: Option<u64>,
     /// Results of the load.
     #[serde(rename = "figures")]
     pub(super) stats: Vec<RequestStats>,
-    /// Events with few objects in the server, and with many.
+    /// Event rates with few and with many objects on the server.
     pub(super) held: Vec<RequestStats>,
 }
 
 impl RequestStats {
-    /// `count` requests in `elapsed`; `took` contains the latency of each.
+    /// Statistics of `count` requests that took `elapsed` in total; `took` contains the latency of each.
     pub(super) fn new(name: String, count: usize, elapsed: Duration, mut took: Vec<Duration>) -> Self {
         took.sort_unstable();
         let at = |hundredth: usize| {
@@ -59,7 +60,7 @@ impl RequestStats {
 }
 
 impl RequestStats {
-    /// Adds the server's CPU time between two readings, divided by `count` requests.
+    /// Adds the CPU time of the server between two readings, as time per request.
     pub(super) fn with_cpu_time(
         mut self,
         before: Option<Duration>,
@@ -77,7 +78,7 @@ impl RequestStats {
 /// Text for a server whose memory cannot be read.
 const UNKNOWN_PROCESS: &str = "unknown: no process of this machine listens there; name it with --against-pid";
 
-/// A table of one server, or of two with the speed-up of the first.
+/// A table of the results of one server, or of two servers with the speed-up of the first.
 pub(super) fn table(ours: &Measured, other: Option<&Measured>) -> String {
     let mut text = String::new();
     let number = |value: Option<f64>, unit: &str| value.map(|value| format!("{value:.1} {unit}"));

@@ -43,7 +43,7 @@ impl Bench<'_> {
             });
         }
         let (started, busy) = (Instant::now(), self.meter.cpu_time());
-        // A no-op change causes no event, so every round writes another value.
+        // A no-op update causes no event, so every round writes a different value.
         let (path, round) = (self.objects.path.clone(), name.clone());
         let change: Nth = Arc::new(move |n| {
             sent[n].store(nanoseconds(began.elapsed()), Ordering::Relaxed);
@@ -83,15 +83,15 @@ impl Bench<'_> {
     }
 }
 
-/// A watch client. If the server closes a slow watch, it resumes at the last resource version, as real clients do.
+/// A watch client. If the server closes a slow watch, the client resumes at the last resource version, as real clients do.
 struct WatchClient {
     target: Arc<Target>,
     /// Path of the watched collection.
     path: String,
     connection: Connection,
-    /// The most recent bytes, with at least one complete event, from which the resource version to resume at is read.
+    /// The most recently received bytes, which include at least one complete event, to find the resource version at which to resume.
     recent: Vec<u8>,
-    /// Only counts events, without parsing them.
+    /// Whether events are only counted, without parsing them.
     only_counts: bool,
 }
 
@@ -106,7 +106,7 @@ impl WatchClient {
         })
     }
 
-    /// Reads until this number of events was received, and returns the actual number.
+    /// Reads until the watch has delivered this number of events, and returns the actual number.
     async fn count(mut self, events: usize) -> Result<usize, BoxError> {
         self.only_counts = true;
         let mut seen = 0;
@@ -116,7 +116,7 @@ impl WatchClient {
         Ok(seen)
     }
 
-    /// Reads until all changes were received, and returns the latency of each.
+    /// Reads until the watch has delivered all changes, and returns the latency of each change.
     async fn latencies(mut self, began: Instant, sent: &[AtomicU64]) -> Result<Vec<Duration>, BoxError> {
         let mut took = Vec::new();
         while took.len() < sent.len() {
@@ -131,7 +131,7 @@ impl WatchClient {
         Ok(took)
     }
 
-    /// Reads a chunk, and returns the number of completed events. Counting is several times cheaper than parsing or copying them.
+    /// Reads a chunk, and returns the number of completed events. Counting events is several times cheaper than parsing or copying them.
     async fn read_events(&mut self) -> Result<usize, BoxError> {
         loop {
             if let Ok(Some(chunk)) = self.connection.chunk().await {

@@ -1,6 +1,6 @@
 //! The axes along which cases differ, their values, and impossible combinations.
 
-/// An axis and its values. A case may have several values of one axis.
+/// An axis with its values. A case may have several values of the same axis.
 pub(super) struct Axis {
     pub(super) name: &'static str,
     pub(super) values: &'static [&'static str],
@@ -124,7 +124,7 @@ struct Excluded {
     excluded: ExcludedValues,
 }
 
-/// The excluded values of the other axis.
+/// Which values of the other axis are excluded.
 enum ExcludedValues {
     All,
     These(&'static [&'static str]),
@@ -142,7 +142,7 @@ impl ExcludedValues {
 }
 
 const EXCLUDED: &[Excluded] = &[
-    // Without a publisher, its objects belong to another client.
+    // Without a publisher, existing objects belong to another client.
     Excluded {
         axis: "mode",
         values: &["no publisher"],
@@ -161,49 +161,49 @@ const EXCLUDED: &[Excluded] = &[
         with: &["topology"],
         excluded: ExcludedValues::These(&["keys differ by node", "no keys"]),
     },
-    // The cleaner deletes objects of a single node.
+    // Cleaner cases use objects of single nodes.
     Excluded {
         axis: "mode",
         values: &["cleaner"],
         with: &["topology"],
         excluded: ExcludedValues::These(&["no keys", "a shared key"]),
     },
-    // All other objects have a class.
+    // All other values of `prior` require a class.
     Excluded {
         axis: "class",
         values: &["none"],
         with: &["prior"],
         excluded: ExcludedValues::AllBut(&["none", "of another client", "obsolete class"]),
     },
-    // Without a class there is no GetCapacity call and no placement.
+    // Without a class there is no GetCapacity call and no decision of the scheduler.
     Excluded {
         axis: "class",
         values: &["none"],
         with: &["topology", "gate", "flag", "release"],
         excluded: ExcludedValues::All,
     },
-    // There is only one segment.
+    // Without topology keys there is only one segment, which cannot become obsolete.
     Excluded {
         axis: "topology",
         values: &["no keys"],
         with: &["prior"],
         excluded: ExcludedValues::These(&["obsolete segment"]),
     },
-    // Each of these cases has an object.
+    // Cases with these topologies contain an object.
     Excluded {
         axis: "topology",
         values: &["selector expression", "no-node object"],
         with: &["prior"],
         excluded: ExcludedValues::These(&["none"]),
     },
-    // 1.18 does not serve the type.
+    // Release 1.18 does not serve CSIStorageCapacity.
     Excluded {
         axis: "release",
         values: &["1.18"],
         with: &["prior"],
         excluded: ExcludedValues::AllBut(&["none", "of another client", "own earlier life"]),
     },
-    // The gate is locked from 1.24 on, and removed in 1.27; 1.18 does not have it.
+    // The feature gate cannot be changed from 1.24 on and is removed in 1.27. Release 1.18 does not have the gate.
     Excluded {
         axis: "gate",
         values: &["server on"],
@@ -222,7 +222,7 @@ const EXCLUDED: &[Excluded] = &[
         with: &["release"],
         excluded: ExcludedValues::These(&["1.18", "1.24-1.26", "1.27-1.36", "1.37"]),
     },
-    // 1.18 does not have the field.
+    // In release 1.18, CSIDriver has no `storageCapacity` field.
     Excluded {
         axis: "flag",
         values: &["flipped on", "flipped off", "true", "false"],

@@ -1,4 +1,4 @@
-//! Axis values of a case for roles, classes and topology. Does not know how they are counted.
+//! Axis values of a case for roles, classes and topology. Does not count them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 use suites::harness::plan::{ActionSpec, CapacityAction, ClassAction, NodeAction};
 use suites::harness::scenario::{Binding, CapacitySpec, ClassSpec, ClusterSpec, DriverSpec, Mode, Role};
 
-/// The parts of a case that determine its axis values.
+/// The data of a case that determines its axis values.
 pub(super) struct Case<'a> {
     pub(super) cluster: &'a ClusterSpec,
     pub(super) roles: Vec<Role>,
@@ -14,7 +14,7 @@ pub(super) struct Case<'a> {
     pub(super) actions: Vec<&'a ActionSpec>,
 }
 
-/// The values whose condition is true.
+/// The second items of the pairs whose first item is true.
 pub(super) fn matching<const N: usize>(values: [(bool, &'static str); N]) -> BTreeSet<&'static str> {
     let matching_values = values.into_iter().filter(|(holds, _)| *holds);
     matching_values.map(|(_, value)| value).collect()
@@ -63,7 +63,7 @@ impl<'a> Case<'a> {
         classes.chain(objects).collect()
     }
 
-    /// The names of the driver's initial classes.
+    /// The names of the initial classes whose provisioner is the driver.
     pub(super) fn own_classes(&self) -> BTreeSet<String> {
         let own = self.classes().into_iter().filter(|class| self.is_own(class));
         own.map(|class| class.name).collect()
@@ -138,7 +138,7 @@ impl<'a> Case<'a> {
         values
     }
 
-    /// CSIStorageCapacity objects of other clients, initial ones and later ones.
+    /// CSIStorageCapacity objects that other clients create, initially or in a step.
     pub(super) fn capacities(&self) -> impl Iterator<Item = &'a CapacitySpec> {
         let made = self
             .actions
@@ -152,7 +152,7 @@ impl<'a> Case<'a> {
     }
 }
 
-/// A StorageClass from its API object.
+/// A StorageClass, converted from an API object.
 fn as_class(object: &Value) -> Option<ClassSpec> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     (object["kind"] == "StorageClass").then(|| ClassSpec {

@@ -1,5 +1,5 @@
 //! Pair coverage: which values occur together in a case, for every two axes: deployment, classes, topology, existing objects, the
-//! CSIDriver's flag, feature gates and releases.
+//! CSIDriver's `storageCapacity`, feature gates and releases.
 //!
 //! Reads the resolved cases, whether written by hand or generated from tables or axes. Runs nothing.
 

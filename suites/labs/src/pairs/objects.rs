@@ -51,7 +51,7 @@ pub(super) fn prior_object_values(case: &Case<'_>) -> BTreeSet<&'static str> {
 
 const ANOTHER_CLIENT: &str = "of another client";
 
-/// The parts of a case that determine the kind of an object.
+/// The data of a case that determines the classification of existing capacity objects.
 struct ObjectClassifier<'a> {
     case: &'a Case<'a>,
     classes: BTreeSet<String>,
@@ -94,7 +94,7 @@ impl<'a> ObjectClassifier<'a> {
         ordered(self.keys.iter().map(label))
     }
 
-    /// A segment from a case, with explicit keys.
+    /// The segment of a case, with the topology key added where the case omits it.
     fn with_keys(&self, name: &str) -> String {
         if name == "*" {
             return self

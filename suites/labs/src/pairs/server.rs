@@ -1,4 +1,4 @@
-//! Axis values for the CSIDriver's flag, feature gates and releases, and their changes.
+//! Axis values for CSIDriver.storageCapacity, feature gates and releases, and for their changes.
 
 use std::collections::BTreeSet;
 
@@ -102,7 +102,7 @@ pub(super) fn release_values(case: &Case<'_>) -> BTreeSet<&'static str> {
     values
 }
 
-/// The range of releases with the same API as this release.
+/// The range of releases that have the same API as this release.
 fn release_group(minor: u8) -> &'static str {
     match minor {
         ..=18 => "1.18",

@@ -32,7 +32,7 @@ pub fn page(report: &SelftestReport) -> String {
         }
         footer {
             p {
-                "Made by csi-capacity-harness " (report.harness) " with " code { (program()) " " (report.command.join(" ")) } " on "
+                "Created by csi-capacity-harness " (report.harness) " with " code { (program()) " " (report.command.join(" ")) } " on "
                 (report.started) ": " (report.runs) " runs (" (report.unreached) " pairs left out: the case never reaches the code that the defect changes) in " (format_args!("{:.1}", report.seconds))
                 " s. The same record is in " code { "selftest.json" } ", format " (report.format) "."
             }
@@ -59,7 +59,7 @@ fn problems(report: &SelftestReport) -> Markup {
     }
 }
 
-/// The requirements for which no case of the file detected a violation.
+/// Lists the requirements for which no case of a file detected a violation.
 fn never_violated(files: &FileViolationCoverage) -> Markup {
     html! {
         section {
@@ -98,7 +98,7 @@ fn matrix(report: &SelftestReport) -> Markup {
     html! {
         section {
             h2 { "Matrix" }
-            p { "Cases that caught the defect, of those that ran with it." }
+            p { "Number of cases that detected the defect, of the cases that ran with it." }
             div.wide {
                 table.matrix {
                     thead {

@@ -4,7 +4,7 @@ use super::{DefectResult, FileViolationCoverage, SelftestReport, UnviolatedRequi
 use suites::harness::invocation::program;
 use suites::report::escape::{markdown, markdown_block, xml};
 
-/// The record as Markdown.
+/// Renders the report as Markdown.
 pub fn page(report: &SelftestReport) -> String {
     let mut out = format!("## {}\n\n", markdown(&headline(report)));
     for problem in &report.problems {
@@ -28,7 +28,7 @@ pub fn page(report: &SelftestReport) -> String {
         out.push_str(&never_violated(&demands.files));
     }
     out.push_str(&format!(
-        "\nMade by csi-capacity-harness {} with <code>{program} {}</code>, {}.\n",
+        "\nCreated by csi-capacity-harness {} with <code>{program} {}</code>, {}.\n",
         markdown(&report.harness),
         markdown(&report.command.join(" ")),
         markdown(&report.started),
@@ -55,7 +55,7 @@ pub(super) fn headline(report: &SelftestReport) -> String {
     )
 }
 
-/// The requirements for which no case of the file detected a violation; core ones in bold.
+/// Lists the requirements for which no case of a file detected a violation; requirements of core cases in bold.
 fn never_violated(files: &FileViolationCoverage) -> String {
     let mut out = format!("\n{}.\n\n", markdown(&files.to_string()));
     for UnviolatedRequirement {

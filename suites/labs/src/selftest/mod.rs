@@ -42,7 +42,7 @@ pub type Build = dyn Fn(Option<&str>) -> (Systems, RunOptions) + Send + Sync;
 /// Which cases run with which defects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pairing {
-    /// Each defect with the cases that claim it or are listed for it.
+    /// Each defect with the cases that claim the defect or are listed for it.
     Named,
     /// Each defect with every case that executes the broken code.
     Full,
@@ -54,20 +54,20 @@ pub struct Selftest {
     pub defects: Vec<Defect>,
     /// The selected cases.
     pub plans: Vec<Arc<Plan>>,
-    /// Whether these are all cases and all defects, so that a missing detection is a problem.
+    /// Whether all cases and all defects are selected, so that an undetected defect is a problem.
     pub is_whole: bool,
     /// The pairs to run.
     pub pairing: Pairing,
-    /// Number of concurrent runs; most of them wait.
+    /// Number of concurrent runs. Most runs wait for timeouts.
     pub jobs: usize,
     /// Builds the systems.
     pub build: Arc<Build>,
-    /// Observes which code a case executes, to skip defects elsewhere; `None` to run all pairs.
+    /// Observes which code a case executes, to skip defects in other code; `None` to run all pairs.
     pub observe: Option<Arc<Observe>>,
-    /// Manifest of the programs with the broken role, unless they are the references. Their failures cannot be predicted, so it suffices if
-    /// one case detects a defect, with any message.
+    /// Name of the manifest of the programs with the broken role, unless they are the references. Their failures cannot be predicted, so a
+    /// defect counts as detected if one case fails, with any message.
     pub sut: Option<String>,
-    /// Known failures of those programs, which prove no defect; `None` if there are none.
+    /// Manifest with known failures of those programs, which do not prove a detection; `None` if there are none.
     pub manifest: Option<Manifest>,
     /// This machine's shard: every n-th defect, and every n-th case without a defect. `None` for all.
     pub shard: Option<Shard>,
@@ -79,8 +79,8 @@ const REPETITION_JOBS: usize = 8;
 impl Selftest {
     /// Runs every pair, and every case once without a defect; calls `each` with every result.
     ///
-    /// Repeats inconclusive runs at lower concurrency, and also cases that missed a defect that they are listed for: some defects show only
-    /// in the timing, which a busy machine hides.
+    /// Repeats inconclusive runs at lower concurrency. Also repeats cases that are listed for a defect and missed it: some defects only
+    /// affect timing, which is not observable on a busy machine.
     pub async fn run(self: &Arc<Self>, mut each: impl FnMut(&Trial)) -> Vec<Trial> {
         let mut pairs = self.pairs();
         let mut trials = match self.observe.clone() {
@@ -102,7 +102,7 @@ impl Selftest {
         trials
     }
 
-    /// The scope and results after an interrupt: those defects that ran with all their cases.
+    /// Scope and results of an interrupted self-test: only the defects for which all cases have run.
     pub fn finished(&self, trials: Vec<Trial>) -> (Scope, Vec<Trial>) {
         let settled = trials.iter().filter(|trial| !self.is_open(trial));
         let settled: BTreeSet<_> = settled
@@ -137,7 +137,7 @@ impl Selftest {
         }
     }
 
-    /// Whether a run is repeated before it counts.
+    /// Whether a run has to be repeated before it counts.
     fn is_open(&self, trial: &Trial) -> bool {
         match trial.found {
             TrialResult::Undecided => trial.runs == 1,
@@ -154,7 +154,7 @@ impl Selftest {
         self.pairs().len()
     }
 
-    /// The runs: first with defects, which take longest, then every case without a defect.
+    /// The runs: first the runs with a defect, which take longest, then every case without a defect.
     fn pairs(&self) -> Vec<Pair> {
         let mut pairs: Vec<Pair> = Vec::new();
         for (at, defect) in self.defects.iter().enumerate() {
@@ -180,7 +180,7 @@ impl Selftest {
         Some((trial.defect.as_ref().and_then(named), plan))
     }
 
-    /// Runs every case of these pairs without a defect, and removes the pairs that this makes unnecessary.
+    /// Runs the cases of these pairs without a defect, and removes the pairs whose case does not execute the broken code.
     async fn run_baseline(
         self: &Arc<Self>,
         observe: &Arc<Observe>,
@@ -211,7 +211,7 @@ impl Selftest {
         known
     }
 
-    /// Runs a case without a defect, observing which code it executes.
+    /// Runs a case without a defect, and observes which code the case executes.
     async fn run_observed(&self, observe: &Observe, plan: usize) -> Baseline {
         let plan = &self.plans[plan];
         let observed = observe();
@@ -220,7 +220,7 @@ impl Selftest {
             trial: self.trial(None, plan, &ended),
             unreached: BTreeSet::new(),
         };
-        // A run that did not pass allows no conclusion about others.
+        // A case that does not pass without a defect allows no conclusion about runs with one.
         if let (Ok(outcome), TrialResult::Passed) = (&ended, healthy.trial.found) {
             let mutants = (observed.reached)();
             let seen = ObservedRun::of(plan, outcome, mutants);
@@ -282,11 +282,11 @@ impl Selftest {
         };
         trial.link = deciding_link(outcome, &findings);
         let claimed = defect.and_then(|defect| defect.claims.get(plan.id()));
-        // The link that the defect breaks is missing, independent of the load.
+        // The inconclusive run already lacks the claimed link, so it counts as a detection in spite of the load.
         if trial.found == TrialResult::Undecided && claimed.is_some_and(|words| words.matches(&trial.link)) {
             trial.found = TrialResult::Failed;
         }
-        // Other explanations would only enlarge the record.
+        // Explanations of other failures would only enlarge the report.
         if defect.is_none_or(|defect| defect.claims.contains_key(plan.id())) {
             let text = explain_failure(plan, outcome, self.rerun(defect, plan), Vec::new());
             trial.explanation = text.map(|text| anstream::adapter::strip_str(&text).to_string());
@@ -338,7 +338,7 @@ fn is_known(manifest: &Manifest, plan: &Plan, failure: &Failure) -> bool {
     )
 }
 
-/// A finding counts like a failure.
+/// The result of a run. A finding counts like a failure.
 fn found(outcome: &Outcome, findings: &[Finding]) -> TrialResult {
     match outcome.verdict {
         Verdict::Pass if findings.is_empty() => TrialResult::Passed,
@@ -347,7 +347,7 @@ fn found(outcome: &Outcome, findings: &[Finding]) -> TrialResult {
     }
 }
 
-/// The first missing link with its note; without a chain, because a process exited, the verdict; if the case passed, the first finding.
+/// The first missing link of a failure with its note, or the verdict if a process exited; for a passed case, the first finding.
 fn deciding_link(outcome: &Outcome, findings: &[Finding]) -> String {
     if let Some(failure) = outcome.verdict.failure() {
         return FailureText::of(failure).missing_link();

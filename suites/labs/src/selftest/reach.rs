@@ -1,4 +1,5 @@
-//! Which defects a case cannot reach: in simulated time a run with such a defect is identical to the run without it, and is skipped.
+//! Determines which defects a case cannot detect, because it does not execute their code: in simulated time, a run with such a defect is
+//! identical to the run without it, and is skipped.
 //!
 //! Runs nothing; works on the result of a run.
 
@@ -14,14 +15,14 @@ use suites::harness::{Defect as EnvironmentDefect, Outcome, RunOptions};
 use super::record::Trial;
 use suites::{Defect, ExecutedMutants};
 
-/// Builds the references without a defect, with observation, for one run.
+/// Builds the references without a defect for one run, and observes which code the run executes.
 pub type Observe = dyn Fn() -> Observed + Send + Sync;
 
-/// Observed references.
+/// The references for one run, with a function that reports the executed mutants.
 pub struct Observed {
     /// The systems.
     pub systems: Systems,
-    /// The options; with a seed, because in real time no two runs are equal.
+    /// Options of the run, with a random seed, because two runs are equal only in simulated time.
     pub options: RunOptions,
     /// Returns the mutants whose code the run executed.
     pub reached: ExecutedMutants,
@@ -31,7 +32,7 @@ pub struct Observed {
 pub(super) struct Baseline {
     /// The run itself.
     pub(super) trial: Trial,
-    /// Indices of the defects that it did not reach.
+    /// Indices of the defects whose code the run did not execute.
     pub(super) unreached: BTreeSet<usize>,
 }
 
@@ -51,9 +52,9 @@ impl<'a> ObservedRun<'a> {
         }
     }
 
-    /// Whether a run with the defect could differ.
+    /// Whether a run with the defect could differ from this one.
     pub(super) fn reaches(&self, defect: &Defect) -> bool {
-        // The journal was truncated, and the missing part could matter.
+        // The start of the journal was dropped, and could have made a difference.
         if self.facts.first().is_none_or(|fact| fact.seq > 0) {
             return true;
         }

@@ -35,15 +35,15 @@ pub enum TrialResult {
 /// A run of a case with a defect, or without one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
-    /// The defect; `None` if unmodified.
+    /// Name of the defect; `None` for a run without a defect.
     pub defect: Option<String>,
     /// The case.
     pub case: String,
     /// The result.
     pub found: TrialResult,
-    /// The first missing link of a failure, or the verdict.
+    /// The first missing link of a failure, or the verdict if there is no link.
     pub link: String,
-    /// The text of the failure, for a claim.
+    /// The text of the failure, stored only for claims.
     pub explanation: Option<String>,
     /// Duration in seconds.
     pub seconds: f64,
@@ -96,16 +96,16 @@ pub struct SelftestReport {
     pub problems: Vec<Problem>,
     /// Inconclusive runs.
     pub undecided: Vec<String>,
-    /// The defects.
+    /// Results by defect.
     pub defects: Vec<DefectResult>,
-    /// The cases.
+    /// Results by case.
     pub cases: Vec<CaseDetections>,
     /// Requirements with detected violations; `None` unless every defect ran with every case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub demands: Option<ViolationCoverage>,
 }
 
-/// A problem.
+/// A problem of the cases or of the catalogue of defects.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Problem {
@@ -125,13 +125,13 @@ pub struct DefectResult {
     pub name: String,
     /// Effect of the defect.
     pub text: String,
-    /// The report or requirements that it is modelled on.
+    /// The bug report or requirements that the defect is modelled on.
     pub source: String,
-    /// Results of the cases that claim it.
+    /// Results of the cases that claim to detect the defect.
     pub claims: Vec<Claim>,
-    /// Cases that detected it.
+    /// Cases that detected the defect.
     pub caught_by: Vec<String>,
-    /// Cases that ran and missed it.
+    /// Cases that ran with the defect and passed.
     pub missed_by: Vec<String>,
 }
 
@@ -231,7 +231,7 @@ impl SelftestReport {
         }
     }
 
-    /// Number of defects whose claims hold.
+    /// Number of defects that every claiming case detected as expected.
     pub fn claims_held(&self) -> usize {
         self.defects
             .iter()
@@ -249,7 +249,7 @@ impl Claim {
 }
 
 impl DefectResult {
-    /// The state of the claims, in one word.
+    /// The state of the claims, in one or two words.
     pub fn word(&self) -> &'static str {
         let Some(claim) = self.claims.iter().find(|claim| !claim.holds()) else {
             return if self.claims.is_empty() { "-" } else { "caught" };
@@ -270,7 +270,7 @@ fn count(trials: &[Trial], predicate: impl Fn(&Trial) -> bool) -> usize {
 /// Reason that a failure does not prove a detection.
 const NO_PROOF: &str = "the case does not pass without the defect either";
 
-/// The runs, without detections by cases that the programs also fail without a defect.
+/// The runs, without the detections by cases that fail even without a defect.
 fn without_proof(trials: &[Trial]) -> Vec<Trial> {
     let failing = trials
         .iter()
@@ -319,7 +319,7 @@ fn defect_result(defect: &Defect, trials: &[Trial]) -> DefectResult {
     }
 }
 
-/// Result of a defect that any case may detect, with any message.
+/// Result of a defect if a detection by any case counts, with any message.
 fn result_of_any_case(defect: &Defect, trials: &[Trial]) -> DefectResult {
     let mut of_defect = trials
         .iter()
@@ -338,7 +338,8 @@ fn result_of_any_case(defect: &Defect, trials: &[Trial]) -> DefectResult {
     }
 }
 
-/// The detected defects of each case and, if all defects ran with all cases (`counts`), its requirements without a detected violation.
+/// The detected defects of each case and, if all defects ran with all cases (`counts`), the requirements of each case without a detected
+/// violation.
 fn cases(scope: &Scope, trials: &[Trial], counts: bool) -> Vec<CaseDetections> {
     let mut caught: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for trial in trials.iter().filter(|trial| trial.found == TrialResult::Failed) {
@@ -394,8 +395,8 @@ fn problems(scope: &Scope, trials: &[Trial], report: &SelftestReport) -> Vec<Pro
                 if scope.sut.is_none() && scope.is_named(&trial.case, name) =>
             {
                 match found {
-                    TrialResult::Passed => format!("is named for {name}, and passes with it"),
-                    _ => format!("is named for {name}, and cannot be run with it: {}", trial.link),
+                    TrialResult::Passed => format!("is listed for {name}, but passes with it"),
+                    _ => format!("is listed for {name}, but cannot be run with it: {}", trial.link),
                 }
             }
             _ => continue,
@@ -423,14 +424,14 @@ fn missed_defect(defect: &DefectResult) -> Option<Problem> {
         defect: Some(defect.name.clone()),
         case: None,
         text: format!(
-            "{} is caught by none of {}",
+            "{} is detected by none of {}",
             defect.name,
             defect.missed_by.join(", ")
         ),
     })
 }
 
-/// Problems of claims that failed with another link than the expected one.
+/// Problems of claims whose case failed with an unexpected link.
 fn unexpected_links(defect: &DefectResult) -> impl Iterator<Item = Problem> {
     let misled = |claim: &&Claim| claim.found == TrialResult::Failed && !claim.holds();
     defect.claims.iter().filter(misled).map(|claim| Problem {
@@ -447,8 +448,12 @@ fn unexpected_links(defect: &DefectResult) -> impl Iterator<Item = Problem> {
 fn unused_cases(report: &SelftestReport) -> Vec<Problem> {
     let idle = report.cases.iter().filter_map(|case| {
         let text = match (case.caught.is_empty(), case.named_for.is_empty()) {
-            (true, true) if report.full => "catches no defect: strengthen it, or add what it is there for",
-            (_, true) => "is named for no defect: name one that it catches in suites/defects.yaml",
+            (true, true) if report.full => {
+                "detects no defect: make the case stricter, or add a defect that it is meant to detect"
+            }
+            (_, true) => {
+                "is listed for no defect: add the case to a defect that it detects in suites/defects.yaml"
+            }
             _ => return None,
         };
         Some(Problem {

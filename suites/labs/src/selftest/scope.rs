@@ -1,4 +1,4 @@
-//! The defects and cases of a self-test, without the means to run them; together with the runs it yields the report.
+//! The defects and cases of a self-test, without the means to run them. The report is created from the scope and the runs.
 
 use serde::{Deserialize, Serialize};
 use suites::harness::plan::Plan;
@@ -14,7 +14,7 @@ pub struct Scope {
     pub defects: Vec<Defect>,
     /// The selected cases.
     pub cases: Vec<Subject>,
-    /// Whether these are all cases and all defects, so that a missing detection is a problem.
+    /// Whether all cases and all defects are selected, so that an undetected defect is a problem.
     pub is_whole: bool,
     /// The pairs to run.
     pub pairing: Pairing,
@@ -22,7 +22,7 @@ pub struct Scope {
     pub sut: Option<String>,
 }
 
-/// A case, as far as the report needs it.
+/// The properties of a case that the report needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subject {
     /// Id of the case.
@@ -36,7 +36,7 @@ pub struct Subject {
 }
 
 impl Scope {
-    /// Whether a case is meant to detect a defect.
+    /// Whether the defect lists the case.
     pub(super) fn is_named(&self, case: &str, defect: &str) -> bool {
         is_named(&self.defects, case, defect)
     }
@@ -53,7 +53,7 @@ impl Subject {
     }
 }
 
-/// Whether a case is meant to detect one of these defects.
+/// Whether the defect of this name lists the case.
 pub(super) fn is_named(defects: &[Defect], case: &str, defect: &str) -> bool {
     defects.iter().any(|it| it.name == defect && it.names(case))
 }

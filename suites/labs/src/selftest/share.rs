@@ -8,7 +8,7 @@ use super::scope::{Scope, Subject};
 use suites::report::ShardsRecord;
 use suites::{Defect, Defects};
 
-/// The runs of some machines, and the scope of the whole self-test.
+/// Runs of one or several machines, and the scope of the whole self-test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ShardTrials {
@@ -24,7 +24,7 @@ pub struct ShardTrials {
 }
 
 impl ShardTrials {
-    /// The runs of one machine.
+    /// The results of one machine.
     pub fn new(scope: Scope, trials: Vec<Trial>) -> Self {
         ShardTrials {
             defects: scope.defects.into_iter().map(|defect| defect.name).collect(),
@@ -40,7 +40,7 @@ impl ShardTrials {
         self.trials.extend(other.trials);
     }
 
-    /// The report; `shards`: the contained shards, `None` for all. Makes no statement about the defects of missing shards.
+    /// Creates the report. `shards`: the contained shards, `None` for all. Defects of missing shards are left out.
     pub fn report(mut self, shards: Option<&ShardsRecord>, command: Vec<String>) -> SelftestReport {
         self.trials
             .sort_by(|a, b| (&a.defect, &a.case).cmp(&(&b.defect, &b.case)));

@@ -1,6 +1,6 @@
-//! Whether a case can fail for each of its requirements: a defect violates the requirement, and the case detects that defect.
+//! Whether a case can fail for each of its requirements: some defect must violate the requirement, and the case must detect that defect.
 //!
-//! A file with a table or axes lists its requirements once for all its cases; it suffices if one of them can fail.
+//! All cases of a file with a table or axes share one list of requirements, so a detection by one of these cases is sufficient.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,7 +12,7 @@ use suites::harness::scenario::Level;
 use super::scope::Subject;
 use suites::Defect;
 
-/// Number of (case, requirement) pairs, and for how many of them the case detected a defect that violates the requirement.
+/// Number of (case, requirement) pairs, and number of pairs in which the case detected a defect that violates the requirement.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ViolationCoverage {
@@ -27,7 +27,7 @@ pub struct ViolationCoverage {
     pub files: FileViolationCoverage,
 }
 
-/// Number of (file, requirement) pairs, and for how many of them one of the file's cases detected a violation.
+/// Number of (file, requirement) pairs, and number of pairs in which a case of the file detected a violation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FileViolationCoverage {
@@ -35,11 +35,11 @@ pub struct FileViolationCoverage {
     pub named: usize,
     /// Pairs in which one of the file's cases detected a violation.
     pub broken: usize,
-    /// The other pairs, by file.
+    /// The pairs without a detected violation, by file.
     pub unbroken: Vec<UnviolatedRequirement>,
 }
 
-/// A requirement of a file for which none of its cases detected a violation.
+/// A requirement of a file without a detected violation by any case of the file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UnviolatedRequirement {
@@ -47,7 +47,7 @@ pub struct UnviolatedRequirement {
     pub file: String,
     /// Id of the requirement.
     pub requirement: String,
-    /// Whether one of the cases is core.
+    /// Whether at least one case of the file is core.
     pub core: bool,
 }
 
@@ -59,7 +59,7 @@ struct RequirementState {
 }
 
 impl ViolationCoverage {
-    /// Counts cases, each with its requirements without a detected violation.
+    /// Counts cases. Each case comes with its requirements without a detected violation.
     pub(super) fn of<'a>(cases: impl IntoIterator<Item = (&'a Subject, &'a [String])>) -> Self {
         let mut counted = ViolationCoverage::default();
         let mut in_files: BTreeMap<(&str, &str), RequirementState> = BTreeMap::new();
@@ -112,8 +112,7 @@ impl fmt::Display for FileViolationCoverage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} of {} requirements that case files name were violated by a defect that one of the file's cases detected; \
-             {} of the others are core",
+            "{} of {} requirements of case files have a violation that a case of the file detected; {} of the others belong to core cases",
             self.broken,
             self.named,
             self.unbroken_core().count()

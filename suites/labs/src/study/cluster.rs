@@ -92,7 +92,7 @@ pub(crate) fn claim(name: &str, class: &str, bytes: u64) -> Arc<Claim> {
     })
 }
 
-/// An available volume without node affinity.
+/// An available PersistentVolume without node affinity.
 pub(crate) fn volume(name: &str, class: &str, bytes: u64) -> Volume {
     Volume {
         key: ObjectKey::cluster(name),

@@ -16,7 +16,7 @@ use suites::harness::standalone::CsiMethod;
 use suites::harness::system::{BoxError, Systems};
 use suites::harness::{Observer, RunOptions, run, simulate};
 
-/// A run, reduced to counts.
+/// The counts of a run.
 #[derive(Debug, Default)]
 pub(super) struct Run {
     steps: Vec<Tally>,
@@ -29,19 +29,19 @@ pub(super) struct Run {
 /// Counts of a step.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
-    /// API requests by client without its node, verb and resource.
+    /// API requests by client (without node name), verb and resource.
     pub(super) requests: BTreeMap<(String, &'static str, String), usize>,
     /// Committed changes by kind and resource.
     pub(super) commits: BTreeMap<(&'static str, String), usize>,
     /// CSI calls by method.
     pub(super) calls: BTreeMap<CsiMethod, usize>,
-    /// Watch events delivered, by client with its node and resource.
+    /// Watch events delivered, by client (with node name) and resource.
     pub(super) deliveries: BTreeMap<(String, String), usize>,
     /// CSI calls that the driver rejected, by method.
     pub(super) rejected: BTreeMap<CsiMethod, usize>,
     /// Calls to extenders.
     pub(super) extender_calls: usize,
-    /// Time from the first fact of the step to its last.
+    /// Time from the first to the last fact of the step.
     pub(super) took: Duration,
     /// Scheduling times of pods, in seconds since the first pod was created.
     pub(super) placements: Vec<f64>,
@@ -60,7 +60,7 @@ pub(super) struct Runner {
 }
 
 impl Runner {
-    /// The references in simulated time, with a defect if given.
+    /// Runs the references in simulated time, with a defect if given.
     pub(super) fn simulated(seed: u64, defect: Option<Defect>) -> Self {
         Self {
             seed: Some(seed),
@@ -68,7 +68,7 @@ impl Runner {
         }
     }
 
-    /// The programs of a manifest with the references for other roles, or only the references, in real time.
+    /// Runs the programs of a manifest in real time, with the references in the other roles; without a manifest, only the references.
     pub(super) fn real(manifest: Option<Manifest>, defect: Option<Defect>) -> Self {
         let mut systems = built_in(defect);
         if let Some(manifest) = &manifest {
@@ -82,13 +82,12 @@ impl Runner {
         }
     }
 
-    /// Whether time is simulated.
     pub(super) fn is_simulated(&self) -> bool {
         self.seed.is_some()
     }
 
-    /// Runs a scenario. Fails if its expectations are not met, because the counts would be meaningless. With a defect failed expectations
-    /// are ignored: the counts show the defect.
+    /// Runs a scenario. Fails if its expectations are not met, because the counts would be meaningless. With an injected defect, failed
+    /// expectations are ignored: the counts show the effect of the defect.
     pub(super) fn run(&self, scenario: &Value, refresh: Duration) -> Result<Run, BoxError> {
         let (run, unmet) = self.run_counted(scenario, refresh)?;
         match unmet.filter(|_| self.defect.is_none()) {
@@ -102,14 +101,14 @@ impl Runner {
         self.run_counted(scenario, refresh).map(|(run, _)| run)
     }
 
-    /// Why the programs under test skip a scenario; `None` if they do not.
+    /// Reason that the programs under test skip a scenario; `None` if they run the scenario.
     pub(super) fn skips(&self, scenario: &Value) -> Result<Option<String>, BoxError> {
         let manifest = self.manifest.as_ref();
         let plan = plan(scenario)?;
         Ok(manifest.and_then(|manifest| manifest.skips(&plan)))
     }
 
-    /// The run, and its failed expectation, if any.
+    /// The counts of the run, and the failed expectation, if any.
     fn run_counted(&self, scenario: &Value, refresh: Duration) -> Result<(Run, Option<String>), BoxError> {
         let plan = Arc::new(plan(scenario)?);
         let counted = Arc::new(Mutex::new(Run::default()));
@@ -178,7 +177,7 @@ impl Run {
         };
     }
 
-    /// The counts of a step; zero if the run did not reach it.
+    /// The counts of a step; zero if the run ended before the step.
     pub(super) fn step(&self, step: usize) -> &Tally {
         static NOTHING: LazyLock<Tally> = LazyLock::new(Tally::default);
         self.steps.get(step).unwrap_or(&NOTHING)

@@ -61,14 +61,15 @@ enum What {
     Cost(CostArgs),
     /// Compare the API designs that the KEP considered: expressiveness, cost and decisions
     Designs(Common),
-    /// Compare claims with and without scoring: how many fit, how even the nodes are, and what can grow
+    /// Compare scheduling with and without scoring: how many claims fit, how even the utilisation of nodes is, and how many volumes can
+    /// grow
     Scoring(Common),
 }
 
 /// Arguments of every study.
 #[derive(Args)]
 pub struct Common {
-    /// Use the smallest size that shows every statement
+    /// Use the smallest size with which every statement of the study can be checked
     #[arg(long)]
     small: bool,
     /// Seed of all random choices
@@ -90,7 +91,6 @@ struct DefectArgs {
     defect: Option<Defect>,
 }
 
-/// The default seed.
 const SEED: u64 = 1;
 
 impl Common {
@@ -145,7 +145,7 @@ impl StudyArgs {
     }
 }
 
-/// The statements for which a study, at its small size, has a finding that holds; `None` if there is no such study.
+/// The statements for which a study at its small size has a finding that holds; `None` if no study has this name.
 pub fn statements(name: &str) -> Option<BTreeSet<&'static str>> {
     let setup = Setup {
         size: Size::Small,

@@ -8,7 +8,6 @@ use suites::report::whole_page;
 
 use super::svg;
 
-/// The page.
 pub(super) fn page(study: &Study) -> String {
     let title = format!("Study {}: {}", study.name, study.title);
     let failed = study.findings.iter().filter(|finding| !finding.holds()).count();

@@ -25,7 +25,7 @@ svg { --paper: #fff; --ink: #1b1f24; --quiet: #59636e; --rule: #d0d7de; --l0: #0
 .line-4 .series { stroke-dasharray: 6 3; } .line-5 .series { stroke-dasharray: 2 6; }
 ";
 
-/// The file.
+/// Renders the plot as an SVG file.
 pub(super) fn picture(plot: &Plot) -> String {
     let (width, field) = svg::size();
     let below = TITLE + field;

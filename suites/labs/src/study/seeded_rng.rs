@@ -3,12 +3,10 @@
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 
-/// A seeded random number generator.
 #[derive(Clone, Debug)]
 pub(crate) struct SeededRng(Xoshiro256PlusPlus);
 
 impl SeededRng {
-    /// The generator for a seed.
     pub(crate) fn of(seed: u64) -> Self {
         Self(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
@@ -33,7 +31,7 @@ impl SeededRng {
         &list[self.index(list.len())]
     }
 
-    /// The generator, for the scheduler's tie-breaking.
+    /// The underlying generator, with which the scheduler chooses among nodes of equal score.
     pub(crate) fn source(&mut self) -> &mut Xoshiro256PlusPlus {
         &mut self.0
     }

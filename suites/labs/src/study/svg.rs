@@ -12,14 +12,14 @@ const LEFT: f64 = 90.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 44.0;
 const RIGHT: f64 = 20.0;
-/// Half the width of a marker.
+/// Half the width of a marker, in pixels.
 const MARK: f64 = 3.5;
 /// Maximum number of markers per line.
 const MARKS: usize = 24;
 /// Approximate number of ticks per axis.
 const TICKS: f64 = 5.0;
 
-/// Number of line styles, `line-0` and so on in `page.css`; further lines reuse them.
+/// Number of line styles, named `line-0` and so on in `page.css`. Further lines reuse the styles.
 const STYLES: usize = 6;
 
 /// Width and height of a plot in pixels.
@@ -27,7 +27,7 @@ pub(super) fn size() -> (f64, f64) {
     (LEFT + WIDTH + RIGHT, TOP + HEIGHT + BOTTOM)
 }
 
-/// Axes and lines.
+/// Renders axes and lines.
 pub(super) fn field(plot: &Plot) -> Markup {
     let (x, y) = (
         Scale::of(&plot.x, plot, |point| point.0),
@@ -39,7 +39,7 @@ pub(super) fn field(plot: &Plot) -> Markup {
     }
 }
 
-/// The plot with its legend.
+/// Renders the plot with its legend.
 pub(super) fn figure(plot: &Plot) -> Markup {
     let (width, height) = size();
     html! {
@@ -55,7 +55,7 @@ pub(super) fn figure(plot: &Plot) -> Markup {
     }
 }
 
-/// The end of each line as text, for screen readers.
+/// The last value of each line as text, for screen readers.
 pub(super) fn in_words(plot: &Plot) -> String {
     let ends = plot.lines.iter().filter_map(|line| {
         let (x, y) = line.points.last()?;
@@ -98,7 +98,7 @@ impl Scale {
         }
     }
 
-    /// Tick values: powers of ten, or 1, 2 or 5 times one.
+    /// Tick values. On a logarithmic axis: powers of ten; on a linear axis: multiples of 1, 2 or 5 times a power of ten.
     fn ticks(&self) -> Vec<f64> {
         if self.is_logarithmic {
             let powers = self.low.log10().ceil() as i32..=self.high.log10().floor() as i32;

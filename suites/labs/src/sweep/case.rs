@@ -1,4 +1,4 @@
-//! The case file of a cell: the user's case with a fault at its start, and with the specification instead of its expectations.
+//! The case file of a cell: the user's case, with a fault injected at the start, and with the specification in place of the expectations.
 
 use serde_json::{Value, json};
 use suites::harness::scenario::{Scenario, ScenarioError};
@@ -15,7 +15,7 @@ pub struct Document {
     value: Value,
 }
 
-/// The last step, in which all programs become idle again.
+/// Name of the last step, in which the specification is checked after all programs have become idle again.
 const AFTERWARDS: &str = "afterwards";
 
 impl Document {
@@ -84,7 +84,7 @@ impl Document {
     }
 }
 
-/// The id with only the characters that a file's id may have: names of axis values can contain others.
+/// Replaces the characters of an id that the id of a case file must not contain: names of axis values can contain others.
 fn plain(id: &str) -> String {
     let is_usual =
         |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || "/-".contains(letter);

@@ -1,4 +1,4 @@
-//! The table of faults that can be injected at a point, as actions of a case. No other file knows a fault by name.
+//! The table of faults that can be injected at a point, as actions of a case. No other file uses the name of a fault.
 
 use serde_json::{Value, json};
 use suites::harness::standalone::CsiMethod;
@@ -16,7 +16,7 @@ pub struct Fault {
     pub on: &'static [Kind],
     /// Whether the program is killed and must be restarted.
     pub kills: bool,
-    /// CSI methods at which the fault may end a program: no program can start with an unidentified driver.
+    /// CSI methods for which the program need not survive the fault: no program can start without identifying the driver.
     ends_at: &'static [CsiMethod],
     /// The fields of the actions: a fault of the API server, or a script of the driver.
     effects: fn(&Point) -> Vec<Value>,
@@ -33,7 +33,7 @@ const IDENTIFYING_CALLS: [CsiMethod; 5] = [
     CsiMethod::NodeGetInfo,
 ];
 
-/// A fault that a program must survive at every method.
+/// A fault that a program must survive with every CSI method.
 const fn fault(
     name: &'static str,
     text: &'static str,

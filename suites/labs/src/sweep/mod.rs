@@ -49,23 +49,23 @@ pub struct Cell {
     plan: Arc<Plan>,
 }
 
-/// Result of a cell.
+/// Result of running a cell.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum CellResult {
-    /// The specification holds.
+    /// After the fault, the programs conform to the specification.
     Held,
-    /// The specification is violated.
+    /// The specification is violated, and no known failure excuses it.
     Failed {
-        /// The text that known failures are compared to.
+        /// The text of the failure, to which patterns of known failures are compared.
         #[serde(rename = "said")]
         failure_text: String,
-        /// The full text.
+        /// The full text of the failure.
         text: String,
     },
     /// The specification is violated, with this known failure of the manifest.
     Known(String),
-    /// The fault did not occur: the run never reached the point, or the case's own actions were not possible.
+    /// The fault was not injected: the run never reached the point, or an action of the case failed.
     Unmet,
     /// Inconclusive: the machine was too busy.
     Undecided,
@@ -109,14 +109,14 @@ pub struct Sweep {
     pub options: RunOptions,
     /// Number of concurrent runs.
     pub jobs: usize,
-    /// The command that runs a single cell, without its name.
+    /// The command that runs a single cell, without the name of the cell.
     pub rerun: String,
-    /// Manifest of the systems, unless they are built in: decides about skips and known failures.
+    /// Manifest of the systems, which determines skipped cases and known failures; `None` for built-in systems.
     pub manifest: Option<Manifest>,
 }
 
 impl Sweep {
-    /// Runs the case once, and returns its cells by point. `roles`: the roles whose requests and calls are points.
+    /// Runs the case once, and returns the cells of the case by point. `roles`: the roles whose requests and calls are fault points.
     pub async fn cells(&self, scenario: &Scenario, roles: &[Role]) -> Result<Vec<Cell>, SweepError> {
         let document = Document::of(scenario)?;
         let plan = self.plan(&document.without_fault()?)?;
@@ -141,7 +141,7 @@ impl Sweep {
             fitting.into_iter().map(move |fault| (point.clone(), fault))
         });
         let skips = |plan: &Plan| self.manifest.as_ref().and_then(|manifest| manifest.skips(plan));
-        // Leaves out faults that a case file may not contain, and those that the program need not survive.
+        // Leaves out faults that a case file may not contain, and faults that the program need not survive.
         Ok(cells
             .filter_map(|(point, fault)| {
                 let text = document.with(&point, fault).ok()?;
@@ -159,7 +159,7 @@ impl Sweep {
 
     fn plan(&self, text: &str) -> Result<Arc<Plan>, ScenarioError> {
         let plan = generated("sweep.yaml", text)?;
-        // A case that cannot be adapted to the driver under test is skipped and stays unchanged.
+        // A case that cannot be adapted to the driver under test is kept unchanged, and skipped later.
         let adapted = self
             .manifest
             .as_ref()
@@ -167,7 +167,7 @@ impl Sweep {
         Ok(Arc::new(adapted.unwrap_or(plan)))
     }
 
-    /// The entry that excuses a failure: for sweeps or for the case.
+    /// The entry that excuses a failure, by the id of the cell or of the case.
     fn known(&self, case: &str, cell: &str, failure_text: &FailureText) -> Option<&KnownFailure> {
         let manifest = self.manifest.as_ref()?;
         [cell, case]
@@ -206,7 +206,7 @@ impl Sweep {
     async fn run_cell(&self, cell: &Cell) -> CellResult {
         match suites::harness::run(Arc::clone(&cell.plan), &self.systems, self.options.clone()).await {
             Ok(outcome) => self.judged(cell, &outcome),
-            // The killed program would have written the object that the case's own action needs.
+            // An action of the case needs an object that the killed program would have written.
             Err(StartError::Refused { .. }) if cell.fault.kills => CellResult::Unmet,
             Err(error @ StartError::Panicked { .. }) => CellResult::Internal(error.to_string()),
             Err(error) => CellResult::Broken(error.to_string()),

@@ -77,7 +77,7 @@ fn failures(cells: &[CellRecord]) -> Markup {
 }
 
 impl CellResult {
-    /// One letter for the grid.
+    /// The character for a cell in the grid.
     pub fn sign(&self) -> &'static str {
         match self {
             CellResult::Held => ".",

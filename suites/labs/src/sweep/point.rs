@@ -1,4 +1,4 @@
-//! The fault points of a run: every request, watch event and call of the systems under test, numbered among equal ones.
+//! The fault points of a run: every request, watch event and CSI call of the systems under test. Equal ones are numbered.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -34,7 +34,7 @@ pub struct Point {
     pub resource: String,
     /// 1-based occurrence among equal requests or calls.
     pub number: u32,
-    /// For a watch event: its 1-based number within the watch.
+    /// For a watch event: its number within the watch, starting at 1.
     pub event: u32,
 }
 
@@ -62,7 +62,8 @@ impl Point {
         }
     }
 
-    /// Whether a run reached the point: API faults are facts of the journal, and calls are counted.
+    /// Whether a run reached the point. For calls, the number of calls decides; otherwise, the journal contains a fact for the injected
+    /// fault.
     pub(super) fn is_reached(&self, facts: &[Fact]) -> bool {
         match self.kind {
             Kind::Call => {
@@ -90,7 +91,7 @@ impl fmt::Display for Point {
 /// All points of a run, in order of first occurrence.
 pub fn points(facts: &[Fact]) -> Vec<Point> {
     let mut numbers: BTreeMap<(Role, String, String), u32> = BTreeMap::new();
-    // Number of the newest watch of each client and resource, and its events so far.
+    // Per client and resource: number of the newest watch, and number of events that it has delivered.
     let mut watches: BTreeMap<(String, String), (u32, u32)> = BTreeMap::new();
     let mut points = Vec::new();
     for fact in facts {

@@ -1,10 +1,10 @@
-//! Results of sweeps as data, from which grid, page and exit code are made, on this machine or on another.
+//! Results of sweeps as data, from which grid, page and exit code are created, on this machine or on another.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Cell, CellResult, SweepError};
 
-/// A case, swept or left out.
+/// The result of sweeping a case, or the reason for leaving it out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SweptCase {
     /// Number of the case in the whole run.
@@ -64,7 +64,8 @@ impl CellRecord {
 }
 
 impl From<SweepError> for Swept {
-    /// A case that the specification does not model, or that the manifest skips, is left out, which is no failure.
+    /// A case that the specification does not model, that is skipped, or that is known to fail is left out, which does not count as a
+    /// failure.
     fn from(error: SweepError) -> Self {
         let why = error.to_string();
         match error {

@@ -31,7 +31,7 @@ async fn cells(sweep: &Sweep) -> Result<Vec<Cell>, SweepError> {
     sweep.cells(&case, &[Role::Publisher]).await
 }
 
-/// The result of the cell.
+/// Runs the cell with these known failures (cell and pattern), and returns the result.
 async fn held(entries: &[(&str, &str)]) -> CellResult {
     let sweep = sweep("publisher-connects-once", manifest(RECONNECTS, entries));
     let mut cells = cells(&sweep).await.unwrap();

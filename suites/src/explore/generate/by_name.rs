@@ -1,4 +1,4 @@
-//! Writes of capacity objects by name from other clients, valid and invalid, to test the API server's validation.
+//! Writes of capacity objects by name, by other clients, valid and invalid, to test the validation by the API server.
 
 use capacity_types::capacity_api::RESOURCE;
 use harness::plan::{NAMESPACE, WORKLOADS};
@@ -9,16 +9,16 @@ use super::super::event::{CAPACITY_KIND, Event, Merge, Replace};
 use super::Generator;
 use super::topology::LABEL_MAX;
 
-/// Namespaces: the publisher's, and another one.
+/// Namespaces of objects: the namespace of the publisher, and the namespace of workloads.
 const NAMESPACES: [&str; 2] = [NAMESPACE, WORKLOADS];
 
-/// Suffix for names that look like those of other domains.
+/// Suffix of generated names that contain dots.
 const DOMAIN: &str = ".disk.example.com";
 
 /// Capacity values.
 const SIZES: [&str; 3] = ["1Gi", "7Gi", "20Gi"];
 
-/// Another client writes an object by name, or tries to.
+/// Generates a write of an object by name, by another client. The API server may reject the write.
 pub(super) fn write_by_name(generator: &mut Generator) -> Option<Event> {
     let known = generator.rng.any(generator.state.written.values().cloned());
     match known.filter(|_| !generator.rng.one_in(3)) {
@@ -27,7 +27,7 @@ pub(super) fn write_by_name(generator: &mut Generator) -> Option<Event> {
     }
 }
 
-/// An object to create: every second one is invalid, or uses generateName.
+/// An object to create. Every second object is invalid, or has a generateName.
 fn created(generator: &mut Generator) -> Value {
     let name = generator.name('x');
     let mut object = object(generator, &name);
@@ -95,7 +95,7 @@ fn object(generator: &mut Generator, name: &str) -> Value {
     })
 }
 
-/// The node topology: all nodes, none, or one node.
+/// A node topology that selects all nodes, no node, or one node.
 fn topology(generator: &mut Generator) -> Value {
     // Longer names are invalid as selector values.
     let nodes = generator

@@ -12,7 +12,6 @@ use super::super::state::State;
 use super::topology::{LABEL_MAX, LONG_NODES, NODES};
 use super::{objects, settings, storage, topology};
 
-/// Generates a cluster.
 pub(super) fn generate(rng: &mut SeededRng, focus: &Focus) -> GeneratedCluster {
     let mode = *rng.pick(focus.modes);
     let keys = topology::keys(rng);
@@ -58,7 +57,7 @@ pub(super) fn generate(rng: &mut SeededRng, focus: &Focus) -> GeneratedCluster {
 fn publisher(rng: &mut SeededRng, focus: &Focus, mode: Mode) -> super::super::cluster::Publisher {
     let mut publisher = settings::publisher(rng, mode);
     if focus.has(Role::Cleaner) {
-        // The publisher recognises its objects by labels.
+        // This publisher identifies its objects by labels, not by owner.
         publisher.identify_by_owner = false;
         publisher.namespace = true;
     }
@@ -74,7 +73,7 @@ fn nodes(rng: &mut SeededRng, driver: &Driver) -> Vec<Node> {
     names.into_iter().map(|name| node(rng, driver, name)).collect()
 }
 
-/// A node of this name.
+/// Generates a node with this name.
 pub(super) fn node(rng: &mut SeededRng, driver: &Driver, name: &str) -> Node {
     let keys = driver.topology_keys.as_ref().filter(|keys| keys.len() > 1);
     let mut labels = topology::long_labels(name, driver);

@@ -1,4 +1,4 @@
-//! The table of event kinds, with their weight for each focus of exploration.
+//! The table of event kinds. Each kind has a weight for each focus of exploration.
 
 use harness::scenario::Role;
 
@@ -12,7 +12,7 @@ use super::{Generator, by_name, cluster, faults, objects, settings, storage, top
 struct Kind {
     /// Weight per focus, indexed by [`Focus::column`].
     weights: [u32; 4],
-    /// Generates an event; `None` if no object exists that it could apply to.
+    /// Generates an event; `None` if no object exists to which the event could apply.
     generate: fn(&mut Generator) -> Option<Event>,
 }
 
@@ -70,22 +70,22 @@ pub(super) fn event(generator: &mut Generator) -> Option<Event> {
 }
 
 impl Generator {
-    /// An existing node.
+    /// A random existing node; `None` if no node exists.
     pub(super) fn node(&mut self) -> Option<String> {
         self.rng.any(self.state.nodes.keys().cloned())
     }
 
-    /// An existing class.
+    /// A random existing class; `None` if no class exists.
     pub(super) fn class(&mut self) -> Option<String> {
         self.rng.any(self.state.classes.clone())
     }
 
-    /// An existing segment.
+    /// A random segment of the existing nodes, or a segment without nodes if no node has one.
     pub(super) fn segment(&mut self) -> String {
         objects::segment(&mut self.rng, self.state.nodes.values(), &self.cluster)
     }
 
-    /// The segment of a node.
+    /// The segment of a random node.
     pub(super) fn node_segment(&mut self) -> Option<String> {
         let segments = topology::segments(self.state.nodes.values(), &self.cluster.driver);
         self.rng.any(segments)
@@ -119,7 +119,7 @@ fn driver_unregistered(generator: &mut Generator) -> Option<Event> {
     Some(Event::Node(NodeEvent::Unregister(generator.node()?)))
 }
 
-/// Only the Node or only the CSINode is deleted.
+/// Deletes either the Node or the CSINode of a node.
 fn node_or_csinode_deleted(generator: &mut Generator) -> Option<Event> {
     let resource = *generator.rng.pick(&["nodes", "csinodes"]);
     let name = generator.node()?;
@@ -155,7 +155,6 @@ fn storage_capacity_set(generator: &mut Generator) -> Option<Event> {
     Some(Event::CsiDriver(CsiDriverEvent::StorageCapacity(on)))
 }
 
-// The event may not be possible; the table requires this function type.
 #[expect(clippy::unnecessary_wraps, reason = "the table requires this type")]
 fn csi_driver_deleted(_: &mut Generator) -> Option<Event> {
     Some(Event::CsiDriver(CsiDriverEvent::Delete))

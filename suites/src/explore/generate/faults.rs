@@ -8,7 +8,7 @@ use harness::standalone::{CsiCut, CsiMethod, CsiRuleText};
 use super::super::event::Event;
 use super::Generator;
 
-/// The requests of a role, and the resources that it watches.
+/// The requests that the program of a role sends, and the resources that it watches.
 struct Traffic {
     role: Role,
     requests: &'static [&'static str],
@@ -28,7 +28,7 @@ const TRAFFIC: [Traffic; 3] = [
             "get replicasets",
             "get deployments",
         ],
-        // Listed twice to double its weight: by this watch the publisher receives its own writes.
+        // Listed twice to double the weight of this watch, through which the publisher receives its own writes.
         watches: &[RESOURCE, RESOURCE, "storageclasses", "nodes", "csinodes", "*"],
     },
     Traffic {
@@ -58,7 +58,7 @@ const TRAFFIC: [Traffic; 3] = [
     },
 ];
 
-/// The traffic of one of the running programs.
+/// The traffic of a randomly selected running program.
 fn traffic(generator: &mut Generator) -> Option<&'static Traffic> {
     let focus = generator.focus;
     let running = TRAFFIC.iter().filter(|traffic| focus.has(traffic.role));
@@ -86,7 +86,7 @@ pub(super) fn delay() -> FaultSpec {
     fault_with(|fault| fault.delay = Some("50ms".to_owned()))
 }
 
-/// A write of one of the running programs.
+/// A write request of a randomly selected running program.
 pub(super) fn write(generator: &mut Generator) -> Option<(Role, &'static str)> {
     let traffic = traffic(generator)?;
     let reads = ["get ", "list "];
@@ -142,7 +142,7 @@ pub(super) fn outage(generator: &mut Generator) -> Option<Event> {
     let traffic = traffic(generator)?;
     let resource = *generator.rng.pick(traffic.watches);
     let (api, effect) = match generator.rng.below(4) {
-        // A leader exits when it cannot renew its Lease.
+        // In a deployment with leader election, the leader would exit because it cannot renew its Lease.
         0 if generator.cluster.publisher.replicas.is_none() => {
             ("* *".to_owned(), fault_with(|fault| fault.status = Some(503)))
         }
@@ -159,7 +159,7 @@ pub(super) fn outage(generator: &mut Generator) -> Option<Event> {
     Some(Event::Fault(Box::new(fault)))
 }
 
-/// A program is killed at a request; of a distributed one, several instances.
+/// A program is killed at a request. With one publisher per node, several instances may be killed.
 pub(super) fn killed(generator: &mut Generator) -> Option<Event> {
     let traffic = traffic(generator)?;
     let api = *generator.rng.pick(traffic.requests);
@@ -222,7 +222,7 @@ pub(super) fn driver_fails(generator: &mut Generator) -> Option<Event> {
     Some(Event::DriverFault(Box::new(rule)))
 }
 
-/// Calls of one method hang, a number of times or until a later event, while others are served.
+/// Calls of one method hang, a number of times or until a later event. Calls of other methods are served.
 fn hanging(generator: &mut Generator) -> Event {
     let method = *generator.rng.pick(&[
         CsiMethod::GetCapacity,

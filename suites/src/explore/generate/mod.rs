@@ -1,6 +1,6 @@
 //! Generates a history from a seed: a cluster and events.
 //!
-//! One file per kind of object. Generated names and sizes come from small sets, so that they often interact.
+//! One file per kind of object. Names and sizes are chosen from small sets, so that objects often affect each other.
 
 mod by_name;
 mod cluster;
@@ -22,16 +22,16 @@ use super::history::History;
 use super::rng::SeededRng;
 use super::state::State;
 
-/// Maximum number of steps, without the final one that ends all faults.
+/// Maximum number of steps, not counting the final step that ends all faults.
 const STEPS_MAX: u32 = 4;
 
-/// Maximum number of events per step, without those that end faults.
+/// Maximum number of events per step, not counting events that end faults.
 const EVENTS_MAX: u32 = 4;
 
 /// Attempts to find possible events for a step.
 const ATTEMPTS: u32 = 20;
 
-/// A generated history and its focus.
+/// A generated history, with its focus.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Generated {
     /// The focus of the history.
@@ -40,10 +40,10 @@ pub struct Generated {
     pub history: History,
 }
 
-/// Generates the history of a seed, with one of the wanted focuses, or with any if the list is empty.
+/// Generates the history of a seed, with one of the wanted focuses, or with any focus if `wanted` is empty.
 pub fn generate(seed: u64, wanted: &[&'static Focus]) -> Generated {
     let mut rng = SeededRng::of(seed);
-    // Picked even if `wanted` decides, so that a seed yields the same history whether its focus was selected or picked.
+    // Pick a focus even if `wanted` determines it, so that the history of a seed does not depend on how the focus was selected.
     let picked = rng.pick(&FOCUSES);
     let focus = match wanted {
         [] => picked,
@@ -117,7 +117,7 @@ impl Generator {
         None
     }
 
-    /// Applies an event to the state; `None` if it is not possible now.
+    /// Applies an event to the state; `None` if the event is not possible in the current state.
     fn apply_if_possible(&mut self, event: Event) -> Option<Event> {
         let is_possible = self.state.admits(&event);
         if is_possible {

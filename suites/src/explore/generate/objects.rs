@@ -1,4 +1,5 @@
-//! CSIStorageCapacity objects that the publisher under test did not write: from an earlier run of it, from other programs, or by hand.
+//! CSIStorageCapacity objects that the publisher under test did not write: objects of an earlier run of the publisher, of other programs,
+//! or created manually.
 
 use capacity_types::{DRIVER_LABEL, MANAGED_BY_LABEL};
 use std::collections::BTreeMap;
@@ -13,7 +14,7 @@ use super::super::rng::SeededRng;
 use super::super::sizes;
 use super::{Generator, topology};
 
-/// Value of the managed-by label, and its prefix in a distributed deployment, with one publisher per node.
+/// Value of the managed-by label of a central publisher, and prefix of the value in a deployment with one publisher per node.
 const PUBLISHER: &str = "external-provisioner";
 
 /// Objects that exist before the publisher starts.
@@ -28,7 +29,7 @@ pub(super) fn existing(rng: &mut SeededRng, focus: &Focus, cluster: &GeneratedCl
     let mut objects = Vec::new();
     for _ in 0..count {
         let object = from_earlier_run(rng, cluster);
-        // A duplicate has another name and the same content.
+        // A duplicate has the same content under another name.
         if rng.one_in(4) {
             objects.push(object.clone());
         }
@@ -126,7 +127,7 @@ fn with_owner(rng: &mut SeededRng, cluster: &GeneratedCluster, object: Capacity)
                 .nodes
                 .iter()
                 .map(|node| format!("{PUBLISHER}-{}", node.name));
-            // Longer values are encoded in a way that only the publisher knows.
+            // The publisher encodes longer values in a way that is not specified.
             let labels = nodes.filter(|label| label.len() <= topology::LABEL_MAX);
             rng.any(labels).unwrap_or_else(|| format!("{PUBLISHER}-n9"))
         }
@@ -149,7 +150,7 @@ fn with_owner(rng: &mut SeededRng, cluster: &GeneratedCluster, object: Capacity)
     Capacity { labels, ..object }
 }
 
-/// A segment of these nodes.
+/// A random segment of these nodes, or a segment that may not exist if none of them has a segment.
 pub(super) fn segment<'n>(
     rng: &mut SeededRng,
     nodes: impl Iterator<Item = &'n Node>,
@@ -217,7 +218,7 @@ pub(super) fn edited(generator: &mut Generator) -> Option<Event> {
     }))
 }
 
-/// A controller owner reference of a type that this API server does not serve, so its existence cannot be checked.
+/// A controller owner reference to a type that this API server does not serve, so that the existence of the owner cannot be checked.
 fn another_owner() -> Value {
     json!({
         "apiVersion": "example.com/v1",

@@ -1,4 +1,4 @@
-//! Deletes objects that others refer to, and recreates them under the same name, while a program writes a reference to them.
+//! Deletes objects to which other objects refer, and recreates them under the same name, while a program writes a reference to them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,10 +14,11 @@ use super::super::event::{
 use super::super::state::{NAMESPACES, VOLUMES};
 use super::{Generator, cluster, faults, objects, storage, topology, workload};
 
-/// Maximum number of a program's writes before the delayed one.
+/// Maximum number of writes of a program before the delayed write.
 const WRITES: u32 = 4;
 
-/// Delays a write, triggers it, and meanwhile deletes an object, which in most cases is recreated under its name with other content.
+/// Delays a write of a program and causes the write. During the delay, deletes an object, which in most cases is recreated under the same
+/// name with different content.
 pub(super) fn events(generator: &mut Generator) -> Vec<Event> {
     let mut generated: Vec<Event> = Vec::new();
     generated.extend(delayed_write(generator));
@@ -38,7 +39,7 @@ pub(super) fn events(generator: &mut Generator) -> Vec<Event> {
         .collect()
 }
 
-/// Delays one of the next writes of a program.
+/// Adds a fault that delays one of the next writes of a program.
 fn delayed_write(generator: &mut Generator) -> Option<Event> {
     let (role, api) = faults::write(generator)?;
     let (id, skip) = (generator.name('f'), generator.rng.below(WRITES));
@@ -61,7 +62,8 @@ fn storage_changed(generator: &mut Generator, segment: String) -> Event {
 /// Generates the deletion of an object of a kind, and its creation if requested.
 type Kind = fn(&mut Generator, bool) -> Option<Vec<Event>>;
 
-/// Deletes an object of a random kind and, in three of four cases, recreates it under its name; empty if there is no such object.
+/// Deletes an object of a random kind and, in three of four cases, recreates the object under the same name. Returns no events if there is
+/// no such object.
 fn recreated(generator: &mut Generator) -> Vec<Event> {
     let is_created = !generator.rng.one_in(4);
     let kinds: [Kind; 10] = [
@@ -116,7 +118,7 @@ fn capacity(generator: &mut Generator, is_created: bool) -> Option<Vec<Event>> {
     delete_and_recreate(Event::Capacity(deleted), Event::Capacity(created), is_created)
 }
 
-/// Replaces a pod, as a StatefulSet controller does: with its claims, one of which may be a new one of the same name.
+/// Replaces a pod, as a StatefulSet controller does: together with its claims. One of the claims may be recreated under the same name.
 fn pod(generator: &mut Generator, is_created: bool) -> Option<Vec<Event>> {
     let (name, claims) = generator.rng.any(generator.state.pods.clone())?;
     let mut events = vec![Event::Delete(DeleteEvent::Pod(name.clone()))];
@@ -151,7 +153,7 @@ fn claim(generator: &mut Generator, is_created: bool) -> Option<Vec<Event>> {
     delete_and_recreate(Event::Delete(deleted), Event::Claim(created), is_created)
 }
 
-/// Replaces a pre-provisioned volume; a bound one is deleted together with its claim.
+/// Replaces a pre-provisioned volume. A bound volume is deleted together with its claim.
 fn volume(generator: &mut Generator, is_created: bool) -> Option<Vec<Event>> {
     let volume = generator.rng.any(generator.cluster.volumes.clone())?;
     let created = json!({
@@ -170,8 +172,8 @@ fn volume(generator: &mut Generator, is_created: bool) -> Option<Vec<Event>> {
     delete_and_recreate(deleted, Event::Object(created), is_created)
 }
 
-/// Reinstalls the publisher: its pod, an owner of the pod or the namespace is deleted while it is stopped, and created when it starts. With
-/// leader election, the Lease is deleted while it runs.
+/// Reinstalls the publisher: deletes its pod, an owner of the pod or the namespace while the publisher is stopped, and recreates them when
+/// it starts. With leader election, deletes the Lease while the publisher runs.
 fn publisher(generator: &mut Generator, is_created: bool) -> Option<Vec<Event>> {
     if generator.cluster.mode != Mode::Central {
         return None;

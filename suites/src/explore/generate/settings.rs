@@ -19,7 +19,7 @@ const SCHEDULERS: [u8; 7] = [19, 21, 23, 24, 32, 33, 37];
 /// An API server release with its feature gates.
 pub(super) fn release(rng: &mut SeededRng) -> event::Release {
     let release = *rng.pick(&RELEASES);
-    // Before the gate was on by default, a cluster with capacity tracking has it enabled.
+    // In releases in which the feature gate is off by default, a cluster with capacity tracking enables the gate.
     let gate = match release {
         "1.19" | "1.20" => (!rng.one_in(4)).then_some(true),
         "1.21" | "1.23" => rng.one_in(3).then_some(false),
@@ -31,7 +31,7 @@ pub(super) fn release(rng: &mut SeededRng) -> event::Release {
     }
 }
 
-/// Feature gates of a release that has the gate of KEP-1472: on, off, or its default.
+/// Feature gates of a release that has the feature gate of KEP-1472: on, off, or default.
 pub(super) fn gates(rng: &mut SeededRng, minor: u8) -> Option<BTreeMap<String, bool>> {
     if !(19..=23).contains(&minor) {
         return None;
@@ -43,7 +43,6 @@ pub(super) fn gates(rng: &mut SeededRng, minor: u8) -> Option<BTreeMap<String, b
     })
 }
 
-/// Settings of the publisher.
 pub(super) fn publisher(rng: &mut SeededRng, mode: Mode) -> Publisher {
     let publish = !rng.one_in(20);
     let polls = !rng.one_in(6);
@@ -61,14 +60,13 @@ pub(super) fn publisher(rng: &mut SeededRng, mode: Mode) -> Publisher {
         zero_capacity_objects: rng.one_in(5),
         delete_unknown_capacity: rng.one_in(6),
         strict_topology: rng.one_in(4),
-        // With ownerLevel 1 all distributed publishers have the same owner, so the owner cannot distinguish their objects.
+        // With ownerLevel 1, all distributed publishers have the same owner, so the owner does not tell their objects apart.
         identify_by_owner: mode == Mode::Central && owner_level.is_some() && rng.one_in(5),
         owner_level,
         replicas: (mode == Mode::Central && rng.one_in(8)).then(|| *rng.pick(&[1, 2])),
     }
 }
 
-/// Settings of the scheduler.
 pub(super) fn scheduler(rng: &mut SeededRng) -> Scheduler {
     let minor = rng.one_in(4).then(|| *rng.pick(&SCHEDULERS));
     let known = minor.unwrap_or(36);
@@ -77,7 +75,7 @@ pub(super) fn scheduler(rng: &mut SeededRng) -> Scheduler {
         ..Scheduler::default()
     };
     match known {
-        // Off by default, and a scheduler without it is of little interest.
+        // The feature gate is off by default in these releases; a scheduler without the feature has little to test.
         19..=20 => settings.capacity_gate = (!rng.one_in(3)).then_some(true),
         21..=23 => settings.capacity_gate = rng.one_in(3).then_some(false),
         _ => {}
@@ -97,7 +95,7 @@ pub(super) fn scheduler(rng: &mut SeededRng) -> Scheduler {
     settings
 }
 
-/// A scoring shape: rising, falling, or with its maximum in between.
+/// A scoring shape that rises, falls, or has its maximum in between.
 fn shape(rng: &mut SeededRng) -> Vec<ShapePoint> {
     let points: &[(u8, u8)] = match rng.below(4) {
         0 => &[(0, 0), (100, 10)],
@@ -114,7 +112,6 @@ fn shape(rng: &mut SeededRng) -> Vec<ShapePoint> {
         .collect()
 }
 
-/// Extenders of the scheduler.
 pub(super) fn extenders(rng: &mut SeededRng) -> Vec<Extender> {
     let count = if rng.one_in(4) { 2 } else { 1 };
     (1..=count).map(|number| extender(rng, number)).collect()
@@ -134,10 +131,10 @@ fn extender(rng: &mut SeededRng, number: u32) -> Extender {
         prefers: rng.one_in(2).then_some((preferred, 10)).into_iter().collect(),
         weight: rng.one_in(4).then_some(3),
         by_name: rng.one_in(2),
-        // A non-ignorable extender that fails blocks all pods.
+        // A failing extender that is not ignorable blocks all pods.
         ignorable: fails && !rng.one_in(4),
         fails,
-        // A resource may be managed by one extender only.
+        // Only one extender may manage a resource.
         resource: rng.one_in(5).then(|| format!("example.com/gpu-{number}")),
     }
 }

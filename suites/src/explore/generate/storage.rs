@@ -13,7 +13,7 @@ const OTHER_DRIVER: &str = "tape.example.com";
 /// A class parameter with the value that uses more raw storage.
 const PARAMETER: (&str, &str) = ("kind", "mirrored");
 
-/// A class parameter for the sidecars, which they do not pass to the driver.
+/// A class parameter for the sidecars, which do not pass the parameter to the driver.
 const SIDECAR_PARAMETER: &str = "csi.storage.k8s.io/fstype";
 
 /// The storage of a segment.

@@ -1,14 +1,13 @@
-//! Topology of nodes: keys, labels, and the segments that they form, in the case format.
+//! Topology of nodes in the case format: topology keys, labels, and the resulting segments.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::cluster::{Driver, Labels, Node};
 use super::super::rng::SeededRng;
 
-/// Node names.
 pub(super) const NODES: [&str; 5] = ["n1", "n2", "n3", "n4", "n5"];
-/// Node names at the limits: 42 characters are left in a publisher's label after `external-provisioner-`, a label value has at most 63, and
-/// a name at most 253.
+/// Node names at three limits: a name of 42 characters fits after `external-provisioner-` in the publisher's label, a label value has at
+/// most 63 characters, and a name at most 253.
 pub(super) const LONG_NODES: [&str; 5] = [
     "n4-whose-name-is-longer-than-what-a-label-has-left",
     "n6-whose-name-has-as-many-characters-as-ax",
@@ -29,12 +28,10 @@ const OLD_REGION: &str = "failure-domain.beta.kubernetes.io/region";
 /// The segment of a driver without topology.
 const EVERYWHERE: &str = "*";
 
-/// Label values.
 const VALUES: [&str; 3] = ["a", "b", "c"];
-/// Names of racks.
 const RACKS: [&str; 3] = ["r1", "r2", "r3"];
 
-/// Topology keys of a driver; `None` for its default key, with node names as values.
+/// Topology keys of a driver; `None` for the default key, whose values are node names.
 pub(super) fn keys(rng: &mut SeededRng) -> Option<Vec<String>> {
     let keys: &[&str] = match rng.below(16) {
         0..=7 => return None,
@@ -67,7 +64,7 @@ fn values_of(key: &str) -> &'static [&'static str; 3] {
     }
 }
 
-/// Labels for some of the keys; a key may have an explicitly missing label.
+/// Labels for some of the topology keys. `None` as value removes the label of a key.
 pub(super) fn labels(rng: &mut SeededRng, driver: &Driver) -> Labels {
     let mut labels = Labels::new();
     for key in keys_of(driver) {
@@ -84,7 +81,7 @@ pub(super) fn labels(rng: &mut SeededRng, driver: &Driver) -> Labels {
     labels
 }
 
-/// One or two values of one of a driver's keys; `None` if the driver has no key.
+/// One or two values of a topology key of the driver; `None` if the driver has no topology keys.
 pub(super) fn some_values(rng: &mut SeededRng, driver: &Driver) -> Option<(String, Vec<String>)> {
     let key = rng.any(keys_of(driver))?;
     let all = if key == own_key(driver) {
@@ -104,7 +101,7 @@ pub(super) fn relabelling(rng: &mut SeededRng, driver: &Driver) -> Option<Labels
     Some([(key, value)].into())
 }
 
-/// The segment of a node in the case format; `None` while a key has no label.
+/// The segment of a node in the case format; `None` if the node lacks the label of a topology key.
 pub(super) fn segment(node: &Node, driver: &Driver) -> Option<String> {
     if !node.registered {
         return None;
@@ -148,14 +145,13 @@ pub(super) fn another_segment(driver: &Driver) -> String {
     segment(&node, driver).unwrap_or_else(|| EVERYWHERE.to_owned())
 }
 
-/// Labels for a node whose name is too long for a label value: another name.
+/// Labels with a short value for all topology keys of a node whose name is too long for a label value.
 pub(super) fn long_labels(name: &str, driver: &Driver) -> Labels {
     let keys = keys_of(driver).into_iter().chain([HOSTNAME.to_owned()]);
     let keys = keys.filter(|_| name.len() > LABEL_MAX);
     keys.map(|key| (key, Some("n9".to_owned()))).collect()
 }
 
-/// A node of this name.
 pub(super) fn node(name: &str) -> Node {
     Node {
         name: name.to_owned(),

@@ -8,7 +8,6 @@ use super::super::sizes;
 use super::Generator;
 use super::topology::LABEL_MAX;
 
-/// A pod with its claims.
 pub(super) fn pod(generator: &mut Generator) -> Option<Event> {
     let mut pod = Pod {
         name: generator.name('p'),
@@ -34,11 +33,11 @@ pub(super) fn pod(generator: &mut Generator) -> Option<Event> {
             .is_some_and(|before| before.class == claim.class)
             && generator.rng.one_in(2)
         {
-            // Per-class scores matter only with several classes.
+            // Scores per class differ only if the claims have different classes.
             claim.class = generator.class().or(claim.class);
         }
         if count > 1 {
-            // All claims have to fit on one node.
+            // All claims of a pod have to fit on one node.
             claim.size = Some(sizes::small(&mut generator.rng));
         }
         match generator.rng.one_in(6) {
@@ -65,7 +64,6 @@ pub(super) fn pod(generator: &mut Generator) -> Option<Event> {
     Some(Event::Pod(pod))
 }
 
-/// A claim of this name.
 pub(super) fn claim(generator: &mut Generator, name: String) -> Claim {
     Claim {
         name: Some(name),
@@ -73,7 +71,6 @@ pub(super) fn claim(generator: &mut Generator, name: String) -> Claim {
     }
 }
 
-/// A claim without a name.
 fn unnamed_claim(generator: &mut Generator) -> Claim {
     // The class may not exist yet.
     let class = generator.class().unwrap_or_else(|| "fast".to_owned());
@@ -97,7 +94,7 @@ pub(super) fn unmounted_claim(generator: &mut Generator) -> Option<Event> {
     Some(Event::Claim(claim(generator, name)))
 }
 
-/// A claim without a class that the driver must provision because of its annotation.
+/// A claim without a class, which the driver must provision because of the annotation of the claim.
 pub(super) fn claim_without_class(generator: &mut Generator) -> Option<Event> {
     let name = generator.name('c');
     Some(Event::Object(json!({
@@ -112,13 +109,11 @@ pub(super) fn claim_without_class(generator: &mut Generator) -> Option<Event> {
     })))
 }
 
-/// A pod is deleted.
 pub(super) fn pod_deleted(generator: &mut Generator) -> Option<Event> {
     let name = generator.rng.any(generator.state.pods.keys().cloned())?;
     Some(Event::Delete(DeleteEvent::Pod(name)))
 }
 
-/// A claim is deleted.
 pub(super) fn claim_deleted(generator: &mut Generator) -> Option<Event> {
     let name = generator.rng.any(generator.state.claims.clone())?;
     Some(Event::Delete(DeleteEvent::Claim(name)))

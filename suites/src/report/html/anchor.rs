@@ -8,7 +8,6 @@ pub(in crate::report) const CASES: &str = "report.html";
 /// File name of the page of requirements.
 pub(in crate::report) const REQUIREMENTS: &str = "requirements.html";
 
-/// The anchor of a case.
 pub(super) fn anchor(case: &CaseRecord) -> String {
     case.id.replace(
         |letter: char| !letter.is_ascii_alphanumeric() && !"/-._".contains(letter),
@@ -16,7 +15,7 @@ pub(super) fn anchor(case: &CaseRecord) -> String {
     )
 }
 
-/// Link to a case from the other page.
+/// Link to a case from `requirements.html`.
 pub(super) fn to_case(case: &CaseRecord) -> String {
     format!("{CASES}#{}", anchor(case))
 }

@@ -13,7 +13,7 @@ use super::stored_run::StoredRun;
 use super::{diagram, plot};
 use crate::Catalogue;
 
-/// The case in full.
+/// A case with all details.
 pub(super) fn article(case: &CaseRecord, catalogue: &Catalogue, folder: &Path) -> Markup {
     let run = case.folder.as_ref();
     let stored_run = run.and_then(|run| StoredRun::load(&folder.join(run)));
@@ -47,7 +47,7 @@ fn health(indicators: &[IndicatorRecord]) -> Markup {
     html! {
         @if !indicators.is_empty() {
             details {
-                summary { "What an operator would have seen in the end" }
+                summary { "Health indicators of the cluster at the end" }
                 @for group in groups {
                     h4 { (group[0].question) }
                     ul {
@@ -69,7 +69,7 @@ fn health(indicators: &[IndicatorRecord]) -> Markup {
     }
 }
 
-/// The case in one line, if too many cases are listed.
+/// A case in one line, for reports with too many cases to explain each.
 pub(super) fn line(case: &CaseRecord) -> Markup {
     html! {
         p id=(anchor(case)) data-kind=(kind(case)) { (case.verdict.words()) " " code { (case.id) } ": " (plain(&case.reason)) }
@@ -96,7 +96,7 @@ fn requirements(case: &CaseRecord, catalogue: &Catalogue) -> Markup {
     }
 }
 
-/// The parts that need the journal.
+/// The sections that are computed from the journal.
 fn journal_sections(stored_run: &StoredRun, case: &CaseRecord) -> Markup {
     html! {
         (step(stored_run))

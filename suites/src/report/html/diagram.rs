@@ -31,7 +31,7 @@ pub(super) fn figure(stored_run: &StoredRun, case: &CaseRecord) -> Markup {
                 figcaption {
                     h4 { "Requests, events and calls between programs" }
                     p.quiet {
-                        "Time goes downwards and is in seconds since the step began. The facts in bold with a \
+                        "Time runs downwards, in seconds since the start of the step. The facts in bold with a \
                          full dot decided the verdict."
                     }
                 }

@@ -55,7 +55,7 @@ fn result(report: &Report, area: &str, run: usize, passed: usize) -> (&'static s
     }
 }
 
-/// A count, linked to the first such case if it is explained below.
+/// A count with a link to the first counted case, if that case is explained below.
 fn cell(report: &Report, area: &str, verdict: CaseVerdict, count: Option<usize>) -> Markup {
     let mut cases = report.cases.iter();
     let first = cases.find(|case| case.verdict == verdict && case.area() == area);

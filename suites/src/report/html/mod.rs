@@ -110,9 +110,9 @@ fn about(report: &Report) -> Markup {
         }
         p.quiet {
             "Each case starts a small Kubernetes control plane of its own and a CSI driver with storage pools, lets the \
-             programs under test work, and watches. A pool’s free bytes go one way: the " em { "driver" } " returns it from GetCapacity, a "
+             programs under test work, and watches. The free capacity of a pool takes this path: the " em { "driver" } " returns it from GetCapacity, a "
             em { "publisher" } " writes that into CSIStorageCapacity objects in the " em { "API server" } ", and a "
-            em { "scheduler" } " reads them to place pods. A failure names the first step of this path that went wrong."
+            em { "scheduler" } " reads them to place pods. A failure reports the first of these steps that did not happen as expected."
         }
     }
 }
@@ -157,18 +157,18 @@ fn sections(report: &Report) -> [(&'static str, &'static str, Vec<&CaseRecord>);
         ),
         (
             "Provisional failures",
-            "What these cases demand is not settled yet, so they do not count.",
+            "The expectations of these cases are provisional, so the failures do not count against the system.",
             of(&|case| case.verdict.is_failure() && !case.counts_as_failure()),
         ),
         (
             "Known failures",
-            "The manifest of the system names them with an issue and the day until which they are excused.",
+            "The manifest of the system lists each of these failures with an issue, and with the date until which it is excused.",
             of(&|case| case.verdict == CaseVerdict::KnownFailure),
         ),
     ]
 }
 
-/// A folded list of the cases with a verdict that needs no explanation.
+/// A folded list of the cases whose verdict needs no explanation.
 fn listed(report: &Report, catalogue: &Catalogue, verdict: CaseVerdict, heading: &str) -> Markup {
     let of_verdict = report.cases.iter().filter(|case| case.verdict == verdict);
     let cases: Vec<&CaseRecord> = of_verdict.collect();
@@ -208,7 +208,7 @@ fn footer(report: &Report) -> Markup {
     html! {
         footer {
             p {
-                "Made by csi-capacity-harness " (report.harness) " with " code { (program()) " " (report.command.join(" ")) }
+                "Created by csi-capacity-harness " (report.harness) " with " code { (program()) " " (report.command.join(" ")) }
                 ": poll interval " (settings.refresh_milliseconds) " ms, bounds × " (settings.patience) ", "
                 (settings.attempts) " attempt(s) per case, API server " (settings.api_server) "."
                 @if !features.is_empty() { " It claims " (features.join(", ")) "." }

@@ -23,7 +23,7 @@ const RIGHT: f64 = 20.0;
 const PLOTS: usize = 4;
 const POINTS: usize = 400;
 
-/// The plots of a case; those of the failure first.
+/// The plots of a case, starting with those of the failed expectation.
 pub(super) fn figures(stored_run: &StoredRun, case: &CaseRecord) -> Markup {
     // `None` if no object was expected.
     let wrong: BTreeMap<(String, String), Option<&str>> = stored_run
@@ -50,10 +50,10 @@ pub(super) fn figures(stored_run: &StoredRun, case: &CaseRecord) -> Markup {
         @if !all.is_empty() {
             figure {
                 figcaption {
-                    h4 { "Published against true capacity" }
+                    h4 { "Published and actual capacity" }
                     p.quiet {
-                        span.key.truth {} " what the pools had · " span.key.published {}
-                        " what was published (dashed) · ○ what the driver returned · vertical lines: steps. Seconds since the case \
+                        span.key.truth {} " capacity of the pools · " span.key.published {}
+                        " published capacity (dashed) · ○ capacity that the driver returned · vertical lines: steps. Seconds since the case \
                          began."
                     }
                 }
@@ -72,7 +72,7 @@ fn agrees(series: &Series) -> bool {
     last(&series.truth) == last(&series.published)
 }
 
-/// Maps times and bytes to coordinates.
+/// Maps times and capacities in bytes to coordinates.
 struct Scale {
     end_us: f64,
     top: f64,
@@ -103,7 +103,7 @@ fn px(pixels: f64) -> String {
     format!("{pixels:.1}")
 }
 
-/// `want`: the expected value for this class and segment if it was not met; inner `None` if no object was expected.
+/// `want`: the expected value for this class and segment, if the expectation failed; inner `None` if no object was expected.
 fn plot(series: &Series, want: Option<Option<&str>>, stored_run: &StoredRun, case: &CaseRecord) -> Markup {
     let end_us = stored_run.facts.last().map_or(0, |fact| fact.at_us);
     let scale = Scale::of(series, end_us);
@@ -142,12 +142,12 @@ fn at_the_end(series: &Series) -> String {
             "at the end the pools had {}, and {published} was published",
             format(&series.truth)
         ),
-        // Objects created by the case for a scheduler, or storage without known capacity.
+        // The case created the objects for a scheduler, or the capacity of the storage is unknown.
         false => format!("at the end {published} was published, and there is no pool to compare it with"),
     }
 }
 
-/// One circle per response of the driver, without overlapping ones.
+/// Circles at the responses of the driver. Overlapping circles are left out.
 fn answers(points: &[Point], scale: &Scale) -> Markup {
     const APART: f64 = 9.0;
     let mut drawn: Vec<(f64, f64)> = Vec::new();
@@ -187,7 +187,7 @@ fn frame(series: &Series, stored_run: &StoredRun, scale: &Scale) -> Markup {
     }
 }
 
-/// Step boundaries with names. Names that would overlap an earlier one are left out.
+/// Step boundaries with names. Names that would overlap an earlier name are left out.
 fn step_marks<'s>(stored_run: &'s StoredRun, scale: &Scale) -> Vec<(f64, Option<&'s str>)> {
     const LETTER: f64 = 7.0;
     const SPACE: f64 = 8.0;
@@ -207,7 +207,7 @@ fn step_marks<'s>(stored_run: &'s StoredRun, scale: &Scale) -> Vec<(f64, Option<
     marks
 }
 
-/// Tick values, without overlapping ones.
+/// Tick values. Ticks whose texts would overlap are left out.
 fn ticks(series: &Series, scale: &Scale) -> Vec<i128> {
     const APART: f64 = 14.0;
     let points = series
@@ -256,7 +256,7 @@ fn steps(points: &[Point], scale: &Scale, end_us: u64) -> String {
     path
 }
 
-/// Thins out points beyond the resolution; keeps the last one.
+/// Leaves out points that the resolution cannot distinguish, except for the last point.
 fn thinned(points: &[Point]) -> impl Iterator<Item = &Point> {
     let every = points.len().div_ceil(POINTS).max(1);
     let end = points.len().saturating_sub(1);

@@ -13,13 +13,13 @@ use crate::{Catalogue, Entry};
 /// Title of the page and of links to it.
 pub(super) const TITLE: &str = "Requirements of the documents, and their evidence";
 
-/// Number of cases shown per requirement; further ones are folded.
+/// Number of cases shown per requirement. Further cases are folded.
 const SHOWN: usize = 6;
 
 /// The cases of each requirement.
 type Cases<'r> = BTreeMap<&'r str, Vec<&'r CaseRecord>>;
 
-/// The page.
+/// Renders `requirements.html`.
 pub(in crate::report) fn page(report: &Report, _: &Path) -> String {
     let catalogue = Catalogue::load();
     let cases = by_requirement(report, catalogue);
@@ -58,7 +58,7 @@ fn by_requirement<'r>(report: &'r Report, catalogue: &Catalogue) -> Cases<'r> {
     cases
 }
 
-/// Order of significance: one failure outweighs all passes.
+/// Sort order of cases: failures are more significant than passes.
 fn rank(case: &CaseRecord) -> u8 {
     match case.verdict {
         _ if case.counts_as_failure() => 0,

@@ -11,9 +11,7 @@ use harness::record;
 pub(super) struct StoredRun {
     /// The case as it was run.
     pub(super) plan: Plan,
-    /// The journal.
     pub(super) facts: Vec<Fact>,
-    /// The failure.
     pub(super) failure: Failure,
 }
 

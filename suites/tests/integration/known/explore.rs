@@ -1,4 +1,4 @@
-//! Exploration with known failures of a manifest: findings in generated clusters are excused like those of cases.
+//! Exploration with known failures of a manifest: entries excuse findings in generated clusters in the same way as findings in cases.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::systems::{manifest, simulated, with_wire_rules};
 /// Number of clusters in which a publisher sends an invalid list request.
 const WORLDS: u64 = 40;
 
-/// A list with an invalid selector, in addition to each list of classes.
+/// Rules that add an invalid list request to every list of StorageClasses.
 fn invalid_list_requests() -> Vec<WireRule> {
     let path = "/apis/storage.k8s.io/v1/storageclasses?labelSelector=%21%21";
     let besides = json!([{"method": "GET", "path": path}]);
@@ -55,7 +55,7 @@ async fn explored(wire: &[WireRule], manifest: Option<Manifest>, clusters: u64) 
     exploration
 }
 
-/// The signatures of findings.
+/// The signatures of the findings that the manifest does not excuse.
 async fn found(manifest: Manifest) -> Vec<String> {
     let exploration = explored(&invalid_list_requests(), Some(manifest), WORLDS).await;
     let findings = exploration.findings.iter();

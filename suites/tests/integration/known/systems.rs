@@ -1,4 +1,4 @@
-//! Systems with manipulated traffic, and manifests with entries for their failures. Also compiled with the tests of the labs.
+//! Systems with manipulated traffic, and manifests with entries for their failures. The tests of the labs compile this file too.
 
 use suites::harness::RunOptions;
 use suites::harness::interposer::{WireRule, interpose};
@@ -6,7 +6,7 @@ use suites::harness::manifest::Manifest;
 use suites::harness::scenario::Role;
 use suites::harness::system::Systems;
 
-/// Options of a reproducible run.
+/// Options of a reproducible run in simulated time.
 pub(crate) fn simulated() -> RunOptions {
     RunOptions {
         seed: Some(0),

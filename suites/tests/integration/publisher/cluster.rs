@@ -1,4 +1,4 @@
-//! A cluster of the fakes, in which tests start publishers. Checks nothing.
+//! A cluster of fake API server and fake driver, in which tests start publishers. Checks nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -21,7 +21,7 @@ pub(crate) const DRIVER: &str = "disk.example.com";
 pub(crate) const KEY: &str = "disk.example.com/node";
 pub(crate) const NAMESPACE: &str = "csi";
 
-/// Number of each observed fact: commits as `<change> <resource>`, calls by method and code.
+/// Number of observed facts by kind: commits as `<change> <resource>`, calls by method and code.
 #[derive(Default)]
 pub(crate) struct ObservedFacts {
     pub(crate) counts: Mutex<BTreeMap<String, usize>>,
@@ -205,7 +205,7 @@ impl Cluster {
         let client = self.client(user);
         let (stop, stopped) = oneshot::channel::<()>();
         let task = tokio::spawn(capacity_publisher::run(options, client, async {
-            // A dropped sender stops it as well.
+            // Dropping the sender stops the publisher too.
             let _ = stopped.await;
         }));
         Publisher { stop, task }
@@ -275,7 +275,7 @@ impl Publisher {
     }
 }
 
-/// A segment with the same value for each key.
+/// A segment that has the same value for each key.
 pub(crate) fn segment(keys: &[&str], value: &str) -> Segment {
     let pair = |key: &&str| ((*key).to_owned(), value.to_owned());
     keys.iter().map(pair).collect()
@@ -297,7 +297,7 @@ pub(crate) fn served_at(address: SocketAddr) -> HttpOptions {
     }
 }
 
-/// Status line and body of a GET; waits for the endpoint.
+/// Status line and body of the response to a GET. Waits until the endpoint exists.
 pub(crate) async fn get(address: SocketAddr, path: &str) -> (String, String) {
     let mut stream = loop {
         match TcpStream::connect(address).await {
@@ -316,7 +316,7 @@ pub(crate) async fn get(address: SocketAddr, path: &str) -> (String, String) {
     )
 }
 
-/// Waits until a series has this value: a recent event may not be counted yet.
+/// Waits until a metrics series has this value, because recent events are counted with a delay.
 pub(crate) async fn wait_for_value(address: SocketAddr, series: &str, expected: f64) {
     let reading = async { while value(&get(address, "/metrics").await.1, series) != Some(expected) {} };
     if tokio::time::timeout(Duration::from_secs(20), reading)
@@ -330,7 +330,7 @@ pub(crate) async fn wait_for_value(address: SocketAddr, series: &str, expected: 
     }
 }
 
-/// The value of a series, by the text before the value.
+/// The value of a metrics series. `series`: the part of the line before the value.
 pub(crate) fn value(text: &str, series: &str) -> Option<f64> {
     let line = text
         .lines()

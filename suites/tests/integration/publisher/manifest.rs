@@ -37,7 +37,7 @@ fn permissions_in_manifest() -> BTreeSet<String> {
     found
 }
 
-/// A cluster with RBAC, the manifest applied, and one zone of storage.
+/// A cluster with RBAC enabled, the manifest applied, and storage in one zone.
 async fn cluster() -> Cluster {
     let cluster = Cluster::start(1, 1, Authorization::Rbac).await;
     for object in manifest() {
@@ -73,7 +73,7 @@ fn claim(cluster: &Cluster, name: &str, class: &str, annotations: &Value) {
     }));
 }
 
-/// Makes the next calls fail.
+/// Makes the next calls of a method fail.
 fn fail(cluster: &Cluster, method: Method, code: Code, times: u32) {
     let rule = fake_csi::Rule {
         method,
@@ -121,7 +121,7 @@ async fn write_objects(cluster: &Cluster) {
     wait_until_observed(cluster, "ADDED csistoragecapacities", 2).await;
 }
 
-/// Provisions volumes after failures, releases and deletes them.
+/// Provisions volumes after failures, then releases and deletes the volumes.
 async fn provision_volumes(cluster: &Cluster) {
     fail(cluster, Method::CreateVolume, Code::Internal, 2);
     claim(cluster, "data", "now", &json!({}));

@@ -1,4 +1,4 @@
-//! Metrics of the publisher (KEP-1472, "monitoring requirements").
+//! The metrics that the publisher exports (KEP-1472, "monitoring requirements").
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use fake_csi::{Code, Effect};
 
 use super::cluster::{Cluster, DRIVER, KEY, free_address, get, served_at, value, wait_for_value};
 
-/// The series of GetCapacity calls that ended with a code.
+/// The name of the series that counts GetCapacity calls with this status code.
 fn calls(code: &str) -> String {
     let method = "/csi.v1.Controller/GetCapacity";
     format!(
@@ -31,7 +31,7 @@ fn denial(verbs: Vec<Verb>) -> Rule {
     Rule::new(about, refused)
 }
 
-/// Waits until this number of retries.
+/// Waits until this number of retries was counted.
 async fn wait_for_retries(address: SocketAddr, times: f64) {
     let retries = async || {
         let text = get(address, "/metrics").await.1;
@@ -192,7 +192,7 @@ async fn objects_with_outdated_capacity_are_not_obsolete() {
 async fn metrics_of_an_instance_name_its_node_and_report_call_latency() {
     const DELAY: Duration = Duration::from_millis(50);
     let cluster = Cluster::start(1, 2, Authorization::AlwaysAllow).await;
-    // The first matching rule with a response wins, so the delay must come before it.
+    // Of several matching rules, the first one with a response is used, so the delay must be added first.
     cluster.driver.clear_rules();
     cluster.script_get_capacity(Effect::Delay(DELAY), None);
     cluster.script_get_capacity(

@@ -1,5 +1,5 @@
-//! The publisher alone between the fakes, for properties that no case can check: its metrics, exact numbers of calls, and used permissions.
-//! Everything that applies to other publishers too is a case.
+//! Tests the publisher alone, with fake API server and driver, for properties that no case can check: metrics, exact numbers of calls, and
+//! used permissions. Requirements for any publisher are tested by cases.
 
 mod cluster;
 mod election;

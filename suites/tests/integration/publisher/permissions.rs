@@ -15,7 +15,7 @@ fn rule(group: &str, resource: &str, verbs: &[&str]) -> Value {
     json!({"apiGroups": [group], "resources": [resource], "verbs": verbs})
 }
 
-/// Grants a user these rules: `everywhere` with a ClusterRole, `here` with a Role in the publisher's namespace.
+/// Grants rules to a user: `everywhere` by a ClusterRole, `here` by a Role in the publisher's namespace.
 fn grant(cluster: &Cluster, user: &str, everywhere: Vec<Value>, here: Vec<Value>) {
     let subjects = json!([{"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": user}]);
     let version = "rbac.authorization.k8s.io/v1";
@@ -54,7 +54,7 @@ fn objects() -> Value {
     rule("storage.k8s.io", "csistoragecapacities", &all)
 }
 
-/// A deployment with its replica set and a pod of the publisher, and a stateful set with another pod.
+/// Creates a Deployment with its ReplicaSet and the publisher's pod, and a StatefulSet with another pod.
 pub(crate) fn create_owners(cluster: &Cluster) {
     let containers = json!([{"name": "publisher", "image": "example.com/publisher"}]);
     let labels = json!({"app": "publisher"});
@@ -95,7 +95,7 @@ pub(crate) fn owned(cluster: &Cluster, pod: &str, level: i32) -> Options {
     }
 }
 
-/// The owner kinds of all objects.
+/// The kinds of the owners of all capacity objects.
 fn owners(cluster: &Cluster) -> BTreeSet<String> {
     let objects = cluster.admin.list(&cluster.capacities()).unwrap().items;
     let kind = |object: &std::sync::Arc<Value>| object["metadata"]["ownerReferences"][0]["kind"].to_string();

@@ -1,5 +1,5 @@
-//! Bugs of external-provisioner that no case can show, because polls hide them or another client's object is needed. Each test fails with
-//! the bug.
+//! Regression tests for bugs of external-provisioner that no case can show, because polls hide the bug or because another client's object
+//! is needed. A publisher with the bug fails the test.
 
 use capacity_publisher::Options;
 use fake_apiserver::Authorization;
@@ -14,8 +14,8 @@ fn objects(cluster: &Cluster) -> Vec<Value> {
     found.iter().map(|object| (**object).clone()).collect()
 }
 
-/// An existing object with another controller: capacity and owner are corrected in one write. The API server rejects a second controller,
-/// so appending one would leave the capacity wrong.
+/// If an existing object has another controller, capacity and owner are corrected in one write. The API server rejects an object with two
+/// controllers, so appending an owner would leave the capacity wrong.
 #[tokio::test(flavor = "multi_thread")]
 async fn another_controller_is_replaced_and_does_not_block_the_update() {
     let cluster = Cluster::start(1, 1, Authorization::AlwaysAllow).await;
@@ -51,8 +51,8 @@ async fn another_controller_is_replaced_and_does_not_block_the_update() {
     publisher.stop().await;
 }
 
-/// With several topology keys a node's segment must be looked up independent of key order; otherwise a volume triggers no refresh after
-/// every second start.
+/// With several topology keys, the segment of a node must be looked up independently of the order of keys. With the bug, a volume triggers
+/// no refresh after every second start.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_volume_refreshes_its_segment_after_every_start() {
     let keys = ["zone", "rack", "region", "building"];
@@ -89,7 +89,7 @@ async fn a_volume_refreshes_its_segment_after_every_start() {
     }
 }
 
-/// A driver without topology gets no `accessible_topology`: an empty one means something else (CSI, GetCapacityRequest).
+/// For a driver without topology, `accessible_topology` must be unset: an empty value has another meaning (CSI, GetCapacityRequest).
 #[tokio::test(flavor = "multi_thread")]
 async fn a_driver_without_topology_gets_no_accessible_topology() {
     let cluster = Cluster::with_keys(&[], 1, 2, Authorization::AlwaysAllow).await;

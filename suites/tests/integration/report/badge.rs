@@ -9,7 +9,7 @@ fn endpoint(report: &Report) -> Value {
     serde_json::from_str(&read(&written(report), "badge.json")).unwrap()
 }
 
-/// A report without any reason for being partial.
+/// A complete report of these cases.
 fn whole(cases: Vec<CaseRecord>) -> Report {
     let mut report = report(cases);
     report.partial.clear();

@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use super::{case, every_verdict, exists, read, report, written};
 
-/// Creates the files of a run that a report reads.
+/// Creates those files of a stored run that a report reads.
 fn run(root: &Path, name: &str) -> PathBuf {
     let folder = root.join(name);
     std::fs::create_dir_all(&folder).unwrap();
@@ -109,7 +109,7 @@ fn shards_of_different_runs_are_not_merged() {
         ("the number of shards is 3", |it| {
             it.shards.as_mut().unwrap().of = 3;
         }),
-        ("its run selected other cases", |it| {
+        ("its run selected different cases", |it| {
             it.shards.as_mut().unwrap().selection = "of another run".to_owned();
         }),
         ("its run began at 2026-01-03T03:04:05Z", |it| {

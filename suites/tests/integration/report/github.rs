@@ -1,4 +1,4 @@
-//! Annotations: one command per line, escaped text, and at most the number that GitHub shows.
+//! Annotations: one workflow command per line, escaped text, and not more annotations than GitHub shows.
 
 use suites::report::Report;
 use suites::report::github::annotations;

@@ -106,7 +106,7 @@ fn every_link_of_both_pages_has_a_target_and_ids_are_unique() {
     }
 }
 
-/// CSS rules hide the cases of other kinds when a button is pressed.
+/// When a button is selected, CSS rules hide the cases of other kinds.
 #[test]
 fn each_kind_of_cases_can_be_shown_alone() {
     let page = page(&every_verdict());
@@ -170,7 +170,7 @@ fn a_page_of_a_thousand_failures_stays_small() {
     assert!(page.contains("id=\"a/b/999\""), "each is named");
 }
 
-/// A stored run with two pools, one of which is never published, and then a volume.
+/// A stored run of a case with two pools, of which one is never published, and with a volume later.
 fn stored_run(folder: &Path) {
     let scenario = "id: publisher/a\ntitle: t\nrequirements: [PUB-21]\ncluster: {nodes: [n1, n2], classes: [fast], backend: {n1: 10Gi, \
                     n2: 20Gi}}\nsteps:\n  - id: start\n    expect:\n      - capacities: {fast: {n1: 10Gi, n2: 20Gi}}\n        why: it must\n";
@@ -277,7 +277,8 @@ proptest! {
         }
         let page = read(&folder, "report.html");
         let shown = text_of(&parse(&page), "reason");
-        // Printable characters are shown in order. Texts with escape sequences are not compared, because those are removed.
+        // Printable characters must appear in the same order. Texts with escape sequences are not compared, because reports remove the
+        // sequences.
         if !text.contains(['\u{1b}', '\u{9b}']) {
             let keep = |text: &str| text.chars().filter(|it| it.is_alphanumeric() || "<>&\"'`|".contains(*it)).collect::<String>();
             prop_assert_eq!(keep(&shown), keep(&text));
@@ -298,7 +299,7 @@ fn a_finding_shows_the_text_and_source_of_its_rule() {
         summary.contains("- demanded: the arguments of a CSI call"),
         "{summary}"
     );
-    // A report of another version may contain unknown rules.
+    // A report written by another version may contain unknown rules.
     report.findings[0].rule = "of-tomorrow".to_owned();
     assert!(!read(&written(&report), "report.html").contains("demanded:"));
 }

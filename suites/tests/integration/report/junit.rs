@@ -1,4 +1,4 @@
-//! `junit.xml` agrees with the exit code for any texts.
+//! `junit.xml` agrees with the exit code, whatever text the report contains.
 
 use roxmltree::Node;
 

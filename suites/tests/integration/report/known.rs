@@ -4,7 +4,7 @@ use suites::report::github::annotations;
 
 use super::{Report, case, parse, read, report, written};
 
-/// A full run with one case that matches the entry, and another one.
+/// A full run with a case that matches the entry, and another case.
 fn run(verdict: &str) -> Report {
     let mut run = report(vec![
         case("scheduler/filter/known", verdict),
@@ -54,7 +54,7 @@ fn undecidable_entries_are_not_reported() {
     let mut elsewhere = run("pass");
     elsewhere.known_failures[0].case = "scheduler/score".to_owned();
     assert!(!is_idle(&elsewhere));
-    // With another API server the case might run.
+    // A case that the in-memory API server skips may run with another API server.
     let mut real = run("skip");
     real.settings.api_server = "v1.36.0".to_owned();
     assert!(!is_idle(&real));

@@ -4,7 +4,7 @@ use suites::report::github::append_summary;
 
 use super::{CANARY, case, every_verdict, read, report, written};
 
-/// The page without its fenced blocks, in which markup has no effect.
+/// The page without fenced blocks, in which markup has no effect.
 fn outside_of_blocks(page: &str) -> String {
     let mut out = String::new();
     let mut fence: Option<&str> = None;

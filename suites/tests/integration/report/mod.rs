@@ -22,12 +22,12 @@ use suites::report::{
 use suites::{Cause, FailureText};
 use tempfile::TempDir;
 
-/// Markup, commands and quotes of every report format, and characters that none of them allows.
+/// Markup, commands and quotes of every report format, and characters that no format allows.
 const NASTY: &str = "a \"b\" 'c' <script>document.title='owned'</script> <img src=x onerror=\"document.title='owned'\"/> \
 ]]> <!-- --> &amp; % : , ` ``` |cell| @someone #1 *b* _i_ [l](u) \\ </details> </pre>\u{1b}[31mred\u{1b}[0m \u{0}\u{7}\u{202e}\u{ffff}\r\n\
 ::error::injected\n\n# heading\n";
 
-/// The part of it that every format shows literally.
+/// The part of the malicious text that every format must show literally.
 const CANARY: &str = "document.title='owned'";
 
 /// Position of the known-failure entry.
@@ -116,7 +116,7 @@ fn report(cases: Vec<CaseRecord>) -> Report {
     report
 }
 
-/// One case of every verdict, in two areas, and a provisional one.
+/// A report with one case of every verdict, in two areas, and a provisional case.
 fn every_verdict() -> Report {
     let mut cases = vec![
         case("publisher/value/pass", "pass"),
@@ -147,7 +147,7 @@ fn read(folder: &TempDir, name: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Parses XML; on an error shows the line.
+/// Parses XML; panics with the invalid line.
 fn parse(text: &str) -> roxmltree::Document<'_> {
     let options = roxmltree::ParsingOptions {
         allow_dtd: true,

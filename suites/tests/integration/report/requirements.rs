@@ -11,7 +11,7 @@ fn page(report: &Report) -> String {
     read(&written(report), "requirements.html")
 }
 
-/// A case with these requirements.
+/// A case that verifies these requirements.
 fn naming(id: &str, verdict: &str, requirements: &[&str]) -> CaseRecord {
     CaseRecord {
         requirements: requirements.iter().map(|&id| id.to_owned()).collect(),

@@ -17,7 +17,7 @@ fn record() -> Value {
     serde_json::from_str(&read(&written(&every_verdict()), "report.json")).unwrap()
 }
 
-/// The violation of the schema, if any.
+/// The first violation of the schema; `None` if the record is valid.
 fn error(record: &Value) -> Option<String> {
     let schema = parsed();
     check(&schema, &schema, record, "").err()
@@ -27,8 +27,8 @@ fn is_valid(record: &Value) -> bool {
     error(record).is_none()
 }
 
-/// Checks a value against the keywords that the schema uses; panics at any other keyword, so that none is ignored. A full validator would
-/// be a heavy dependency for this.
+/// Checks a value against the schema keywords in use; panics at an unknown keyword, so that no keyword is ignored. A validator library
+/// would be a large dependency.
 fn check(root: &Value, schema: &Value, value: &Value, at: &str) -> Result<(), String> {
     for (keyword, wanted) in schema.as_object().unwrap() {
         let good = match keyword.as_str() {

@@ -68,7 +68,7 @@ fn feasible_nodes_match_kube_scheduler() {
     tally.end(2000);
 }
 
-/// In the words of the recordings. The class is checked before the capacity.
+/// The verdict in the wording of the recordings. The class is checked before the capacity.
 fn verdict(verdict: &NodeVerdict) -> Option<&'static str> {
     let reasons = match verdict {
         NodeVerdict::Feasible(_) => return Some("fits"),
@@ -192,7 +192,7 @@ fn put_volume(world: &mut World, index: usize, recorded: &Value) {
     put(world, "persistentvolumes", volume);
 }
 
-/// Adds one claim for each class and size, and a pod that uses them all.
+/// Adds a claim for each class and size, and a pod that uses all of these claims.
 fn put_pod<'a>(world: &mut World, claims: impl Iterator<Item = (&'a Value, &'a Value)>) -> NamespacedName {
     let mut volumes = Vec::new();
     for (index, (class, size)) in claims.enumerate() {

@@ -1,5 +1,5 @@
-//! Cases whose expectations are replaced by the specification: references that pass a case conform to the specification in it, most defects
-//! violate it, and its demands can be written as a case that a stored run passes.
+//! Replaces the expectations of cases by the specification. References that pass a case must then conform to the specification, most
+//! defects must violate the specification, and the demands must be expressible as a case that a stored run passes.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use suites::harness::scenario::{Scenario, load_tree, parse};
 use suites::harness::{RunOptions, run};
 use suites::{Defects, case_files};
 
-/// Cases, or prefixes of their ids: each mode, prior state and kind of change.
+/// Cases, or prefixes of case ids, that cover each mode, prior state and kind of change.
 const CASES: [&str; 16] = [
     "cleaner/orphans/vanished",
     "fail/publisher/killed/create-after",
@@ -35,14 +35,14 @@ const CASES: [&str; 16] = [
     "story/volumes/shrunk",
 ];
 
-/// Number of concurrent runs: most of them wait.
+/// Number of concurrent runs, most of which wait.
 const CONCURRENCY: usize = 16;
 
-/// Minimum percentage of wire defects that violate the specification in a case that claims them. The others concern volumes or call rates,
-/// which it does not restrict, or make an unspecified choice.
+/// Minimum percentage of wire defects that violate the specification in a case that must detect them. The other defects affect volumes or
+/// call rates, which the specification does not restrict, or make an allowed choice.
 const CAUGHT_PERCENT_MIN: usize = 60;
 
-/// The named cases that the specification fully models, with the specification as the expectation of each step.
+/// Those of the named cases that the specification fully models, with the specification as the expectation of each step.
 fn rewritten_cases(scenarios: &[Scenario], names: &[&str]) -> Vec<Arc<Plan>> {
     let comparable = scenarios
         .iter()
@@ -58,11 +58,11 @@ fn expecting_specification(mut scenario: Scenario) -> Scenario {
     scenario
 }
 
-/// The verdict of a run, and its journal.
+/// Runs a case, and returns the verdict and the journal.
 async fn run_case(plan: Arc<Plan>, defect: Option<&str>) -> (Verdict, Vec<Fact>) {
     let defect = defect.map(|name| references::Defect::named(name).unwrap());
     let systems = references::built_in(defect);
-    // In simulated time, so that load on the machine has no effect.
+    // Simulated time, so that load on the machine has no effect.
     let options = RunOptions {
         seed: Some(1),
         ..RunOptions::default()
@@ -85,7 +85,7 @@ async fn references_that_pass_a_case_conform_to_the_specification_in_it() {
         if let Verdict::Fail(failure) = &judged {
             panic!("{} step {}: {}", plan.id(), failure.step, failure.summary);
         }
-        // The journal alone leads to the same verdict.
+        // Evaluating the journal alone must give the same verdict.
         let again = verdict(&plan, facts);
         assert_eq!(
             again.failure().is_none(),
@@ -104,7 +104,7 @@ async fn references_that_pass_a_case_conform_to_the_specification_in_it() {
 async fn most_defects_violate_the_specification() {
     let scenarios = load_tree(&case_files()).unwrap();
     let defects = Defects::load();
-    // The specification does not cover metrics.
+    // Defects of metrics do not count, because the specification does not cover metrics.
     let is_in_traffic = |rule: &WireRule| !matches!(rule, WireRule::Metrics(_));
     let wire = defects
         .iter()

@@ -1,4 +1,5 @@
-//! The reference scheduler against the specification in small random clusters: they share no logic, so a difference is a bug in one.
+//! Compares the reference scheduler with the specification in small random clusters. The two share no logic, so a difference is a bug in
+//! one of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use proptest::prelude::*;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-/// The objects of a cluster in API form, by resource; the pod is the last one.
+/// The objects of a cluster in API form, by resource; the last one is the pod.
 type Objects = Vec<(&'static str, Value)>;
 
 fn label() -> impl Strategy<Value = (&'static str, &'static str)> {
@@ -218,7 +219,7 @@ fn snapshot(objects: &Objects) -> Snapshot {
     snapshot
 }
 
-/// The reference's feasible nodes with their scores; empty if the pod cannot be scheduled.
+/// The feasible nodes according to the reference, with their scores; empty if the pod cannot be scheduled.
 fn by_reference(objects: &Objects, rules: &Rules) -> BTreeMap<String, i64> {
     let (_, pod) = objects.last().unwrap();
     let pod = Pod::read(&serde_json::from_value(pod.clone()).unwrap()).unwrap();

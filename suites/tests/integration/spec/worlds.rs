@@ -1,7 +1,7 @@
-//! Objects left by external-provisioner in small random clusters are those that the specification demands or allows.
+//! Compares recorded objects of external-provisioner in small random clusters with the specification.
 //!
-//! Where the specification leaves a choice, the recorded one counts as conforming. Such choices are counted, so that a specification that
-//! allows everything fails.
+//! Where the specification leaves a choice, the recorded choice counts as conforming. Such choices are counted and limited: otherwise a
+//! specification that allows everything would pass.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +21,7 @@ const MANAGED: &str = "csi.storage.k8s.io/managed-by";
 /// Placeholder for names that the publisher generated.
 const GENERATED: &str = "csisc-";
 
-/// Number of comparisons and of open choices.
+/// Number of comparisons and of choices that the specification leaves open.
 #[derive(Default)]
 struct Tally {
     demands: usize,
@@ -80,7 +80,7 @@ fn replay(recording: &Recording, recorded: &RecordedCluster, tally: &mut Tally) 
         );
         world.objects = stored;
     }
-    // The publisher made exactly the calls that it needs for publishing.
+    // The recorded GetCapacity calls must be exactly those that publishing requires.
     if recorded.get_capacity_calls != expected {
         let (name, calls) = (&recorded.name, &recorded.get_capacity_calls);
         tally
@@ -176,7 +176,7 @@ fn put(world: &mut World, resource: &str, object: Value) {
     world.apply(Change::set(resource, object).unwrap().unwrap());
 }
 
-/// In the recordings name and labels are next to the other fields.
+/// Moves name and labels, which recordings contain at the top level, into `metadata`.
 fn named(recorded: &Value, namespace: Option<&str>) -> Value {
     let mut object = recorded.clone();
     object["metadata"] = json!({
@@ -186,7 +186,7 @@ fn named(recorded: &Value, namespace: Option<&str>) -> Value {
     object
 }
 
-/// The recorded objects. Generated names are all equal in the recording, so they are replaced by unique ones.
+/// The recorded objects. Recordings contain a placeholder for generated names, which is replaced by unique names.
 fn stored(recording: &Recording, recorded: &[Value]) -> Objects {
     let mut read = World::default();
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
@@ -207,7 +207,7 @@ fn stored(recording: &Recording, recorded: &[Value]) -> Objects {
     read.objects
 }
 
-/// The managed-by label of a publisher on a node with a long name, which is unspecified.
+/// The managed-by label value of a publisher on a node with a long name. The specification leaves the value open.
 fn label_seen(recorded: &RecordedCluster) -> Option<String> {
     let mut rows = recorded.after.iter().flatten();
     let own = rows.find(|row| row["name"] == GENERATED)?;

@@ -10,9 +10,7 @@ pub(super) const ZONE: &str = "topology.kubernetes.io/zone";
 /// The node groups, drivers and pods of a simulation.
 #[derive(Clone, Debug, Default)]
 pub(super) struct InputCluster {
-    /// The node groups.
     pub(super) groups: Vec<Group>,
-    /// The drivers.
     pub(super) drivers: Vec<Driver>,
     /// The pods created in the first round.
     pub(super) pods: Vec<Pod>,
@@ -29,20 +27,20 @@ pub(super) struct Group {
     pub(super) min_size: usize,
     /// Maximum number of nodes.
     pub(super) max_size: usize,
-    /// Maximum number of pods per node, known to the autoscaler.
+    /// Maximum number of pods per node, which the autoscaler knows.
     pub(super) slots: usize,
 }
 
 /// A driver with its storage.
 #[derive(Clone, Debug)]
 pub(super) struct Driver {
-    /// Name, and provisioner of its classes.
+    /// Name of the driver, which is also the provisioner of its classes.
     pub(super) name: String,
-    /// Topology key of its segments; the driver sets the label when it starts on a node.
+    /// Topology key of the driver's segments. The driver sets this label when it starts on a node.
     pub(super) key: String,
     /// Storage classes of the driver.
     pub(super) classes: Vec<String>,
-    /// Extent of a segment.
+    /// The nodes that share a segment.
     pub(super) scope: Scope,
     /// Number of rounds until the driver runs on a new node.
     pub(super) delay: usize,
@@ -52,7 +50,7 @@ pub(super) struct Driver {
     pub(super) reports: ReportedCapacity,
 }
 
-/// Extent of a segment.
+/// The nodes that share a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scope {
     /// Each node is a segment.
@@ -66,7 +64,7 @@ pub(super) enum Scope {
 pub(super) enum ReportedCapacity {
     /// Total free space; volumes may span disks.
     Total,
-    /// Maximum volume size; each volume uses one disk.
+    /// Maximum volume size. Each volume uses one disk.
     MaximumVolumeSize,
 }
 
@@ -79,7 +77,6 @@ pub(super) struct Pod {
     pub(super) bytes: u64,
 }
 
-/// A node.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     pub(super) name: String,
@@ -93,7 +90,7 @@ pub(super) struct Node {
 pub(super) type Disks = Vec<u64>;
 
 impl Group {
-    /// An empty group of up to twenty nodes, each for any number of pods.
+    /// A group without initial nodes and with up to twenty nodes, each for any number of pods.
     pub(super) fn new(name: &str, zone: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -127,7 +124,7 @@ impl Driver {
         }
     }
 
-    /// Provisions a volume if it fits.
+    /// Provisions a volume if there is enough free capacity.
     pub(super) fn provision(&self, disks: &mut Disks, bytes: u64) -> bool {
         if self.reported_capacity(disks) < bytes {
             return false;

@@ -11,10 +11,10 @@ use super::input_cluster::{InputCluster, Node, Pod};
 use super::recipe::{Readiness, Recipe};
 use super::state::{State, feasible};
 
-/// The label that the autoscaler makes unique for each template node.
+/// The label whose value the autoscaler makes unique for each template node.
 const HOSTNAME: &str = "kubernetes.io/hostname";
 
-/// Features of the modelled autoscaler that the KEP describes. Tests of this crate disable each once.
+/// Features of the autoscaler, as the KEP describes them. Tests of this crate disable one feature at a time.
 #[derive(Clone, Copy, Debug)]
 pub struct AutoscalerFeatures {
     /// Rewrites labels of template nodes.
@@ -25,7 +25,7 @@ pub struct AutoscalerFeatures {
     pub waits_for_readiness: bool,
     /// Evaluates volumes with the scheduler's filter.
     pub runs_filter: bool,
-    /// Subtracts the volumes of simulated pods from the template node's capacity. The KEP explains why it does not.
+    /// Subtracts the volumes of simulated pods from the template node's capacity. According to the KEP, an autoscaler cannot do this.
     pub counts_volumes: bool,
     /// Removes unneeded nodes.
     pub scales_down: bool,
@@ -72,7 +72,7 @@ impl<'l> Iteration<'l> {
     /// The labels of the template node of a group: from an existing node, or from the configuration.
     pub(super) fn template_labels(&self, group: usize) -> Labels {
         let of_group = self.state.nodes.iter().filter(|node| node.group == group);
-        // The oldest node has all its labels.
+        // The oldest node has received all labels, including those that drivers add.
         let labels = match of_group.min_by_key(|node| node.since) {
             Some(node) if self.features.rewrites => self.recipe.rewritten(&node.labels),
             Some(node) => node.labels.clone(),
@@ -91,7 +91,7 @@ impl<'l> Iteration<'l> {
         labels
     }
 
-    /// Whether a node is ready; until then the template node of its group is used instead.
+    /// Whether a node is ready. Until then, the autoscaler uses the template node of the group instead.
     pub(super) fn is_ready(&self, node: &Node) -> bool {
         let classes = |labels: &Labels| -> BTreeSet<&str> {
             let admitting = self
@@ -109,7 +109,7 @@ impl<'l> Iteration<'l> {
         }
     }
 
-    /// The group to scale up and the number of nodes: the group that helps most pods.
+    /// The group for which the most pending pods become schedulable, and the number of nodes to add.
     pub(super) fn scale_up(&self) -> Option<(usize, usize)> {
         let pods = self.unschedulable_pods();
         let groups = (0..self.cluster.groups.len()).filter_map(|group| {
@@ -151,7 +151,8 @@ impl<'l> Iteration<'l> {
         !self.features.runs_filter || !feasible(self.cluster, &[node], &self.objects, pod).is_empty()
     }
 
-    /// Slots are modelled and storage is not, so all pods whose volumes fit the template node separately also fit it together.
+    /// The simulation tracks the number of pods per node but not their storage, so pods that fit the template node separately also fit
+    /// together.
     fn nodes_for(&self, group: usize, template: &Labels, pods: &[&Pod]) -> usize {
         let by_slots = pods.len().div_ceil(self.cluster.groups[group].slots);
         if !self.features.counts_volumes {

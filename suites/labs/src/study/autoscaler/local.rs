@@ -11,10 +11,9 @@ use super::state::{State, feasible};
 use crate::study::cluster;
 use crate::study::result::{Bound, Finding};
 
-/// Round in which all pods are deleted: long after all of them were scheduled.
+/// Round in which all pods are deleted, long after all of them were scheduled.
 const DELETION_ROUND: usize = 40;
 
-/// The findings.
 pub(super) fn findings(features: AutoscalerFeatures) -> Vec<Finding> {
     let mut findings = scale_up_findings(features);
     findings.extend(template_label_findings(features));
@@ -36,16 +35,20 @@ fn scale_up_findings(features: AutoscalerFeatures) -> Vec<Finding> {
     let cycle = simulate_with_scale_down(&cluster, &HOSTPATH.recipe(), features, DELETION_ROUND);
     let other = simulate(&OTHER_NAMES.local(), &OTHER_NAMES.recipe(), features);
     vec![
-        Finding::none("AUTO-01", "nodes added without the recipe", without.added_nodes()),
+        Finding::none(
+            "AUTO-01",
+            "nodes added without the KEP's configuration",
+            without.added_nodes(),
+        ),
         Finding::count(
             "AUTO-01",
-            format!("pods, of {PODS}, that stay pending without the recipe"),
+            format!("pods, of {PODS}, that stay pending without the KEP's configuration"),
             without.pending_pods(),
             exactly(PODS),
         ),
         Finding::none(
             "AUTO-03",
-            "pods that stay pending with the recipe",
+            "pods that stay pending with the KEP's configuration",
             with.pending_pods(),
         ),
         Finding::count(
@@ -62,7 +65,7 @@ fn scale_up_findings(features: AutoscalerFeatures) -> Vec<Finding> {
         ),
         Finding::count(
             "AUTO-13",
-            "pods that are scheduled with the recipe, one node at a time, but not without it",
+            "pods that are scheduled with the KEP's configuration, one node at a time, but not without it",
             without.pending_pods() - with.pending_pods().min(without.pending_pods()),
             exactly(PODS),
         ),
@@ -98,7 +101,7 @@ fn different_rounds(left: &SimulationResult, right: &SimulationResult) -> usize 
     pairs.filter(|(left, right)| left != right).count() + lengths
 }
 
-/// The template node with and without a segment of its own, while the real node is full, empty, or larger than a new one.
+/// The template node with and without its own segment, while the existing node is full, empty, or larger than a new one.
 fn template_label_findings(features: AutoscalerFeatures) -> Vec<Finding> {
     let cluster = HOSTPATH.local();
     let state = State::new(&cluster);
@@ -119,24 +122,25 @@ fn template_label_findings(features: AutoscalerFeatures) -> Vec<Finding> {
     vec![
         Finding::none(
             "AUTO-03",
-            "objects of real nodes that match the template node with the recipe",
+            "objects of real nodes that match the template node with the KEP's configuration",
             borrowed,
         ),
         Finding::none(
             "AUTO-04",
-            "wrong predictions for a new node by the template node with the recipe",
+            "wrong predictions for a new node by the template node with the KEP's configuration",
             wrong(&template),
         ),
         Finding::count(
             "AUTO-04",
-            "wrong predictions without the recipe, from a node that is full or larger than a new one",
+            "wrong predictions without the KEP's configuration, from a node that is full or larger than a new one",
             wrong(&plain),
             Bound::AtLeast(2.0),
         ),
     ]
 }
 
-/// Wrong predictions for volumes of each size on a new node, if the node that is copied has this much free capacity.
+/// Number of volume sizes for which the template predicts wrongly whether a volume fits a new node, while the copied node has this much
+/// free capacity.
 fn wrong_predictions(cluster: &InputCluster, template: &Labels, left: u64) -> usize {
     let segment: Labels = [(HOSTPATH.key.to_owned(), format!("{}-0", HOSTPATH.group))].into();
     let real = cluster::capacity("real", HOSTPATH.class, cluster::labelled(&segment), Some(left));
@@ -164,7 +168,7 @@ fn capacity_object_findings(features: AutoscalerFeatures) -> Vec<Finding> {
         ..HOSTPATH.recipe()
     };
     let unlabelled = simulate(&from_zero, &unlabelled, features);
-    // Two classes, one of which has an object for the template segment.
+    // Two classes, only one of which has an object for the template segment.
     let mut two = HOSTPATH.local();
     two.drivers[0].classes.push("other".to_owned());
     let of = |class: &str| {
@@ -206,7 +210,7 @@ fn capacity_object_findings(features: AutoscalerFeatures) -> Vec<Finding> {
     ]
 }
 
-/// Sizes that fit the template node but not a new node, or vice versa.
+/// Number of volume sizes for which the template node and a new node give different results.
 fn different_sizes(features: AutoscalerFeatures) -> usize {
     let cluster = HOSTPATH.local();
     let state = State::new(&cluster);
@@ -276,7 +280,7 @@ fn readiness_findings(features: AutoscalerFeatures) -> Vec<Finding> {
     ]
 }
 
-/// An object for each class of each driver in the template segment. All drivers here use the same label.
+/// Objects for the template segment, one per class of each driver. All drivers here use the same label.
 fn objects_for(cluster: &InputCluster) -> Vec<Object> {
     let classes = cluster.drivers.iter().flat_map(|driver| &driver.classes);
     classes
@@ -284,7 +288,7 @@ fn objects_for(cluster: &InputCluster) -> Vec<Object> {
         .collect()
 }
 
-/// The pods need the driver with the longer delay. Both drivers use the same topology key.
+/// A cluster with two drivers, which use the same topology key. The pods need the driver with the longer delay.
 fn two_drivers() -> InputCluster {
     let mut cluster = HOSTPATH.local();
     cluster.drivers[0].delay = 4;
@@ -298,7 +302,8 @@ fn two_drivers() -> InputCluster {
     cluster
 }
 
-/// Subtracting volumes of simulated pods: faster if the object has the total capacity, wrong if it has the maximum volume size.
+/// Findings on subtracting the volumes of simulated pods: it reduces the number of iterations if the object has the total capacity, and is
+/// wrong if the object has the maximum volume size.
 fn volume_counting_findings(features: AutoscalerFeatures) -> Vec<Finding> {
     let counts = AutoscalerFeatures {
         counts_volumes: true,

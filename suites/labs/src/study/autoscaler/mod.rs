@@ -34,13 +34,13 @@ pub fn run(setup: Setup) -> Study {
 pub fn study(features: AutoscalerFeatures, setup: Setup) -> Study {
     let mut study = Study::new(
         "autoscaler",
-        "Growing a cluster for its storage: with the recipe of the KEP, with parts of it, and without",
+        "Scaling up a cluster for storage: with the configuration of the KEP, with parts of it, and without",
         setup,
     );
     let courses = courses(features);
     study.tables.push(table(&courses));
     study.plots.push(plot(
-        "Pods that wait, with a local and a zonal driver at once",
+        "Pending pods, with a local and a zonal driver at once",
         "pods",
         &courses,
         |round| round.1,
@@ -67,10 +67,13 @@ fn courses(features: AutoscalerFeatures) -> Vec<(&'static str, SimulationResult)
     };
     vec![
         (
-            "without the recipe",
+            "without the KEP's configuration",
             simulate(&cluster, &Recipe::default(), features),
         ),
-        ("with the recipe", simulate(&cluster, &recipe, features)),
+        (
+            "with the KEP's configuration",
+            simulate(&cluster, &recipe, features),
+        ),
         (
             "without waiting for objects",
             simulate(&cluster, &without_objects, features),

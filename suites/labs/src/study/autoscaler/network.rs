@@ -7,13 +7,12 @@ use super::run::simulate;
 use super::setting::{EMPTY_ZONE, FIRST_ZONE, HOSTPATH, PODS, ZONAL, zonal, zone_label, zone_object};
 use crate::study::result::{Bound, Finding};
 
-/// The findings.
 pub(super) fn findings(features: AutoscalerFeatures) -> Vec<Finding> {
     let nothing = Recipe {
         readiness: Readiness::Counterparts,
         ..Recipe::default()
     };
-    // A node of another pool makes the zone known, and runs one pod.
+    // A node of another pool belongs to the zone, which makes the zone known, and runs one pod.
     let mut beside = zonal(0, FIRST_ZONE);
     beside.groups.push(Group {
         min_size: 1,
@@ -85,7 +84,7 @@ pub(super) fn both_kinds() -> (InputCluster, Recipe) {
     (cluster, HOSTPATH.recipe())
 }
 
-/// The local driver runs in both pools, but the configuration rewrites its label in one of them only.
+/// The local driver runs in both pools, but the configuration rewrites the driver's label in only one of them.
 fn combined_findings(features: AutoscalerFeatures) -> [Finding; 1] {
     let (cluster, recipe) = both_kinds();
     let course = simulate(&cluster, &recipe, features);

@@ -1,29 +1,26 @@
-//! Configuration by the administrator, as the KEP lists it. The autoscaler's only source of information on storage.
+//! Configuration by the administrator, as listed in the KEP: the only source of information on storage for the autoscaler.
 
 use std::borrow::Cow;
 
 use capacity_types::Labels;
 use regex::Regex;
 
-/// The configuration.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Recipe {
-    /// Applied to each label of a template node, written as `key=value`.
+    /// Rewrite rules, applied to each label of a template node, written as `key=value`.
     pub(super) rewrites: Vec<Rewrite>,
     /// Labels of the template node of an empty group, by the group's name.
     pub(super) pool_labels: Vec<(String, Labels)>,
     /// Capacity objects for template segments.
     pub(super) objects: Vec<Object>,
-    /// When a new node counts as ready.
+    /// Condition for a new node to count as ready.
     pub(super) readiness: Readiness,
 }
 
-/// A search and its replacement.
+/// A search pattern and its replacement.
 #[derive(Clone, Debug)]
 pub(super) struct Rewrite {
-    /// The search pattern.
     pub(super) search: Regex,
-    /// The replacement.
     pub(super) replacement: String,
 }
 
@@ -38,20 +35,20 @@ pub(super) struct Object {
     pub(super) bytes: u64,
 }
 
-/// When a new node counts as ready.
+/// Condition for a new node to count as ready.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Readiness {
-    /// When its kubelet reports Ready.
+    /// The kubelet reports Ready.
     #[default]
     Kubelet,
-    /// When one capacity object matches it.
+    /// When at least one capacity object matches the node.
     AnyObject,
-    /// When every object for the template node has a counterpart for it.
+    /// When the node has an equivalent of every object for the template node.
     Counterparts,
 }
 
 impl Recipe {
-    /// The labels of a template node, from those of a real one.
+    /// The labels of a template node, rewritten from the labels of an existing node.
     pub(super) fn rewritten(&self, labels: &Labels) -> Labels {
         labels
             .iter()

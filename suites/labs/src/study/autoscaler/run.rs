@@ -1,4 +1,4 @@
-//! The loop over rounds: drivers start, the scheduler tries pods, the autoscaler adds or removes nodes.
+//! The loop over rounds: drivers start, the scheduler schedules pods, the autoscaler adds or removes nodes.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,9 @@ use super::state::State;
 
 /// Number of idle rounds after which a node is removed.
 const IDLE_ROUNDS: usize = 3;
-/// Maximum number of rounds: by then every group has reached its maximum and shrunk again.
+/// Maximum number of rounds, sufficient for every group to reach its maximum and to shrink again.
 const ROUNDS: usize = 60;
 
-/// The result of a simulation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct SimulationResult {
     /// Number of nodes and of pending pods at the end of each round.
@@ -44,7 +43,7 @@ impl SimulationResult {
         self.added.iter().filter(|added| **added > 0).count()
     }
 
-    /// Whether nothing has changed for this number of rounds.
+    /// Whether nothing changed in the last `rounds` rounds.
     fn is_stable(&self, rounds: usize) -> bool {
         let last = self.rounds.iter().rev().take(rounds);
         let same = last.clone().all(|round| Some(round) == self.rounds.last());
@@ -114,7 +113,7 @@ fn run(
     course
 }
 
-/// Removes nodes that were idle for some rounds, down to the minimum of their group.
+/// Removes nodes that were idle for `IDLE_ROUNDS` rounds, down to the minimum size of their group.
 fn remove_idle_nodes(
     cluster: &InputCluster,
     state: &mut State,

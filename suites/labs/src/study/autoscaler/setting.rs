@@ -8,7 +8,7 @@ use super::recipe::{Object, Readiness, Recipe, Rewrite};
 
 /// Size of a volume that uses all storage of a node.
 pub(super) const NODE_CAPACITY: u64 = 10;
-/// Number of pending pods, besides one that fills the first node.
+/// Number of pending pods, not counting the pod that fills the first node.
 pub(super) const PODS: usize = 5;
 /// The zone of the first group.
 pub(super) const FIRST_ZONE: &str = "a";
@@ -70,7 +70,7 @@ impl Names {
         }
     }
 
-    /// Pods with one volume each of the class.
+    /// Pods of one class, each with one volume.
     pub(super) fn pods(&self, count: usize, bytes: u64) -> Vec<Pod> {
         let class = self.class.to_owned();
         vec![Pod { class, bytes }; count]
@@ -81,7 +81,7 @@ impl Names {
         [(self.key.to_owned(), format!("{}-template", self.group))].into()
     }
 
-    /// The rewrite rule of the KEP: everything after the group name becomes `-template`.
+    /// The rewrite rule of the KEP, which replaces everything after the group name by `-template`.
     pub(super) fn rewrite(&self) -> Vec<Rewrite> {
         let escaped = regex::escape(&format!("{}={}", self.key, self.group));
         let search = Regex::new(&format!("^{escaped}.*"));
@@ -111,7 +111,7 @@ impl Names {
         }
     }
 
-    /// Local storage: one initial node, which the first pod fills, and pending pods.
+    /// A cluster with local storage: one initial node, which the first pod fills, and pending pods.
     pub(super) fn local(&self) -> InputCluster {
         InputCluster {
             groups: vec![self.group(1)],
@@ -121,7 +121,7 @@ impl Names {
     }
 }
 
-/// Zonal storage with room for all; each node runs one pod. `min_size`: initial number of nodes.
+/// A cluster with sufficient zonal storage; each node runs one pod. `min_size`: initial number of nodes.
 pub(super) fn zonal(min_size: usize, zone: &str) -> InputCluster {
     let driver = Driver {
         scope: Scope::Zone,

@@ -1,6 +1,6 @@
 //! State of a simulated cluster in a round: nodes, free storage, published objects, and scheduled pods.
 //!
-//! Drivers, publishers and the scheduler are the usual ones: they do not know the autoscaler.
+//! Drivers, publishers and the scheduler work as in any cluster: they do not know the autoscaler.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,13 +17,11 @@ use super::input_cluster::{InputCluster, Node, Pod, Storage};
 use super::recipe::Recipe;
 use crate::study::cluster;
 
-/// The cluster.
 #[derive(Clone, Debug)]
 pub(super) struct State {
     pub(super) nodes: Vec<Node>,
     /// The node of each pod.
     pub(super) placed: BTreeMap<usize, String>,
-    /// Whether the pods were deleted.
     pub(super) pods_deleted: bool,
     storage: Storage,
     /// Number of nodes ever created, for unique names.
@@ -31,7 +29,7 @@ pub(super) struct State {
 }
 
 impl State {
-    /// The state before the first round; the initial nodes are long ready.
+    /// The state before the first round, in which the initial nodes are ready.
     pub(super) fn new(cluster: &InputCluster) -> Self {
         let mut state = Self {
             nodes: Vec::new(),
@@ -72,7 +70,7 @@ impl State {
         });
     }
 
-    /// Starts drivers on nodes that are old enough; they label the node and add unused storage.
+    /// Starts drivers on nodes whose start delay has passed. A driver labels the node and adds the unused storage of the segment.
     pub(super) fn start_drivers(&mut self, cluster: &InputCluster, round: usize) {
         for node in &mut self.nodes {
             for (number, driver) in cluster.drivers.iter().enumerate() {
@@ -117,7 +115,7 @@ impl State {
         objects
     }
 
-    /// Schedules every pending pod. A volume is provisioned and published before the next pod is tried.
+    /// Schedules the pending pods in order. Each volume is provisioned and published before the next pod is scheduled.
     pub(super) fn schedule(&mut self, cluster: &InputCluster, recipe: &Recipe) {
         for number in self.waiting(cluster) {
             let pod = &cluster.pods[number];

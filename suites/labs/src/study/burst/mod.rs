@@ -38,7 +38,7 @@ pub(super) struct BurstArgs {
     /// Volumes per node, all of which are requested [default: 100, 10 with --small]
     #[arg(long, value_name = "COUNT", value_parser = counted::<u64>())]
     slots: Option<u64>,
-    /// Only this variant; can be repeated. A finding that compares variants needs both
+    /// Run only this variant; can be repeated. A finding that compares two variants requires both
     #[arg(long = "variant", value_name = "NAME", value_parser = PossibleValuesParser::new(VARIANTS.map(|it| it.name)))]
     variants: Vec<String>,
     /// Time limit for all pods, in seconds
@@ -72,7 +72,7 @@ impl BurstArgs {
         }
     }
 
-    /// Runs the scenarios.
+    /// Creates the runner for the scenarios of the burst.
     pub(super) fn runner(&self, manifest: Option<Manifest>) -> Runner {
         match manifest {
             None if !self.real_time => Runner::simulated(self.common.setup().seed, self.broken.defect),
@@ -105,11 +105,10 @@ impl Burst {
     }
 }
 
-/// The study.
 pub(super) fn study(setup: Setup, runner: &Runner, burst: &Burst) -> Result<Study, BoxError> {
     let mut study = Study::new(
         "burst",
-        "Pods with ephemeral volumes, as many as there is room for and all at once: with tracking and without",
+        "A burst of pods whose ephemeral volumes use all storage: with and without capacity tracking",
         setup,
     );
     let runs = outcomes(runner, burst)?;
@@ -121,7 +120,7 @@ pub(super) fn study(setup: Setup, runner: &Runner, burst: &Burst) -> Result<Stud
     Ok(study)
 }
 
-/// Runs all variants: in simulated time one per core, in real time sequentially, so that they do not slow each other down.
+/// Runs all variants. In simulated time, one runs per core; in real time they run sequentially, so that they do not slow each other down.
 fn outcomes(runner: &Runner, burst: &Burst) -> Result<Vec<Outcome>, BoxError> {
     let run_variant = |variant: &Variant| {
         let scenario = variant::scenario(*variant, burst);

@@ -53,7 +53,7 @@ impl Outcome {
         }
     }
 
-    /// Time from the first pod created to the last one scheduled.
+    /// Time from the creation of the first pod to the scheduling of the last pod.
     fn seconds(&self) -> f64 {
         self.times.last().copied().unwrap_or_default()
     }
@@ -144,7 +144,7 @@ pub(super) fn plot(runs: &[Outcome]) -> Plot {
     }
 }
 
-/// The findings that the runs allow. `is_simulated`: otherwise times depend on the machine.
+/// Creates the findings for which runs exist. `is_simulated`: whether the times are independent of the machine.
 pub(super) fn findings(runs: &[Outcome], burst: &Burst, is_simulated: bool) -> Vec<Finding> {
     let all = Runs {
         runs,
@@ -164,7 +164,7 @@ pub(super) fn findings(runs: &[Outcome], burst: &Burst, is_simulated: bool) -> V
     findings.into_iter().flatten().collect()
 }
 
-/// All runs. A finding is made only if the runs that it compares exist.
+/// All runs. A finding is created only if the compared runs exist.
 struct Runs<'a> {
     runs: &'a [Outcome],
     pods: f64,

@@ -10,18 +10,17 @@ use super::Burst;
 /// Size of each volume, in bytes.
 const CLAIM: u64 = 1 << 30;
 
-/// A variant.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Variant {
     pub(super) name: &'static str,
-    /// Description in one sentence.
+    /// Description of the variant in one sentence.
     pub(super) meaning: &'static str,
     volumes: bool,
     tracked: bool,
     scored: bool,
     /// Whether an extender reserves whole disks.
     extender: bool,
-    /// Slots per node for every requested slot.
+    /// Factor between the available and the requested number of slots per node.
     room: u64,
     /// Poll interval of the publisher.
     pub(super) poll: Duration,
@@ -55,16 +54,16 @@ pub(super) const ROOMY_UNTRACKED: &str = "roomy-untracked";
 pub(super) const PLAIN: &str = "plain";
 pub(super) const PLAIN_UNTRACKED: &str = "plain-untracked";
 
-/// All variants. The first two are those of the KEP.
+/// All variants. The KEP uses the first two.
 pub(super) const VARIANTS: [Variant; 10] = [
-    Variant::new(TRACKED, "room for exactly these pods, with capacity tracking"),
+    Variant::new(TRACKED, "capacity for exactly these pods, with capacity tracking"),
     Variant {
         tracked: false,
-        ..Variant::new(UNTRACKED, "the same room, without capacity tracking")
+        ..Variant::new(UNTRACKED, "the same capacity, without capacity tracking")
     },
     Variant {
         scored: true,
-        ..Variant::new(SCORED, "tracked, and nodes are scored by their room")
+        ..Variant::new(SCORED, "tracked, and nodes are scored by free capacity")
     },
     Variant {
         tracked: false,
@@ -73,23 +72,26 @@ pub(super) const VARIANTS: [Variant; 10] = [
     },
     Variant {
         poll: Duration::from_secs(1),
-        ..Variant::new("polled", "tracked, and the driver is asked every second")
+        ..Variant::new("polled", "tracked, and GetCapacity is called every second")
     },
     Variant {
         delays_watch: true,
         ..Variant::new(
             LATE,
-            "tracked, and no new figures reach the scheduler while the nodes fill",
+            "tracked, and no capacity update reaches the scheduler while the nodes fill",
         )
     },
     Variant {
         room: 2,
-        ..Variant::new(ROOMY, "tracked, with room for twice as many")
+        ..Variant::new(ROOMY, "tracked, with capacity for twice as many volumes")
     },
     Variant {
         tracked: false,
         room: 2,
-        ..Variant::new(ROOMY_UNTRACKED, "untracked, with room for twice as many")
+        ..Variant::new(
+            ROOMY_UNTRACKED,
+            "untracked, with capacity for twice as many volumes",
+        )
     },
     Variant {
         volumes: false,
@@ -109,7 +111,7 @@ pub(super) fn scenario(variant: Variant, burst: &Burst) -> Value {
     let storage = |node: &String| {
         let disks = (0..room).map(|number| (format!("d{number}"), CLAIM.into()));
         let storage = match variant.extender {
-            // An extender reserves whole disks.
+            // With an extender, the storage consists of whole disks, which the extender reserves.
             true => json!({"devices": disks.collect::<Map<_, _>>()}),
             false => json!({"capacity": room * CLAIM}),
         };
@@ -147,7 +149,7 @@ pub(super) fn scenario(variant: Variant, burst: &Burst) -> Value {
         "steps": [
             {"id": "published", "expect": [{
                 "count": {"of": {"write": format!("create {RESOURCE}")}, "min": burst.nodes},
-                "within": "60s", "why": "the burst begins with everything published",
+                "within": "60s", "why": "all capacity is published before the burst begins",
             }]},
             {"id": "burst", "do": slow.into_iter().chain(pods).collect::<Vec<_>>(), "expect": [{
                 "count": {"of": {"request": "create pods/binding", "code": "201"}, "min": burst.pods()},

@@ -37,7 +37,7 @@ pub(super) fn model_accuracy_findings(runs: &[Sampled]) -> Vec<Finding> {
     let published = |run: &Run| at(run, Step::Published).objects("create");
     let segments = |sample: &Sample| sample.segments() as usize;
     let classes = |sample: &Sample| sample.classes as usize;
-    // A removed node removes its segment, unless another node of its zone is left.
+    // Removing a node removes its segment, unless another node has the same zone.
     let removed_segments = |sample: &Sample| {
         if sample.segments() == sample.nodes {
             classes(sample)
@@ -171,7 +171,7 @@ pub(super) fn scheduler_request_findings(runner: &Runner) -> Result<Vec<Finding>
     ])
 }
 
-/// Cost of tracking that no pod uses: a cluster with tracking, and one without tracking and publisher.
+/// Findings on the cost of tracking that no pod uses: compares a cluster with tracking and a cluster without tracking and publisher.
 pub(super) fn unused_tracking_findings(runner: &Runner) -> Result<Vec<Finding>, BoxError> {
     let unused = runner.run(&placement_scenario(3, false, false, false), REFRESH)?;
     let used = runner.run(&placement_scenario(3, true, true, false), REFRESH)?;
@@ -212,7 +212,7 @@ pub(super) fn unused_tracking_findings(runner: &Runner) -> Result<Vec<Finding>, 
     ])
 }
 
-/// Ten classes with equivalent parameters, compared with one.
+/// Findings on ten classes with equivalent parameters, compared with one class.
 pub(super) fn equivalent_class_findings(runner: &Runner) -> Result<[Finding; 2], BoxError> {
     let run = |classes| {
         let sample = Sample {
@@ -244,7 +244,8 @@ pub(super) fn equivalent_class_findings(runner: &Runner) -> Result<[Finding; 2],
     ])
 }
 
-/// Below the break-even both modes have capacity values of the same age; above it those of a central publisher are older.
+/// Findings at the break-even: below it, capacity values are equally old in both modes; above it, the values of a central publisher are
+/// older.
 pub(super) fn break_even_findings(cluster: &Cluster, unit: &Unit) -> [Finding; 2] {
     let edge = break_even(cluster);
     let age = |nodes: u64, mode| {

@@ -24,7 +24,7 @@ use sample::{Deployed, Sampled, Step, samples};
 
 /// The publisher's poll interval in simulations.
 const REFRESH: Duration = Duration::from_millis(100);
-/// Default limit of GetCapacity calls per second and publisher: that of the reference without `--get-capacity-qps`.
+/// Default limit of GetCapacity calls per second and publisher, as in the reference publisher without `--get-capacity-qps`.
 const GET_CAPACITY_QPS: f64 = 50.0;
 const ZONE: &str = "topology.kubernetes.io/zone";
 const GIBI: u64 = 1 << 30;
@@ -42,10 +42,10 @@ pub(super) struct CostArgs {
     /// Number of storage classes in the cluster of --nodes
     #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = counted::<u64>(), requires = "nodes")]
     classes: u64,
-    /// Number of segments in that cluster, for a central publisher [default: one per node]
+    /// Number of segments in the cluster of --nodes, for a central publisher [default: one per node]
     #[arg(long, value_name = "COUNT", value_parser = counted::<u64>(), requires = "nodes")]
     segments: Option<u64>,
-    /// Poll interval of the publishers in that cluster, such as 1m
+    /// Poll interval of the publishers in the cluster of --nodes, such as 1m
     #[arg(long, value_name = "TIME", default_value = "1m", value_parser = seconds, requires = "nodes")]
     poll: f64,
     /// Number of segments with a capacity change per minute
@@ -82,7 +82,7 @@ fn seconds(text: &str) -> Result<f64, String> {
 }
 
 impl CostArgs {
-    /// The cluster to calculate.
+    /// The cluster for which the cost is calculated, if requested.
     pub(super) fn cluster(&self) -> Option<Cluster> {
         let nodes = self.nodes?;
         Some(Cluster {
@@ -96,7 +96,7 @@ impl CostArgs {
     }
 }
 
-/// The study, with the cost of one given cluster, if any.
+/// Creates the study, including the cost for the requested cluster, if any.
 pub(super) fn study(setup: Setup, runner: &Runner, requested: Option<Cluster>) -> Result<Study, BoxError> {
     let mut study = Study::new(
         "cost",
@@ -158,7 +158,7 @@ fn clusters() -> Vec<Cluster> {
     nodes.map(cluster).into()
 }
 
-/// The measured unit costs.
+/// The unit costs measured in these runs.
 fn unit(runs: &[Sampled]) -> Unit {
     let watches = |deployed: Deployed| {
         let of_deployed = runs.iter().find(|(sample, _)| sample.deployed == deployed);

@@ -27,9 +27,9 @@ pub(in crate::study) struct Cluster {
 /// Deployment mode of publishers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// One for the cluster.
+    /// One publisher for the cluster.
     Central,
-    /// One per node; each node is a segment.
+    /// One publisher per node; each node is a segment.
     Distributed,
 }
 
@@ -59,14 +59,14 @@ pub(super) struct Load {
     pub(super) calls_per_minute: f64,
     /// Writes per minute caused by changes.
     pub(super) writes_per_minute: f64,
-    /// Bytes of watch events per minute for one scheduler.
+    /// Bytes of watch events that one scheduler receives per minute.
     pub(super) event_bytes_per_minute: f64,
     /// Seconds between updates of a segment: the poll interval, or the duration of a poll if that is longer.
     pub(super) age_seconds: f64,
 }
 
 impl Mode {
-    /// Both modes.
+    /// Central and distributed mode.
     pub(super) const ALL: [Self; 2] = [Self::Central, Self::Distributed];
 
     /// Name in tables.
@@ -78,7 +78,7 @@ impl Mode {
     }
 }
 
-/// Calculates the cost: one object per class and segment, and one call per object and poll.
+/// Calculates the cost with one object per class and segment, and one call per object and poll.
 pub(super) fn load(cluster: &Cluster, mode: Mode, unit: &Unit) -> Load {
     let (segments, instances, watches) = match mode {
         Mode::Central => (cluster.segments, 1, unit.central_watches),
@@ -99,8 +99,8 @@ pub(super) fn load(cluster: &Cluster, mode: Mode, unit: &Unit) -> Load {
     }
 }
 
-/// Number of segments from which on a central publisher cannot poll all of them within its interval, so that distributed publishers have
-/// more recent values.
+/// Minimum number of segments with which a central publisher cannot poll all segments within the poll interval, so that distributed
+/// publishers have more recent values.
 pub(super) fn break_even(cluster: &Cluster) -> u64 {
     (cluster.get_capacity_qps * cluster.poll_seconds / cluster.classes.max(1) as f64).floor() as u64 + 1
 }
@@ -146,7 +146,7 @@ pub(super) fn table(title: &str, clusters: &[Cluster], unit: &Unit) -> Table {
     table
 }
 
-/// A plot of one value over the number of nodes with local storage, for both modes.
+/// A plot of a value by number of nodes with local storage, for both modes.
 pub(super) fn plot(
     title: &str,
     label: &str,

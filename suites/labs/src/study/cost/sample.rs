@@ -73,7 +73,7 @@ impl Sample {
         (self.segments() * self.classes) as usize
     }
 
-    /// The node, or the zone.
+    /// The segment with this number in the case format: a zone or a node.
     pub(super) fn segment(&self, number: u64) -> String {
         match self.deployed {
             Deployed::Zones => format!("{ZONE}=z{number}"),
@@ -114,7 +114,7 @@ impl Sample {
         })
     }
 
-    /// In the order of [`Step`].
+    /// The steps of the scenario, in the order of [`Step`].
     pub(super) fn steps(&self) -> Vec<Value> {
         let last = format!("n{}", self.nodes - 1);
         let pods = (0..PODS).map(|number| {
@@ -143,5 +143,5 @@ impl Sample {
     }
 }
 
-/// A cluster with its run.
+/// A cluster with the counts of its run.
 pub(super) type Sampled = (Sample, Run);

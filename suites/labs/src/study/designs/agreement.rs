@@ -1,4 +1,4 @@
-//! Whether the designs lead to the same decisions, on random clusters and on the examples of the KEP.
+//! Compares the scheduling decisions that result from the designs, for random clusters and the examples of the KEP.
 
 use std::collections::BTreeMap;
 
@@ -23,14 +23,14 @@ struct Counts {
     expressible: usize,
     inexpressible: BTreeMap<String, usize>,
     decisions: usize,
-    /// Decisions that differ from the correct ones.
+    /// Number of decisions that differ from the correct ones.
     differ: usize,
-    /// Decisions of the scheduler's own filter, for the flat design.
+    /// Number of decisions made by the filter of the reference scheduler, for the flat design.
     filtered: usize,
     filter_differs: usize,
 }
 
-/// The findings, and a table of what each design cannot express.
+/// The findings, and a table of the clusters that each design cannot express.
 pub(super) fn study(rules: &DesignRules, setup: Setup) -> (Table, Vec<Finding>) {
     let clusters = match setup.size {
         Size::Small => 60,
@@ -65,7 +65,7 @@ impl Counts {
         let entries = lookup::entries(rules, &objects, &cluster.classes);
         for volume_request in draw::volume_requests(cluster) {
             let wanted = cluster.feasible_nodes(&volume_request);
-            // Designs that cannot express inline volumes do not restrict them.
+            // A design that cannot express inline volumes accepts them on every node.
             if volume_request.class.is_none() && !matches!(shape, Shape::DriverStatus | Shape::PoolOf2019) {
                 continue;
             }
@@ -196,7 +196,7 @@ fn early_differs_from_flat(rules: &DesignRules) -> usize {
     cases.filter(differs).count()
 }
 
-/// Pools with a node list, compared with a selector on host names.
+/// Findings on pools with a list of nodes, compared with a selector on host names.
 fn node_list_findings(rules: &DesignRules, clusters: &[InputCluster]) -> Vec<Finding> {
     let (mut differ, mut lists, mut selectors) = (0, 0, 0);
     for cluster in clusters {
@@ -233,7 +233,7 @@ fn node_list_findings(rules: &DesignRules, clusters: &[InputCluster]) -> Vec<Fin
     ]
 }
 
-/// Two node selector terms in the flat design.
+/// Findings on a node selector with two terms in the flat design.
 fn selector_term_findings(rules: &DesignRules) -> Vec<Finding> {
     let mut cluster = examples::local();
     let names = ["node-1", "node-2"].map(str::to_owned);

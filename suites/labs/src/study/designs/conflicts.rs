@@ -1,4 +1,4 @@
-//! Concurrent publishers that write to one shared object, or each to an object of its own.
+//! Concurrent publishers that write to one shared object, or each to its own object.
 
 use super::model::{CsiDriver, Metadata, NamedPool};
 use super::rules::{DesignRules, Write};
@@ -23,7 +23,7 @@ enum Sharing {
     Each,
 }
 
-/// All variants: one object with patches, one object with full updates, and one object per publisher.
+/// Compares three variants: a shared object with patches, a shared object with full updates, and one object per publisher.
 pub(super) fn study(rules: &DesignRules) -> (Table, Vec<Finding>) {
     let columns = ["design", "requests", "conflicts", "pools in the end"];
     let mut table = Table::new(format!("{WRITERS} publishers that write at once"), &columns);
@@ -73,7 +73,8 @@ fn driver() -> CsiDriver {
     }
 }
 
-/// All publishers read, then all write. With full updates the first write changes the version, and the others get conflicts and retry.
+/// All publishers read, then all write. With full updates, the first write changes the resourceVersion, so the other writes fail with
+/// conflicts and are retried.
 fn write_concurrently(rules: &DesignRules, sharing: Sharing, write: Write) -> Written {
     let object_of = |writer: usize| if sharing == Sharing::One { 0 } else { writer };
     let mut objects = vec![(0, driver()); WRITERS];

@@ -35,7 +35,7 @@ pub(super) fn length<T: Serialize>(object: &T) -> usize {
     serde_json::to_vec(object).map_or(0, |text| text.len())
 }
 
-/// The classes that a capacity applies to; a fallback entry expands to all classes without an own entry.
+/// The classes that a capacity applies to. A fallback entry applies to all classes without their own entry.
 pub(super) fn classes_of<'w>(
     cluster: &'w InputCluster,
     pool: &'w Pool,

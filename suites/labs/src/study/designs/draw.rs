@@ -1,4 +1,4 @@
-//! Random clusters, and volume requests that distinguish them.
+//! Random clusters, and volume requests for which different clusters give different results.
 
 use super::input_cluster::{
     Class, Driver, InputCluster, Node, NodeAccess, Pool, PoolCapacity, VolumeKind, VolumeRequest,

@@ -1,4 +1,4 @@
-//! Semantics of an entry: which volumes it applies to, when it expires, and which of two conflicting entries applies.
+//! Semantics of an entry: the volumes to which it applies, the time at which it expires, and which of two conflicting entries applies.
 
 use std::collections::BTreeSet;
 
@@ -15,10 +15,9 @@ const DRIVER: &str = "disk.example.com";
 const NOON: u32 = 12 * 60 * 60;
 const LAST_SECOND: u32 = 24 * 60 * 60 - 1;
 
-/// A volume request, and the nodes expected to accept it.
+/// Class and size of a volume request, and the nodes expected to accept the volume.
 type Row<'r> = (Option<&'r str>, u64, &'r [&'r str]);
 
-/// The findings.
 pub(super) fn findings(rules: &DesignRules) -> Vec<Finding> {
     let mut findings = vec![
         opt_in_finding(rules),
@@ -49,7 +48,7 @@ pub(super) fn findings(rules: &DesignRules) -> Vec<Finding> {
     findings
 }
 
-/// Two nodes, two classes, and one pool with these capacities on the first node.
+/// A cluster of two nodes and two classes, with one pool with these capacities on the first node.
 fn cluster(capacities: Vec<PoolCapacity>) -> InputCluster {
     let class = |name: &str| Class {
         name: name.to_owned(),
@@ -129,7 +128,7 @@ fn wrong_for_another_driver(rules: &DesignRules) -> usize {
     )
 }
 
-/// The newer of two pools has less capacity; tried in both list orders.
+/// Number of wrong results if the newer of two pools has less capacity, with the pools in both orders.
 fn wrong_with_two_pools(rules: &DesignRules) -> usize {
     let orders = [[1, 2], [2, 1]].into_iter().map(|made| {
         let cluster = cluster(vec![PoolCapacity::new(VolumeKind::class("fast"), 10)]);
@@ -184,7 +183,8 @@ fn special_name_findings(rules: &DesignRules) -> [Finding; 3] {
     ]
 }
 
-/// An entry that expires at noon, evaluated before, at and after that time; and one without expiry, at the end of the day.
+/// Findings on an entry that expires at noon, evaluated before, at and after noon, and on an entry without expiry, evaluated at the end of
+/// the day.
 fn expiry_findings(rules: &DesignRules) -> [Finding; 2] {
     let wrong_at = |now: u32, until: Option<u32>, wanted: &[&str]| {
         let mut capacity = PoolCapacity::new(VolumeKind::class("fast"), 10);
@@ -215,7 +215,8 @@ fn expiry_findings(rules: &DesignRules) -> [Finding; 2] {
     ]
 }
 
-/// A node with four disks of 10 publishes its maximum volume size once. That admits five volumes of 10, one of which does not fit.
+/// Findings on a node with four disks of 10 that publishes its maximum volume size once. Five volumes of size 10 are accepted, one of which
+/// does not fit.
 fn best_effort_findings(rules: &DesignRules) -> [Finding; 2] {
     let mut disks = vec![10_u64; 4];
     let largest = disks.iter().max().copied().unwrap_or_default();

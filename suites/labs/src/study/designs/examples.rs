@@ -15,7 +15,7 @@ pub(super) fn clusters(region: &str) -> [InputCluster; 3] {
     [local(), classes(), regions(region)]
 }
 
-/// Two nodes with local storage, equal for every class.
+/// Two nodes with local storage, whose capacity is the same for every class.
 pub(super) fn local() -> InputCluster {
     let mut cluster = of_driver("hostpath.csi.k8s.io", &["fast"]);
     for (name, giga) in [("node-1", 256), ("node-2", 512)] {
@@ -30,7 +30,7 @@ pub(super) fn local() -> InputCluster {
     cluster
 }
 
-/// One node, on which mirrored volumes use twice the space.
+/// A cluster of one node, on which mirrored volumes use twice the space.
 fn classes() -> InputCluster {
     let mut cluster = of_driver("lvm", &["striped", "mirrored"]);
     cluster.nodes = vec![Node::new("node-1", &[]), Node::new("node-2", &[])];
@@ -84,7 +84,7 @@ fn add(cluster: &mut InputCluster, name: &str, node_access: NodeAccess, capaciti
     });
 }
 
-/// A claim of each class, with sizes around every capacity.
+/// Requests for volumes of each class, with sizes around every capacity.
 pub(super) fn volume_requests(cluster: &InputCluster) -> Vec<VolumeRequest> {
     let capacities = cluster.pools.iter().flat_map(|pool| &pool.capacities);
     let bytes: Vec<u64> = capacities.map(|capacity| capacity.bytes).collect();

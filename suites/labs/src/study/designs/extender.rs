@@ -1,4 +1,4 @@
-//! The alternative to capacity tracking: a vendor's scheduler extender that knows the free capacity.
+//! The alternative to capacity tracking: a scheduler extender of the storage vendor, which has access to the free capacity.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -20,14 +20,14 @@ const CLASS: &str = "fast";
 #[derive(Debug, Default)]
 struct Alternative {
     requests: usize,
-    /// Number of node names sent.
+    /// Number of node names sent to the extender.
     sent: usize,
     /// Number of objects in the API server.
     objects: usize,
     feasible: Vec<BTreeSet<String>>,
 }
 
-/// Pods on nodes with random free capacity, with an extender and with tracking.
+/// Compares an extender with capacity tracking, for pods on nodes with random free capacity.
 pub(super) fn study(setup: Setup) -> (Table, Vec<Finding>) {
     let (nodes, pods) = match setup.size {
         Size::Small => (20, 20),

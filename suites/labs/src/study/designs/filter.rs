@@ -1,4 +1,4 @@
-//! The design with one object per class and segment, evaluated by the scheduler's own filter. Does not know other designs.
+//! Evaluates the design with one object per class and segment by means of the scheduler's own filter. Does not know other designs.
 
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ fn compile(object: &FlatCapacity) -> Capacity {
     }
 }
 
-/// Whether the scheduler accepts a claim on a node; `None` for an inline volume, which it does not check.
+/// Whether the scheduler accepts a claim on a node; `None` for an inline volume, which the scheduler does not check.
 pub(super) fn admits(snapshot: &Snapshot, volume_request: &VolumeRequest, node: &Node) -> Option<bool> {
     let name = volume_request.class.as_deref()?;
     let class = snapshot.classes.get(&ObjectKey::cluster(name))?;

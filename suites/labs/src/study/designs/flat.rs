@@ -1,4 +1,4 @@
-//! The flat design: converts a cluster's storage to its objects.
+//! The flat design: converts the storage of a cluster to objects.
 
 use super::conversion::{Inexpressible, classes_of, selector};
 use super::input_cluster::{InputCluster, Pool};
@@ -54,7 +54,7 @@ fn topology_of_term(term: &Term) -> Result<LabelTopology, Inexpressible> {
             return Err(Inexpressible::Ordering);
         }
         match expression.values.as_slice() {
-            // `matchLabels`, as publishers write it, unless the key is already used.
+            // The key is put into `matchLabels`, as publishers do, unless `matchLabels` already contains it.
             [value]
                 if expression.operator == "In" && !topology.match_labels.contains_key(&expression.key) =>
             {

@@ -23,7 +23,6 @@ struct InlineVolume {
     volume_attributes: BTreeMap<String, String>,
 }
 
-/// The findings.
 pub(super) fn findings(rules: &DesignRules) -> [Finding; 4] {
     [
         Finding::none(
@@ -90,7 +89,7 @@ fn wrong_contexts(rules: &DesignRules) -> usize {
     cases.iter().filter(is_wrong).count()
 }
 
-/// The number of volumes that a driver rejects if it accepts no unknown keys in the publish context.
+/// Number of volumes that a driver rejects if it accepts no unknown keys in the publish context.
 fn rejected_by_strict(rules: &DesignRules) -> usize {
     let volumes = [volume(None), volume(Some("1Gi"))];
     let contexts = volumes.map(|volume| publish_context(rules, false, &volume));
@@ -98,7 +97,7 @@ fn rejected_by_strict(rules: &DesignRules) -> usize {
     contexts.iter().filter(is_rejected).count()
 }
 
-/// A driver with its own size attribute: accepts one of both, and rejects both together.
+/// Size for a driver with its own size attribute, which accepts either attribute but not both.
 fn size(rules: &DesignRules, context: &BTreeMap<String, String>) -> Result<Option<String>, String> {
     let given = |key: &str| context.get(key).filter(|size| !size.is_empty()).cloned();
     match (given(SIZE), given(OWN)) {

@@ -1,6 +1,7 @@
 //! A cluster and the true storage of its drivers, independent of any design.
 //!
-//! [`InputCluster::feasible_nodes`] computes the nodes that can hold a volume, from this alone; all designs are compared with it.
+//! [`InputCluster::feasible_nodes`] computes from the true storage which nodes can hold a volume. The results of all designs are compared
+//! with these nodes.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +23,7 @@ pub(super) struct InputCluster {
     pub(super) now: u32,
 }
 
-/// A node, labelled with its name.
+/// A node, which has a label with its name.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     pub(super) name: String,
@@ -36,7 +37,6 @@ pub(super) struct Driver {
     pub(super) tracks: Option<bool>,
 }
 
-/// A storage class.
 #[derive(Clone, Debug)]
 pub(super) struct Class {
     pub(super) name: String,
@@ -68,7 +68,7 @@ pub(super) struct PoolCapacity {
     pub(super) bytes: u64,
     /// Total free capacity, if the driver reports both.
     pub(super) total: Option<u64>,
-    /// Expiry time.
+    /// Time of day, in seconds, at which the capacity expires.
     pub(super) until: Option<u32>,
 }
 
@@ -78,7 +78,7 @@ pub(super) enum VolumeKind {
     Class(String),
     /// Inline volumes, which have no class.
     Inline,
-    /// All volumes without a capacity of their own in the pool.
+    /// All volumes to which no other capacity of the pool applies.
     Fallback,
 }
 
@@ -86,7 +86,7 @@ pub(super) enum VolumeKind {
 #[derive(Clone, Debug)]
 pub(super) struct VolumeRequest {
     pub(super) driver: String,
-    /// `None` for an inline volume.
+    /// StorageClass; `None` for an inline volume.
     pub(super) class: Option<String>,
     pub(super) bytes: u64,
 }
@@ -105,7 +105,7 @@ impl Node {
 }
 
 impl NodeAccess {
-    /// One node, by its name.
+    /// Access from one node, given by name.
     pub(super) fn node(name: &str) -> Self {
         Self::Nodes([name.to_owned()].into())
     }
@@ -150,7 +150,7 @@ impl VolumeRequest {
         }
     }
 
-    /// The most specific kind of capacity that applies to this volume.
+    /// The most specific kind of capacity that applies to the requested volume.
     pub(super) fn of(&self) -> VolumeKind {
         self.class.clone().map_or(VolumeKind::Inline, VolumeKind::Class)
     }
@@ -162,7 +162,7 @@ impl InputCluster {
         found.is_some_and(|driver| driver.tracks == Some(true))
     }
 
-    /// The nodes on which the volume can be provisioned, as far as known.
+    /// The nodes on which the volume can be provisioned. All nodes if the driver's capacity is not tracked.
     pub(super) fn feasible_nodes(&self, volume_request: &VolumeRequest) -> BTreeSet<&str> {
         let has_access = |node: &&Node| {
             let mut pools = self

@@ -13,7 +13,7 @@ use super::shape::Objects;
 /// The capacity in an object of the design.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
-    /// Entries of the same pool or object have the same group.
+    /// Group of the entry: all entries of one pool or object have the same group.
     group: usize,
     driver: String,
     of: VolumeKind,
@@ -31,7 +31,8 @@ enum Access {
     Terms(NodeSelector),
 }
 
-/// The nodes on which the volume fits according to the capacity objects. Uses nodes, classes and drivers of the cluster, but not its true storage.
+/// The nodes on which the volume fits according to the capacity objects. Uses nodes, classes and drivers of the cluster, but not the true
+/// storage.
 pub(super) fn feasible_nodes<'w>(
     rules: &DesignRules,
     cluster: &'w InputCluster,
@@ -51,7 +52,7 @@ fn tracks(rules: &DesignRules, cluster: &InputCluster, volume_request: &VolumeRe
     found.is_some_and(|driver| driver.tracks.unwrap_or(rules.unset_means_tracked))
 }
 
-/// The entry of each group that applies to the volume, if it has enough capacity.
+/// For each group, the entry that applies to the volume, if the entry has enough capacity.
 fn applicable_entries<'e>(
     rules: &DesignRules,
     cluster: &InputCluster,
@@ -211,7 +212,7 @@ fn pool_access(rules: &DesignRules, topology: Option<&NodeSelector>, names: Opti
     }
 }
 
-/// Converts a label selector to a node selector term; without expressions it matches every node.
+/// Converts a label selector to a node selector term. A selector without expressions matches every node.
 fn label_access(topology: &LabelTopology) -> Access {
     let mut term = Term {
         match_expressions: topology.match_expressions.clone(),

@@ -36,16 +36,16 @@ pub use rules::DesignRules;
 
 use crate::study::result::{Setup, Study};
 
-/// The designs as in the KEP.
+/// Runs the study with the designs as in the KEP.
 pub fn run(setup: Setup) -> Study {
     study(&DesignRules::default(), setup)
 }
 
-/// The designs with these rules.
+/// Runs the study with the designs changed by these rules.
 pub fn study(rules: &DesignRules, setup: Setup) -> Study {
     let mut study = Study::new(
         "designs",
-        "The designs that were weighed: what each can say, what it costs, and whether it decides the same",
+        "The API designs that the KEP considered: expressiveness, cost, and scheduling decisions",
         setup,
     );
     let (table, findings) = agreement::study(rules, setup);

@@ -1,11 +1,11 @@
-//! The API types of the five designs, field by field as in the KEP. Does not know their semantics.
+//! The API types of the five designs, field by field as in the KEP. Does not know the semantics of the fields.
 
 use capacity_types::Labels;
 use serde::{Deserialize, Serialize};
 
 use super::selector::{Expression, NodeSelector};
 
-/// Special names instead of a class.
+/// Special names that a pool may have instead of a class name.
 pub(super) const FALLBACK: &str = "<fallback>";
 pub(super) const EPHEMERAL: &str = "<ephemeral>";
 
@@ -98,7 +98,7 @@ pub(super) struct Classes {
     pub(super) classes: Vec<ByClass>,
 }
 
-/// CSIStoragePool in the KEP: nodes in its status.
+/// CSIStoragePool in the KEP, whose status lists the nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct StoragePool {
@@ -171,7 +171,7 @@ pub(super) struct LabelTopology {
 }
 
 impl Metadata {
-    /// Metadata of the same size as that of a stored object. `prefix`: start of the name; `number`: makes it unique.
+    /// Metadata with the size that the metadata of a stored object has. `prefix`: start of the name; `number`: makes the name unique.
     pub(super) fn stored(prefix: &str, number: usize, namespace: Option<&str>) -> Self {
         let uid = format!("{number:08x}-36d5-11ea-978f-2e728ce88125");
         Self {
@@ -192,7 +192,7 @@ impl Metadata {
     }
 }
 
-/// A time of day in API format, which sorts chronologically.
+/// A time of day in the API's format, whose alphabetical order is chronological.
 pub(super) fn timestamp(seconds: u32) -> String {
     let (hours, minutes) = (seconds / 3600 % 24, seconds / 60 % 60);
     format!("2019-11-13T{hours:02}:{minutes:02}:{:02}Z", seconds % 60)

@@ -13,9 +13,9 @@ use super::server;
 /// Deployment mode of a publisher.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Mode<'m> {
-    /// One per node, for inline volumes only.
+    /// One publisher per node, for inline volumes only.
     InlineOnly,
-    /// One for the cluster.
+    /// One publisher for the cluster.
     Central(Central<'m>),
 }
 
@@ -24,33 +24,33 @@ pub(super) enum Mode<'m> {
 pub(super) struct Central<'m> {
     /// Common prefix of the driver's topology keys.
     pub(super) prefix: Option<&'m str>,
-    /// Also call GetCapacity for inline volumes.
+    /// Whether to call GetCapacity for inline volumes too.
     pub(super) ephemeral: bool,
-    /// Storage is local: each node has a pool.
+    /// Whether storage is local: each node has its own pool.
     pub(super) is_local: bool,
-    /// Class parameters make no difference.
+    /// Whether capacity is independent of class parameters.
     pub(super) ignores_parameters: bool,
 }
 
 /// A GetCapacity call.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Request {
-    /// The class whose parameters are sent; `None` to send none.
+    /// The class whose parameters are part of the call; `None` for a call without parameters.
     pub(super) parameters_of: Option<String>,
-    /// The segment; `None` without topology.
+    /// The topology segment of the call; `None` without topology.
     pub(super) topology: Option<Labels>,
 }
 
-/// Calls and result of publishers.
+/// The calls that publishers made, and the status that they wrote.
 pub(super) struct Published {
     pub(super) requests: Vec<Request>,
     pub(super) driver: CsiDriver,
 }
 
-/// The driver's GetCapacity: of the driver on a node, or of the central driver.
+/// Implementation of GetCapacity, by the driver on a node or by the central driver (`None`).
 pub(super) type GetCapacity<'a> = dyn Fn(Option<&Node>, &Request) -> u64 + 'a;
 
-/// Each publisher calls GetCapacity and writes, once.
+/// Runs each publisher once: GetCapacity calls, then writes.
 pub(super) fn publish(
     rules: &DesignRules,
     mode: Mode<'_>,
@@ -108,7 +108,7 @@ impl Published {
     }
 }
 
-/// Names of entries, with the class whose parameters are sent.
+/// Names of entries, each with the class whose parameters are part of the call.
 fn entries<'c>(central: Central<'_>, classes: &[&'c str]) -> Vec<(&'c str, Option<String>)> {
     let of_class = |class: &&'c str| (*class, Some((*class).to_owned()));
     let mut entries: Vec<_> = match central.ignores_parameters {
@@ -131,7 +131,7 @@ fn inline_request(rules: &DesignRules, node: &Node) -> Request {
     }
 }
 
-/// Distinct combinations of labels with the prefix, each with one of its nodes. A node without such a label has no segment.
+/// Distinct combinations of the labels with the prefix, each with one node that has them. A node without such a label has no segment.
 fn segments<'n>(rules: &DesignRules, prefix: &str, nodes: &'n [Node]) -> Vec<(Labels, &'n Node)> {
     let mut all: Vec<(Labels, &Node)> = Vec::new();
     for node in nodes {
@@ -180,7 +180,7 @@ fn entry(name: &str, bytes: u64) -> ByClass {
     }
 }
 
-/// Events in a cluster, to which the publisher may react.
+/// Events in a cluster to which the publisher may react with GetCapacity calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Event {
     NodeAdded,
@@ -214,7 +214,7 @@ impl Event {
     }
 }
 
-/// Counts equal calls, for comparison.
+/// Counts equal calls, to compare calls regardless of their order.
 pub(super) fn counted(requests: &[Request]) -> BTreeMap<&Request, usize> {
     let mut counts = BTreeMap::new();
     for request in requests {

@@ -1,4 +1,4 @@
-//! Publishing in the 2019 design: one publisher per node, or a central one with its settings.
+//! Publishing in the 2019 design, with one publisher per node or with a central publisher in several settings.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ const DRIVER: &str = "example.com";
 const ZONE: &str = "example.com/zone";
 const RACK: &str = "example.com/rack";
 const CLASSES: [&str; 3] = ["fast", "slow", "cold"];
-/// Initial free bytes per rack.
+/// Initial free bytes of the storage of each rack.
 const FREE: u64 = 10;
 
 /// Settings of most of these experiments.
@@ -25,7 +25,6 @@ const CENTRAL: Central<'static> = Central {
     ignores_parameters: false,
 };
 
-/// The findings.
 pub(super) fn findings(rules: &DesignRules) -> Vec<Finding> {
     let mut findings = per_node_findings(rules);
     findings.extend(segment_findings(rules));
@@ -34,7 +33,7 @@ pub(super) fn findings(rules: &DesignRules) -> Vec<Finding> {
     findings
 }
 
-/// Four nodes in two racks of one zone, and a node with only another driver's label.
+/// Four nodes in two racks of one zone, and a node that has only the label of another driver.
 fn cluster() -> InputCluster {
     let node =
         |name: &str, rack: &str| Node::new(name, &[(ZONE, "z"), (RACK, rack), ("other.com/row", name)]);
@@ -173,7 +172,7 @@ fn differences(rules: &DesignRules, cluster: &InputCluster, left: &CsiDriver, ri
 }
 
 fn hint_findings(rules: &DesignRules) -> Vec<Finding> {
-    // With local storage each node is a segment.
+    // For local storage, each node gets its own segment.
     let mut cluster = cluster();
     cluster.nodes.pop();
     for node in &mut cluster.nodes {
@@ -244,7 +243,7 @@ fn trigger_finding(rules: &DesignRules) -> Finding {
         }
         let now = publish_once(rules, mode, &cluster, free);
         let is_stale = published.driver.status != now.driver.status;
-        // A change without an event is found by the next poll only.
+        // Only polling detects a storage change for which there is no event.
         wrong += usize::from(is_stale != (event == Event::StorageChanged));
     }
     Finding::none(

@@ -1,9 +1,9 @@
-//! The rules of the designs in the KEP. A changed rule makes another design, and the finding for the rule fails.
+//! The rules of the designs in the KEP. A different value of a rule describes another design, for which the finding on the rule fails.
 
-/// The rules. Tests of this crate disable each once.
+/// The rules. Tests of this crate change one rule at a time.
 #[derive(Clone, Debug)]
 pub struct DesignRules {
-    /// Tracking is enabled if `capacityTracking` is true; unset means false.
+    /// Tracking is enabled if `capacityTracking` is true. An unset field means false.
     pub unset_means_tracked: bool,
     /// A pool without topology and node list applies to the whole cluster.
     pub pool_without_nodes_is_for_all: bool,
@@ -15,7 +15,7 @@ pub struct DesignRules {
     pub fallback: Fallback,
     /// A `<fallback>` entry also applies to inline volumes.
     pub fallback_serves_inline: bool,
-    /// Inline volumes are checked like claims.
+    /// The scheduler checks inline volumes like claims.
     pub inline_is_checked: bool,
     /// When an entry with an `expiryTime` expires.
     pub expiry: Expiry,
@@ -45,38 +45,38 @@ pub struct DesignRules {
     pub size_needs_pod_info: bool,
     /// `fsSize` together with a driver-specific size is invalid.
     pub two_sizes_are_rejected: bool,
-    /// On a node with a static binding only static bindings are scored; the scores are not added.
+    /// On a node with static and dynamic bindings, only the static bindings are scored; the scores are not added.
     pub scores_are_not_summed: bool,
-    /// In the flat design each node selector term becomes an object.
+    /// In the flat design, each term of a node selector requires its own object.
     pub terms_become_objects: bool,
 }
 
-/// When an entry for all other classes applies.
+/// When a `<fallback>` entry, which is meant for all other classes, applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fallback {
-    /// If the pool has no entry for the class.
+    /// The entry applies if the pool has no entry for the class.
     WithoutEntry,
-    /// Never.
+    /// The entry never applies.
     Never,
-    /// Instead of the entry for the class.
+    /// The entry applies instead of the entry for the class.
     First,
 }
 
 /// When an entry expires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expiry {
-    /// At `expiryTime`.
+    /// The entry is invalid from `expiryTime` on.
     AtExpiryTime,
-    /// After `expiryTime`.
+    /// The entry is still valid at `expiryTime`.
     AfterExpiryTime,
-    /// Never.
+    /// The entry never expires.
     Never,
 }
 
 /// How a publisher changes its part of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Write {
-    /// PATCH of its own part, without reading.
+    /// A PATCH that contains only the publisher's part, without a previous GET.
     Patch,
     /// GET, and PUT of the whole object with the resourceVersion that was read.
     Put,

@@ -1,4 +1,4 @@
-//! The sum of static and dynamic score that KEP-4049 considered, and pairs of nodes that it cannot distinguish.
+//! The sum of static and dynamic score that KEP-4049 considered, and pairs of nodes to which this sum gives the same score.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ struct NodeStorage {
     free: u64,
 }
 
-/// Pairs of nodes with volume size and free capacity swapped.
+/// Findings on pairs of nodes with volume size and free capacity swapped.
 pub(super) fn findings(rules: &DesignRules, setup: Setup) -> [Finding; 2] {
     let pairs = match setup.size {
         Size::Small => 100,
@@ -87,7 +87,7 @@ fn score(plan: &VolumePlan) -> i64 {
     score::score(&rules, plan)
 }
 
-/// The plan for a bound claim, a claim to provision, or both.
+/// The volume plan of a pod with a bound claim, a claim to provision, or both.
 fn plan(volume: Option<u64>, free: Option<u64>) -> VolumePlan {
     let binding = |bytes| Binding {
         claim: cluster::claim("static", CLASS, CLAIM),

@@ -3,21 +3,20 @@
 use capacity_types::{Labels, Operator, Requirement};
 use serde::{Deserialize, Serialize};
 
-/// A node selector.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct NodeSelector {
     pub(super) node_selector_terms: Vec<Term>,
 }
 
-/// One term.
+/// A term of a node selector.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Term {
     pub(super) match_expressions: Vec<Expression>,
 }
 
-/// One expression, spelled as in label selectors.
+/// An expression, spelled as in label selectors.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Expression {
@@ -35,7 +34,7 @@ impl NodeSelector {
         }
     }
 
-    /// Whether one of the terms matches.
+    /// Whether at least one term matches.
     pub(super) fn matches(&self, labels: &Labels) -> bool {
         self.node_selector_terms.iter().any(|term| term.matches(labels))
     }

@@ -5,14 +5,14 @@ use serde_json::Value;
 use super::model::{ByClass, CsiDriver, Metadata, NamedPool, PoolOf2019};
 use super::rules::DesignRules;
 
-/// Editions of the KEP, which name the node list differently.
+/// Editions of the KEP with different names for the node list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Edition {
     Of2019,
     Later,
 }
 
-/// Name of the node list in the model.
+/// Name of the node list in the Rust types of the model.
 const IN_MODEL: &str = "nodeList";
 
 impl Edition {
@@ -25,7 +25,7 @@ impl Edition {
     }
 }
 
-/// Decodes a CSIDriver strictly, with the field names of an edition.
+/// Decodes a CSIDriver with the field names of an edition. Unknown fields are errors.
 pub(super) fn decode(rules: &DesignRules, edition: Edition, mut value: Value) -> Result<CsiDriver, String> {
     for pool in value["status"]["storage"].as_array_mut().into_iter().flatten() {
         let Some(fields) = pool.as_object_mut() else {
@@ -43,7 +43,7 @@ pub(super) fn decode(rules: &DesignRules, edition: Edition, mut value: Value) ->
     validate(rules, &driver).map(|()| driver)
 }
 
-/// Validation beyond the types.
+/// Validates what the Rust types do not express.
 pub(super) fn validate(rules: &DesignRules, driver: &CsiDriver) -> Result<(), String> {
     let pools = &driver.status.storage;
     for (index, pool) in pools.iter().enumerate() {
@@ -65,7 +65,7 @@ pub(super) fn validate(rules: &DesignRules, driver: &CsiDriver) -> Result<(), St
     Ok(())
 }
 
-/// Drops the fields of the feature gate `CSIStorageCapacity` if it is off.
+/// Drops the fields that belong to the feature gate `CSIStorageCapacity` if the gate is off.
 pub(super) fn gated(rules: &DesignRules, is_on: bool, mut driver: CsiDriver) -> CsiDriver {
     if !is_on && rules.gate_drops_fields {
         driver.spec.capacity_tracking = None;
@@ -74,7 +74,7 @@ pub(super) fn gated(rules: &DesignRules, is_on: bool, mut driver: CsiDriver) -> 
     driver
 }
 
-/// Merges pools by name, and within a pool by class.
+/// Applies a strategic merge patch: merges pools by name, and the capacities of a pool by class.
 pub(super) fn patch(rules: &DesignRules, driver: &mut CsiDriver, pools: &[NamedPool]) {
     if !rules.lists_are_merged {
         driver.status.storage = pools.to_vec();
@@ -103,7 +103,7 @@ fn put_class(classes: &mut Vec<ByClass>, class: &ByClass) {
     }
 }
 
-/// Updates a pool of the 2019 design, whose spec is immutable.
+/// Updates a pool of the 2019 design. Fails if the spec, which is immutable, would change.
 pub(super) fn update(
     rules: &DesignRules,
     old: &PoolOf2019,
@@ -115,7 +115,7 @@ pub(super) fn update(
     }
 }
 
-/// Validates an object of a cluster-scoped kind.
+/// Validates the metadata of a cluster-scoped object.
 pub(super) fn create_for_cluster(metadata: &Metadata) -> Result<(), &'static str> {
     match metadata.namespace {
         Some(_) => Err("a CSIStoragePool is in no namespace; leave it out"),

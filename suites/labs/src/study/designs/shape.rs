@@ -1,4 +1,4 @@
-//! The five designs, and the conversion of a cluster's storage to the objects of each. Does not know how objects are evaluated.
+//! The five designs, and the conversion of a cluster's storage to the objects of each. The module `lookup` evaluates the objects.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ use super::model::{
 };
 use super::selector::NodeSelector;
 
-/// A design.
+/// One of the five designs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
     DriverStatus,
@@ -59,7 +59,7 @@ impl Shape {
         !matches!(self, Self::EarlyCapacity | Self::FlatCapacity)
     }
 
-    /// The objects of a cluster; fails if the design cannot express it.
+    /// Converts the storage of a cluster to objects. Fails if the design cannot express the storage.
     pub(super) fn publish(self, cluster: &InputCluster) -> Result<Objects, Inexpressible> {
         self.check(cluster)?;
         let pools = || cluster.pools.iter().enumerate();
@@ -92,7 +92,7 @@ impl Shape {
             _ => None,
         };
         let inexpressible = capacities.find_map(inexpressible);
-        // In that design only the spec distinguishes pools.
+        // In the 2019 pool design, only the spec distinguishes pools.
         let are_duplicates = self == Self::PoolOf2019 && has_duplicates(&cluster.pools);
         match inexpressible.or(are_duplicates.then_some(Inexpressible::Duplicates)) {
             Some(inexpressible) => Err(inexpressible),
@@ -193,7 +193,7 @@ fn early(cluster: &InputCluster) -> Vec<EarlyCapacity> {
                     spec: EarlySpec {
                         driver_name: pool.driver.clone(),
                         storage_class_name: class.to_owned(),
-                        // An empty topology means no node here, so all nodes are listed.
+                        // In the early design, an empty topology matches no node, so all nodes are listed.
                         node_topology: selector(&pool.node_access).or_else(all_nodes),
                     },
                     status: EarlyStatus {
@@ -227,7 +227,7 @@ fn by_class(name: &str, capacity: &PoolCapacity) -> ByClass {
     }
 }
 
-/// Either a topology or a node list, never both.
+/// Returns either a topology or a node list, never both.
 fn split(node_access: &NodeAccess) -> (Option<NodeSelector>, Option<Vec<String>>) {
     match node_access {
         NodeAccess::Cluster => (None, None),

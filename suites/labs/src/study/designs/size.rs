@@ -25,8 +25,9 @@ struct Cost {
     objects: usize,
     largest: usize,
     all: usize,
-    /// Writes after a storage change on one node, and bytes sent to each watcher.
+    /// Number of writes after a storage change on one node.
     writes: usize,
+    /// Bytes of the resulting watch events, per watcher.
     watched: usize,
     /// Bytes read by a client that needs the capacity of one node.
     read: usize,
@@ -95,7 +96,7 @@ fn cluster(nodes: usize, classes: usize) -> InputCluster {
 
 /// The cost of changing all capacities of the first node.
 fn cost(shape: Shape, nodes: usize, classes: usize) -> Cost {
-    // All designs can express such a cluster.
+    // Every design can express a cluster with local storage.
     let bytes = shape
         .publish(&cluster(nodes, classes))
         .map(|objects| objects.bytes())
@@ -110,7 +111,7 @@ fn cost(shape: Shape, nodes: usize, classes: usize) -> Cost {
         all: bytes.iter().sum(),
         writes: of_node,
         watched: changed,
-        // No object can be fetched by node name, so all are listed; the status of a driver is one object.
+        // Objects cannot be fetched by node name, so a client lists all of them. The status of a driver is one object.
         read: bytes.iter().sum(),
     }
 }
@@ -245,7 +246,7 @@ fn growth_findings(rows: &[(Shape, Cost)], nodes: &[usize], classes: &[usize]) -
     ]
 }
 
-/// The number of nodes from which on the status has this size, by linear extrapolation.
+/// Number of nodes with which the status reaches this size, by linear extrapolation.
 fn nodes_until_size(bytes: usize, classes: usize) -> usize {
     let largest = |nodes| cost(Shape::DriverStatus, nodes, classes).largest;
     let (ten, twenty) = (largest(10), largest(20));
@@ -253,7 +254,7 @@ fn nodes_until_size(bytes: usize, classes: usize) -> usize {
     10 + (bytes - ten).div_ceil(each)
 }
 
-/// The CSIDriver of the released design, with and without its boolean.
+/// The finding on the size of the CSIDriver in the released design, with and without the field `storageCapacity`.
 fn driver_object_finding() -> Finding {
     let mut driver = CsiDriver {
         metadata: Metadata::named(DRIVER),

@@ -1,4 +1,4 @@
-//! What an API server stores and rejects of the rejected designs.
+//! Behaviour of an API server with the rejected designs: which objects are stored and which are rejected.
 
 use serde_json::{Value, json};
 
@@ -21,7 +21,6 @@ status:
   classes: [{storageClassName: fast, capacity: 2G}]
 ";
 
-/// The findings.
 pub(super) fn findings(rules: &DesignRules) -> Vec<Finding> {
     let mut findings = Vec::from(list_findings(rules));
     findings.extend(field_name_findings(rules));
@@ -30,7 +29,7 @@ pub(super) fn findings(rules: &DesignRules) -> Vec<Finding> {
     findings
 }
 
-/// The local example as the status of its driver.
+/// A CSIDriver with the storage of the local example in the status.
 fn driver() -> CsiDriver {
     let Ok(Objects::DriverStatus(mut drivers)) = Shape::DriverStatus.publish(&examples::local()) else {
         return CsiDriver::default();
@@ -99,7 +98,7 @@ fn list_findings(rules: &DesignRules) -> [Finding; 3] {
     ]
 }
 
-/// Pools with the field name of an edition: the first must be accepted, the others rejected.
+/// CSIDrivers with the field names of one edition. The first pool must be accepted, the others rejected.
 fn field_name_findings(rules: &DesignRules) -> [Finding; 2] {
     let terms = json!({"nodeSelectorTerms": []});
     let accepted = |edition: Edition, pool: Value| {

@@ -1,6 +1,6 @@
 //! A measured value for a statement, and the bound within which the statement holds.
 //!
-//! The result follows from value and bound alone, so that no study can claim it otherwise.
+//! Whether the statement holds is computed from value and bound, so that no study can set the result directly.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ pub enum Bound {
 }
 
 impl Bound {
-    /// Whether a value is in the range. NaN never is.
+    /// Whether a value is in the range. NaN is in no range.
     pub fn admits(self, value: f64) -> bool {
         match self {
             Self::Exactly(exact) => value == exact,
@@ -56,7 +56,8 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// `shows`: description of the value with its unit, so that both read as one phrase: "decisions that differ: 0".
+    /// Creates a finding. `shows`: description of the value with its unit; both are printed as one phrase, such as "decisions that differ:
+    /// 0".
     pub fn new(statement: &'static str, shows: impl Into<String>, value: f64, bound: Bound) -> Self {
         Self {
             statement,
@@ -72,7 +73,7 @@ impl Finding {
         Self::new(statement, shows, count as f64, bound)
     }
 
-    /// A finding on a count that must be 0: errors, differences, losses.
+    /// A finding on a count that must be 0, such as the number of errors, differences or losses.
     pub fn none(statement: &'static str, shows: impl Into<String>, count: usize) -> Self {
         Self::count(statement, shows, count, Bound::Exactly(0.0))
     }
@@ -82,7 +83,7 @@ impl Finding {
         self.statement
     }
 
-    /// Sort key: area, and number within it.
+    /// Sort key: area of the statement, and number within the area.
     pub fn order(&self) -> (&'static str, u32) {
         let (area, number) = self.statement.split_once('-').unwrap_or((self.statement, ""));
         (area, number.parse().unwrap_or_default())
@@ -109,7 +110,7 @@ impl Finding {
     }
 }
 
-/// Formats integers without decimals, and other numbers with the decimals that a ratio needs.
+/// Formats a number: integers without decimals, ratios with up to the necessary number of decimals.
 pub(super) fn number(value: f64) -> String {
     match value.fract() == 0.0 {
         true => format!("{value:.0}"),

@@ -14,7 +14,7 @@ pub use table::{Cell, Table};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Size {
-    /// The smallest size that shows every statement; for tests.
+    /// The smallest size with which every statement can be checked; for tests.
     Small,
     /// The size that the KEPs discuss.
     Full,
@@ -63,7 +63,7 @@ impl Study {
         }
     }
 
-    /// Whether there are findings and all of them hold.
+    /// Whether the study has findings, and all of them hold.
     pub fn holds(&self) -> bool {
         !self.findings.is_empty() && self.findings.iter().all(Finding::holds)
     }

@@ -41,7 +41,7 @@ impl Sizes {
         }
     }
 
-    /// Claims whose total size is one and a half times the capacity, so that the last ones meet a full cluster.
+    /// Claims with a total size of one and a half times the capacity of the cluster, so that the last claims do not fit.
     pub(super) fn stream(self, rng: &mut SeededRng, room: u64) -> Vec<u64> {
         let mut left = room + room / 2;
         let mut claims = Vec::new();

@@ -1,6 +1,6 @@
 //! One stream of claims on nodes of different sizes, scheduled one by one by the reference scheduler.
 //!
-//! Each volume is provisioned and published before the next pod is created, so that only the policy makes a difference.
+//! Each volume is provisioned and the new capacity published before the next pod is created, so that only the policy affects the result.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -25,20 +25,22 @@ const COMPARED: usize = 8;
 /// The final state, and intermediate measurements.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Filled {
-    /// Sizes of the claims that were scheduled, and of those that were not.
+    /// Sizes of the scheduled claims.
     pub(super) placed: Vec<u64>,
+    /// Sizes of the claims that were not scheduled.
     pub(super) refused: Vec<u64>,
     /// Number of claims that were not scheduled although a node had enough capacity.
     pub(super) refused_with_room: usize,
     /// Number of compared pods for which scoring changes the set of feasible nodes.
     pub(super) other_nodes: usize,
     pub(super) compared: usize,
-    /// At half utilisation: standard deviation of the nodes' utilisation, and the share of volumes that could double.
+    /// Standard deviation of the nodes' utilisation when the cluster is half full.
     pub(super) deviation: f64,
+    /// Share of the volumes that could double in size when the cluster is half full.
     pub(super) can_grow: f64,
-    /// Number of nodes with a volume at a quarter of the utilisation.
+    /// Number of nodes with a volume when the cluster is a quarter full.
     pub(super) nodes_used: usize,
-    /// Utilisation after each claim.
+    /// Utilisation of the cluster after each claim.
     pub(super) course: Vec<f64>,
 }
 
@@ -122,7 +124,7 @@ impl Cluster {
         made
     }
 
-    /// Provisions the volume if it fits, and publishes the free capacity.
+    /// Provisions the volume if the node has enough capacity, and publishes the remaining capacity.
     fn provision(&mut self, name: &str, size: u64) -> bool {
         let Some(node) = self.nodes.iter_mut().find(|node| node.name == name) else {
             return false;
@@ -166,7 +168,7 @@ fn deviation(nodes: &[Node]) -> f64 {
     (squares.sum::<f64>() / shares.len() as f64).sqrt()
 }
 
-/// The share of volumes whose node has as much free capacity as their size.
+/// The share of volumes that could double in size, because their node has enough free capacity.
 fn can_grow(nodes: &[Node]) -> f64 {
     let all: usize = nodes.iter().map(|node| node.volumes.len()).sum();
     let growing = nodes

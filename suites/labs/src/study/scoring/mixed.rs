@@ -1,4 +1,4 @@
-//! Pods with one claim for an existing volume and one to provision: which claim decides the node.
+//! Pods with a claim for an existing volume and a claim to provision: determines which of the claims affects the choice of the node.
 
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ pub(super) fn findings(rules: &Rules, pods: usize, rng: &mut SeededRng) -> [Find
     ]
 }
 
-/// The node of a pod with a claim of 10 to provision, and optionally one of 10 for one of these volumes.
+/// The node chosen for a pod with a claim of size 10 to provision and, optionally, a claim of size 10 for one of these existing volumes.
 fn chosen(rules: &Rules, volumes: Option<[u64; 3]>, free: [u64; 3], rng: &mut SeededRng) -> Option<String> {
     let mut snapshot = Snapshot::default();
     snapshot.drivers.put(cluster::driver(DRIVER, true));
@@ -80,7 +80,7 @@ fn chosen(rules: &Rules, volumes: Option<[u64; 3]>, free: [u64; 3], rng: &mut Se
     }
 }
 
-/// An existing volume on one node.
+/// An existing volume with node affinity to one node.
 fn volume(node: &str, bytes: u64) -> Arc<Volume> {
     let affinity = ApiNodeSelector {
         node_selector_terms: vec![NodeSelectorTerm {

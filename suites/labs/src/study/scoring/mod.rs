@@ -1,4 +1,4 @@
-//! `scoring`: the same streams of claims with different shapes, until the cluster is full and beyond.
+//! `scoring`: schedules the same streams of claims with different scoring shapes, until after the cluster is full.
 //!
 //! KEP-4049 motivates scoring: volumes keep room to grow, or fewer nodes are used. The study quantifies this. The reference scheduler
 //! decides; capacity is published immediately, so that policies differ only in their shape.
@@ -22,7 +22,7 @@ const DIFFERENT: [u64; 3] = [50, 100, 200];
 
 /// Claims of at least this many GiB are large.
 const LARGE: u64 = 20;
-/// Number of points of a plotted line.
+/// Number of points per plotted line.
 const POINTS: usize = 60;
 
 /// The compared policies.
@@ -71,7 +71,7 @@ pub fn run(setup: Setup) -> Study {
     study(&Policies::default(), setup)
 }
 
-/// The results of all streams for one policy and distribution of sizes.
+/// The results for one policy and one distribution of sizes, with all streams of claims.
 struct Outcome<'p> {
     nodes: [u64; 3],
     sizes: Sizes,
@@ -125,7 +125,7 @@ pub fn study(policies: &Policies, setup: Setup) -> Study {
     study
 }
 
-/// With the same seed every policy gets the same claims.
+/// Schedules one stream of claims. With the same seed, every policy gets the same claims.
 fn filled(rules: &Rules, sizes: Sizes, room: &[u64], seed: u64) -> Filled {
     let mut rng = SeededRng::of(seed);
     let claims = sizes.stream(&mut rng, room.iter().sum());
@@ -138,7 +138,7 @@ impl Outcome<'_> {
     }
 }
 
-/// The share of scheduled claims among those that match; 1 if none match.
+/// The share of scheduled claims among the claims that satisfy the predicate; 1 if there are none.
 fn placed(filled: &Filled, predicate: fn(&u64) -> bool) -> f64 {
     let count = |sizes: &[u64]| sizes.iter().filter(|size| predicate(size)).count() as f64;
     let (placed, refused) = (count(&filled.placed), count(&filled.refused));
@@ -159,13 +159,13 @@ fn table(lines: &[Outcome<'_>]) -> Table {
         "policy",
         "placed, small %",
         "placed, large %",
-        "room taken at the end %",
-        "nodes in use at a quarter",
-        "deviation at half, % of a node",
-        "volumes that can double at half %",
+        "utilisation at the end %",
+        "nodes in use at 25 % utilisation",
+        "deviation at 50 % utilisation, % of a node",
+        "volumes that can double at 50 % utilisation, %",
     ];
     let title =
-        "Claims for half as much again as there is, over nodes of 100 GiB, and of 50, 100 and 200 GiB";
+        "Claims for 1.5 times the total capacity, on nodes of 100 GiB, and on nodes of 50, 100 and 200 GiB";
     let mut table = Table::new(title, &columns);
     for line in lines {
         let nodes = if line.nodes == EQUAL { "equal" } else { "different" };
@@ -184,7 +184,7 @@ fn table(lines: &[Outcome<'_>]) -> Table {
     table
 }
 
-/// Utilisation over one stream of the most varied sizes.
+/// A plot of the utilisation during one stream of claims, with the distribution of the most varied sizes.
 fn plot(lines: &[Outcome<'_>]) -> Plot {
     let is_drawn = |line: &&Outcome<'_>| line.sizes == Sizes::MostlySmall && line.nodes == DIFFERENT;
     let drawn = lines.iter().filter(is_drawn);
@@ -200,17 +200,16 @@ fn plot(lines: &[Outcome<'_>]) -> Plot {
         }
     };
     Plot {
-        title: "How full the cluster is, claim after claim: mostly small ones, and one of five large"
-            .to_owned(),
-        x: Axis::even("claims that came"),
-        y: Axis::even("% of the room"),
+        title: "Utilisation of the cluster after each claim; one of five claims is large".to_owned(),
+        x: Axis::even("claims created"),
+        y: Axis::even("% of the total capacity"),
         lines: drawn.map(line).collect(),
     }
 }
 
 fn findings(lines: &[Outcome<'_>]) -> Vec<Finding> {
-    // The mean over all sizes for a policy. A preference for free capacity fills the largest nodes first, so it fills evenly only nodes of
-    // equal size.
+    // The mean of a value over all distributions of sizes. Nodes have equal sizes, because a preference for free capacity fills larger
+    // nodes first.
     let of = |policy: &str, value: fn(&Filled) -> f64| {
         let of_policy: Vec<f64> = lines
             .iter()
@@ -226,25 +225,25 @@ fn findings(lines: &[Outcome<'_>]) -> Vec<Finding> {
     vec![
         Finding::new(
             "SCORE-29",
-            "ratio of the deviation of equal nodes' utilisation in a half-full cluster: with preference for room, to no scoring",
+            "ratio of the deviation of equal nodes' utilisation in a half-full cluster: with preference for free capacity, to no scoring",
             deviation("room") / deviation("no scoring"),
             Bound::AtMost(0.9),
         ),
         Finding::new(
             "SCORE-22",
-            "ratio of volumes that can double at that time: with preference for room, to the tightest fit",
+            "ratio of volumes that can double in a half-full cluster: with preference for free capacity, to the tightest fit",
             can_grow("room") / can_grow("tight fit"),
             Bound::Above(1.0),
         ),
         Finding::new(
             "SCORE-22",
-            "ratio of volumes that can double at that time: with preference for room, to no scoring",
+            "ratio of volumes that can double in a half-full cluster: with preference for free capacity, to no scoring",
             can_grow("room") / can_grow("no scoring"),
             Bound::AtLeast(0.9),
         ),
         Finding::new(
             "SCORE-23",
-            "ratio of equal nodes in use at a quarter of the utilisation: with the tightest fit, to preference for room",
+            "ratio of equal nodes in use at a quarter of the utilisation: with the tightest fit, to preference for free capacity",
             nodes("tight fit") / nodes("room"),
             Bound::AtMost(0.8),
         ),

@@ -1,10 +1,10 @@
-//! The autoscaler study: with a feature disabled, or one added that the KEP rejects, the corresponding finding fails.
+//! The autoscaler study: if a feature is disabled, or a feature enabled that the KEP rejects, the corresponding finding fails.
 
 use labs::study::autoscaler::{AutoscalerFeatures, study};
 
 use super::{SMALL, failed_statements};
 
-/// Statements whose findings must fail, and the change of the autoscaler.
+/// The statements whose findings must fail, and a change of the autoscaler features that causes it.
 type FailingChange = (&'static [&'static str], fn(&mut AutoscalerFeatures));
 
 const CHANGES: [FailingChange; 6] = [

@@ -1,4 +1,5 @@
-//! Every study at its small size: all findings hold, the seed determines the result, and a disabled rule fails its finding.
+//! Every study at its small size: all findings hold, the result depends only on the seed, and disabling a rule makes the finding for the
+//! rule fail.
 
 mod autoscaler;
 mod designs;
@@ -9,7 +10,7 @@ use std::collections::BTreeSet;
 
 use labs::study::{Setup, Size, Study};
 
-/// Inputs of the studies.
+/// Inputs of all studies: small size and a fixed seed.
 const SMALL: Setup = Setup {
     size: Size::Small,
     seed: 1,

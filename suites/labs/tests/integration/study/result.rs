@@ -1,4 +1,4 @@
-//! Properties of all studies: findings hold with several seeds, rows match their columns, and results are reproducible.
+//! Properties of all studies: findings hold with several seeds, tables have one cell per column, and results are reproducible.
 
 use labs::study::{Bound, Finding, STUDIES, Setup, Size};
 

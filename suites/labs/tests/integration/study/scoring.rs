@@ -4,7 +4,7 @@ use labs::study::scoring::{Policies, study};
 
 use super::{SMALL, failed_statements};
 
-/// Statements whose findings must fail, and the change of the policies.
+/// The statements whose findings must fail, and a change of the policies that causes it.
 type FailingChange = (&'static [&'static str], fn(&mut Policies));
 
 const CHANGES: [FailingChange; 4] = [

@@ -126,7 +126,7 @@ impl Walk<'_> {
         self.lost.get_or_insert(why);
     }
 
-    /// The running programs, as the specification models them.
+    /// Updates the running programs in the cluster state of the specification.
     pub(crate) fn programs(&mut self) {
         let spec = &self.plan.publisher;
         let owner = spec.owner_level.map(|_| Owner {
@@ -158,7 +158,7 @@ impl Walk<'_> {
         };
         let of_node = |(node, segment): (&String, &Segment)| {
             let mut publisher = publisher(Deployment::Distributed(segment.clone()));
-            // If the node name is too long for the label, any unique label will do.
+            // If the node name is too long for the label value, every unique value is allowed.
             let end = node.len().saturating_sub(40);
             publisher.observed_label = Some(format!("external-provisioner-{}", &node[end..]));
             (instance(Some(node)), publisher)
@@ -201,7 +201,7 @@ impl Walk<'_> {
         self.cluster.world.drivers.insert(name.clone(), answers);
     }
 
-    /// Applies the work of publishers and cleaner, unless a fault prevents it.
+    /// Applies the reactions of publishers and cleaner to the actions, unless a fault prevents them.
     pub(crate) async fn reconcile(&mut self) {
         self.call_plugin().await;
         if self.faults.is_empty() && self.stuck.is_none() && self.lost.is_none() {

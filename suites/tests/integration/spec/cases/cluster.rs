@@ -1,4 +1,4 @@
-//! The API objects of a case, and the cluster state of the specification made of them.
+//! The API objects of a case, and the resulting cluster state of the specification.
 //!
 //! Applies at once what the API server and its controllers do: uids, dropped fields of older releases, the phase of volumes, claims of
 //! ephemeral volumes.
@@ -92,7 +92,7 @@ impl Cluster {
         let key = (resource.to_owned(), namespace.to_owned(), name.to_owned());
         let known = self.objects.get(&key).cloned();
         let capacity = NamespacedName::new(namespace, name);
-        // Objects written by a publisher are not included.
+        // Objects written by a publisher exist only in the cluster state of the specification.
         let made = self
             .world
             .objects
@@ -142,7 +142,7 @@ impl Cluster {
     }
 }
 
-/// A capacity object in API form, with its original selector if known.
+/// A capacity object in API form, with its original selector if that is known.
 fn render(key: &NamespacedName, object: &CapacityObject, known: Option<&Value>) -> Value {
     let owners: Vec<Value> = object
         .owners

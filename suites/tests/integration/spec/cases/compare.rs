@@ -1,4 +1,4 @@
-//! Compares an expectation of a case with the specification: the expected outcome must be allowed, and no other.
+//! Compares an expectation of a case with the specification: the specification must allow the expected outcome and no other.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use suites::harness::plan::{NAMESPACE, Plan};
 
 /// Result of a comparison.
 pub(crate) enum Compared {
-    /// Case and specification agree. Contains the unspecified choices of which the case allows only one.
+    /// Case and specification agree. Contains the choices that the specification leaves open and of which the case allows only one.
     Agrees(BTreeSet<Unspecified>),
     /// Not compared, for this reason.
     Skipped(SkipReason),
@@ -20,7 +20,7 @@ pub(crate) enum Compared {
     Differs(String),
 }
 
-/// Whether the complete set of expected objects is allowed, and not with one byte more.
+/// Compares a complete set of expected objects: the specification must allow it, and must not allow a capacity that is one byte larger.
 pub(crate) fn capacities(plan: &Plan, world: &World, rows: &Rows) -> Compared {
     let texts = violations_of(plan, world, rows);
     if !texts.is_empty() {
@@ -40,7 +40,8 @@ pub(crate) fn capacities(plan: &Plan, world: &World, rows: &Rows) -> Compared {
     Compared::Agrees(choices(world))
 }
 
-/// The unspecified choices of publishers in this state. A case lists literal rows, so it expects one of the outcomes.
+/// The choices that the specification leaves to publishers in this state. A case lists literal values, so it expects one of the allowed
+/// outcomes.
 fn choices(world: &World) -> BTreeSet<Unspecified> {
     let mut choices = BTreeSet::new();
     for (instance, publisher) in world.publishers.iter().filter(|(_, it)| it.publishes) {
@@ -50,7 +51,7 @@ fn choices(world: &World) -> BTreeSet<Unspecified> {
     choices
 }
 
-/// Violations of the specification in the expected objects.
+/// Violations of the specification if exactly the expected objects exist.
 fn violations_of(plan: &Plan, world: &World, rows: &Rows) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut stored = Objects::new();
@@ -63,7 +64,7 @@ fn violations_of(plan: &Plan, world: &World, rows: &Rows) -> Vec<String> {
             continue;
         }
         if !is_labelled(plan, object) {
-            // The case makes no statement about such objects.
+            // The case does not restrict these objects.
             stored.insert(key.clone(), object.clone());
             continue;
         }
@@ -93,7 +94,7 @@ fn violations_of(plan: &Plan, world: &World, rows: &Rows) -> Vec<String> {
     wrong
 }
 
-/// The values that a publisher must publish for zero capacity, if it must: a row without values leaves it open.
+/// The values that a publisher must publish for an empty segment; `None` if it may omit the object. A row without values allows both.
 fn published_nothing(world: &World, class: &str, segment: &Segment) -> Option<(Option<i128>, Option<i128>)> {
     let publishers = world.publishers.iter().filter(|(_, it)| it.publishes);
     let mut demands = publishers.filter_map(|(instance, publisher)| {
@@ -132,8 +133,8 @@ fn has_values(object: &CapacityObject, row: &Row) -> bool {
     }
 }
 
-/// Adds an expected object: the existing one with these values, or a new one of the publisher responsible for the segment. Returns whether
-/// there is such a publisher.
+/// Adds an expected object with these values: an update of the existing object, or an object of the publisher responsible for the segment.
+/// Returns false if there is no such publisher.
 fn add(
     world: &World,
     stored: &mut Objects,
@@ -161,7 +162,7 @@ fn add(
     true
 }
 
-/// An object as the publisher of this segment would create it.
+/// An object as the publisher of this segment would create the object.
 fn new(
     world: &World,
     stored: &Objects,

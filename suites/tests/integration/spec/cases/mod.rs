@@ -1,7 +1,7 @@
 //! Compares every explicit expectation on capacities and placement in the cases with the specification.
 //!
-//! Each case is simulated on the specification's cluster state: actions change it, and correct programs work between the steps.
-//! Expectations that the state cannot decide are skipped for a typed reason, counted and limited.
+//! Each case is simulated on the cluster state of the specification: actions change the state, and between the steps correct programs
+//! react. Expectations that the state cannot decide are skipped. The reason for each is an enum value, and their number is limited.
 
 mod actions;
 mod cluster;
@@ -20,7 +20,7 @@ use compare::Compared;
 use skip_reason::SkipReason;
 use walk::walk;
 
-/// Minimum number of agreeing expectations.
+/// Minimum number of expectations that agree with the specification.
 const AGREE_MIN: usize = 780;
 
 /// Maximum number of skipped expectations.

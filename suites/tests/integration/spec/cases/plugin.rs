@@ -1,4 +1,4 @@
-//! Responses of a case's CSI plugin: calls it over its socket for every class and segment.
+//! Responses of the CSI plugin of a case, which is called over its socket for every class and segment.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -14,14 +14,14 @@ use suites::harness::plan::Plan;
 /// Timeout that separates slow calls from calls without a response.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// The plugin of the driver of a case.
+/// The CSI plugin of a case.
 pub(crate) struct Plugin {
     pub(crate) driver: FakeDriver,
     client: CsiClient,
     _running: Running,
     _folder: tempfile::TempDir,
     scripts: BTreeMap<String, RuleId>,
-    /// Rules for calls that never get a response.
+    /// Rules for calls to which the plugin never responds.
     silent: Vec<(Option<String>, Rule)>,
     /// Whether the plugin is stopped.
     pub(crate) is_down: bool,
@@ -75,7 +75,7 @@ impl Plugin {
         }
     }
 
-    /// Rules for a limited number of calls have no effect once the cluster is idle.
+    /// Adds a rule for calls. A rule for a limited number of calls is ignored: it has no effect once the cluster is idle.
     pub(crate) fn add_rule(&mut self, id: Option<&String>, rule: &Rule) {
         if rule.times.is_some() {
             return;
@@ -194,7 +194,7 @@ impl Plugin {
             .find(|volume| volume.name == name)
     }
 
-    /// Deletes a volume by the name used for its creation.
+    /// Deletes a volume, given by the name in its CreateVolume call.
     pub(crate) async fn delete(&self, name: &str) {
         let volume = self
             .driver

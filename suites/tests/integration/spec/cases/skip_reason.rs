@@ -1,4 +1,4 @@
-//! Reasons for not comparing an expectation: the specification does not model something that the case depends on.
+//! Reasons for not comparing an expectation: the specification does not model something on which the outcome depends.
 
 use std::fmt;
 
@@ -9,21 +9,21 @@ pub(crate) enum SkipReason {
     Fault,
     /// A program was killed while working.
     Killed,
-    /// The API server changed its release, or an action may be rejected.
+    /// The API server changes its release, or may reject an action.
     ServerChange,
     /// The expected state is transient.
     TransientState,
-    /// Objects change while a pod is scheduled, and the outcome depends on the order of observation.
+    /// Objects change while a pod is scheduled, and the outcome depends on which change the scheduler observes first.
     Race,
-    /// An extender takes part in the decision.
+    /// An extender affects the scheduling decision.
     Extender,
-    /// The scheduler is configured to deviate.
+    /// The scheduler is configured to deviate from the KEPs.
     Deviation,
-    /// Several nodes are allowed, and later results depend on the chosen one.
+    /// Several nodes are allowed, and later results depend on the node that the scheduler chose.
     ChosenNode,
     /// A volume cannot be provisioned on the first chosen node.
     Retries,
-    /// The case creates and deletes volumes itself, or clones one.
+    /// The case itself creates, deletes or clones volumes.
     HarnessVolumes,
     /// A volume is expanded.
     VolumeExpansion,

@@ -1,4 +1,4 @@
-//! Places pods and binds their claims, as scheduler, provisioner and volume binding do together.
+//! Places pods and binds their claims, as the scheduler, the provisioner and the PersistentVolume controller do together.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ use super::walk::Walk;
 pub(crate) const CLAIMS: &str = "persistentvolumeclaims";
 
 impl Walk<'_> {
-    /// Places pods as far as the outcome is determined, and creates their volumes.
+    /// Places pods for which the outcome is determined, and creates their volumes.
     pub(crate) async fn place(
         &mut self,
         step: &Step,
@@ -59,7 +59,7 @@ impl Walk<'_> {
         self.reconcile().await;
     }
 
-    /// Why the placement of pending pods is not determined.
+    /// Why the placement of pending pods is undetermined; `None` if it is determined.
     fn obstacle(&self) -> Option<SkipReason> {
         let is_stopped = !self.active.contains(&Role::Scheduler);
         let fails = (!self.faults.is_empty()).then_some(SkipReason::Fault);
@@ -69,7 +69,7 @@ impl Walk<'_> {
             .or(is_stopped.then_some(SkipReason::Stopped))
     }
 
-    /// Marks everything later as undetermined.
+    /// Marks all later placements as undetermined.
     fn mark_undetermined(&mut self, why: SkipReason) {
         self.stuck.get_or_insert(why);
     }
@@ -102,7 +102,7 @@ impl Walk<'_> {
                 self.bind(&key, Some(node)).await;
             }
             if self.cluster.world.claims[&key].volume.is_empty() {
-                // The node is selected, but the pod is not bound to it.
+                // The claim has a selected node, but the pod is not bound to the node.
                 return;
             }
         }
@@ -110,7 +110,7 @@ impl Walk<'_> {
         self.cluster.merge("pods", &pod.namespace, &pod.name, &patch);
     }
 
-    /// Binds a claim to a matching existing volume, or to one that the driver creates.
+    /// Binds a claim to a matching existing volume, or to a new volume of the driver.
     async fn bind(&mut self, key: &NamespacedName, node: Option<&str>) {
         let claim = self.cluster.world.claims[key].clone();
         let world = &self.cluster.world;
@@ -145,7 +145,7 @@ impl Walk<'_> {
         self.cluster.merge(CLAIMS, &key.namespace, &key.name, &bound);
     }
 
-    /// Creates a volume. In a case without a publisher the harness does, without limits.
+    /// Creates a volume. In a case without a publisher, the harness creates the volume, without a capacity limit.
     async fn provision(&mut self, key: &NamespacedName, node: Option<&str>) -> Option<String> {
         let claim = self.cluster.world.claims[key].clone();
         let class = self.cluster.world.classes.get(&claim.class)?.clone();
@@ -174,7 +174,8 @@ impl Walk<'_> {
         Some(name)
     }
 
-    /// Calls CreateVolume, and returns the segment of the volume: outer `None` if rejected, inner `None` if accessible everywhere.
+    /// Calls CreateVolume, and returns the segment of the volume: outer `None` if the driver rejected the call, inner `None` if the volume
+    /// is accessible everywhere.
     async fn created_by_driver(
         &mut self,
         name: &str,
@@ -201,7 +202,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The segment in which a volume is created without a selected node, if its class restricts it.
+    /// The segment to which the class restricts a volume without a selected node; `None` if not restricted.
     fn allowed_segment(&self, class: &StorageClass) -> Option<Segment> {
         let world = &self.cluster.world;
         let nodes = world.nodes.keys();
@@ -229,7 +230,7 @@ impl Walk<'_> {
     }
 }
 
-/// Whether a step allows a pod on a node, or makes no statement about it.
+/// Whether the expectations of a step allow a pod on a node.
 fn is_wanted(step: &Step, pod: &NamespacedName, node: &str) -> bool {
     step.expect.iter().all(|expect| match &expect.predicate {
         Predicate::Placement(pods) => match pods.0.get(&pod.name) {

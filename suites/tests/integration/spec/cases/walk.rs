@@ -1,4 +1,4 @@
-//! Simulates one case step by step on the specification's cluster state: actions, and the reactions of correct programs.
+//! Simulates one case step by step on the cluster state of the specification: actions, and the reactions of correct programs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,15 +27,15 @@ pub(crate) struct Walk<'p> {
     pub(crate) endpoints: BTreeMap<String, Segment>,
     /// Active faults without an end.
     pub(crate) faults: BTreeSet<String>,
-    /// Why later expectations are not compared; `None` while they are.
+    /// Why all later expectations are skipped; `None` if they are compared.
     pub(crate) lost: Option<SkipReason>,
-    /// Why later placements are undetermined; earlier decisions are still compared.
+    /// Why later placements are undetermined; `None` if they are determined. Earlier placements are still compared.
     pub(crate) stuck: Option<SkipReason>,
-    /// Decisions on pods: the allowed nodes, or why they are undetermined.
+    /// Scheduling decisions by pod: the allowed nodes, or the reason why the decision is undetermined.
     pub(crate) decided: BTreeMap<NamespacedName, Result<BTreeSet<String>, SkipReason>>,
 }
 
-/// All expectations on capacities and placement of a case, compared.
+/// Compares all expectations of a case on capacities and placement.
 pub(crate) async fn walk(plan: &Plan) -> Vec<(String, Compared)> {
     let mut walk = Walk::new(plan).await;
     let mut compared = Vec::new();
@@ -92,7 +92,7 @@ impl<'p> Walk<'p> {
             self.programs();
             let is_of_pods = matches!(action, Action::Create(object) if is_of_pods(object));
             if !is_of_pods {
-                // Pods pending now may be scheduled before or after this action.
+                // The pods that are pending now may be scheduled before or after this action.
                 late.extend(self.pending());
             }
         }
@@ -115,12 +115,11 @@ impl<'p> Walk<'p> {
         self.place(step, after).await;
     }
 
-    /// Whether the pod was not decided in an earlier step.
+    /// Whether the pod was still undecided before this step.
     fn is_new(&self, pod: &NamespacedName) -> bool {
         !self.decided.contains_key(pod)
     }
 
-    /// Pending pods.
     fn pending(&self) -> Vec<NamespacedName> {
         let pods = self.cluster.world.pods.iter();
         let open = pods.filter(|(key, pod)| pod.node.is_none() && key.namespace != NAMESPACE);
@@ -138,7 +137,7 @@ impl<'p> Walk<'p> {
         self.pending().into_iter().map(decided).collect()
     }
 
-    /// Compares an expectation on capacities or placement; yields one result per pod.
+    /// Compares an expectation on capacities or placement. Returns one result per pod.
     fn compare(&self, expect: &Expect) -> Vec<Compared> {
         let is_about = matches!(
             expect.predicate,
