@@ -1,6 +1,6 @@
 //! The facts that decided a failure, and facts around them, as a few lines.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use fake_csi::Method;
@@ -33,7 +33,8 @@ pub fn case_timeline(facts: &[Fact]) -> Vec<String> {
     lines(&chosen, facts.iter(), &BTreeSet::new(), Duration::ZERO)
 }
 
-/// Formats facts as lines, with `…` for omitted new facts, and one line for all delays of the harness.
+/// Formats facts as lines, with `…` for omitted new facts, the number of facts with an equal text if there are several, and one line for
+/// all delays of the harness.
 fn lines<'f>(
     chosen: &[&Fact],
     all: impl Iterator<Item = &'f Fact> + Clone,
@@ -41,6 +42,10 @@ fn lines<'f>(
     started: Duration,
 ) -> Vec<String> {
     let shown: BTreeSet<u64> = chosen.iter().map(|fact| fact.seq).collect();
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for fact in all.clone().filter(|fact| weight(&fact.what).is_some()) {
+        *counts.entry(fact_display::format(fact)).or_default() += 1;
+    }
     let texts: BTreeSet<String> = chosen.iter().map(|fact| fact_display::format(fact)).collect();
     let mut omitted: Vec<u64> = significant(all.clone())
         .into_iter()
@@ -54,10 +59,16 @@ fn lines<'f>(
         lines.extend((omitted.len() < before).then(|| "  …".to_owned()));
         let mark = if deciding.contains(&fact.seq) { '*' } else { ' ' };
         let offset = fact.at().as_secs_f64() - started.as_secs_f64();
+        let text = fact_display::format(fact);
+        // The first line of a text states how many facts have it, as the others are omitted.
+        let repeated = match counts.remove(&text) {
+            Some(count) if count > 1 => format!(" ({count} times)"),
+            _ => String::new(),
+        };
         lines.push(format!(
-            "{mark} {offset:+8.3}s {:<7} {}",
+            "{mark} {offset:+8.3}s {:<7} {}{repeated}",
             fact_display::source(fact),
-            clip(&fact_display::format(fact))
+            clip(&text)
         ));
     }
     lines.extend((!omitted.is_empty()).then(|| "  …".to_owned()));
@@ -221,5 +232,16 @@ mod tests {
         assert_eq!(lines[11], "  …", "{lines:?}");
         assert!(lines[12].ends_with("action 19"), "{lines:?}");
         assert!(case_timeline(&facts).iter().all(|line| line != "  …"));
+    }
+
+    #[test]
+    fn equal_facts_share_a_line_with_their_number() {
+        let text = || "n1 is cordoned".to_owned();
+        let equal = |seq| fact(seq, What::Action(ActionFact { text: text() }));
+        let facts: Vec<Fact> = (0..3).map(equal).chain([action(3)]).collect();
+        let lines = timeline(&facts, &failure(3));
+        assert_eq!(lines.len(), 2, "{lines:?}");
+        assert!(lines[0].ends_with("n1 is cordoned (3 times)"), "{lines:?}");
+        assert!(lines[1].ends_with("action 3"), "{lines:?}");
     }
 }
