@@ -1,9 +1,9 @@
 //! Serves an empty cluster until killed: `cargo run -p fake-apiserver --example serve -- --port 0`.
 //!
-//! Prints its URL and a token. Options: `--port N` (0: any free port), `--storage-protection`, `--kubelets`, `--rbac`,
-//! `--tls`, `--kubeconfig FILE` (use with `--tls`), `--service NAMESPACE/NAME=ADDRESS` (the address of a Service that webhooks
-//! refer to; repeatable), and `--tokenless`: requests without a token are authenticated as the user `kubectl`, who may do everything
-//! (kubectl sends no token without TLS).
+//! Prints its URL and a token. Options: `--port N` (0: any free port), `--storage-protection`, `--kubelets`, `--rbac`, `--tls`,
+//! `--kubeconfig FILE` (use with `--tls`), `--service NAMESPACE/NAME=ADDRESS` (where webhook calls to that Service are sent; repeatable),
+//! and `--tokenless`: requests without a token are authenticated as the user `kubectl`, who has all permissions (kubectl sends no token
+//! without TLS).
 
 use fake_apiserver::{ApiServer, Authorization, Kubeconfig, ServerOptions, Tls, User};
 use std::future::pending;

@@ -21,7 +21,7 @@ const ATTEMPTS_MAX: usize = 64;
 /// A request in execution.
 pub(crate) struct Execution {
     call: Call,
-    /// Webhooks and policies for the request; `None` if none matches it.
+    /// Admission session: the webhooks and policies for the request; `None` if none matches.
     session: Option<Box<AdmissionSession>>,
     /// Whether the request may have to wait for webhooks.
     may_wait: bool,
@@ -95,7 +95,7 @@ impl Waiting {
         self.0
     }
 
-    /// The refusal of a request whose object changes faster than webhooks respond.
+    /// The error for a request whose object changed on every retry while its webhooks were called.
     pub(crate) fn conflict_reply(self) -> Reply {
         let target = &self.0.call.target;
         let why =
@@ -106,12 +106,12 @@ impl Waiting {
         }
     }
 
-    /// The refusal of a request of an in-process client, which cannot wait for webhooks.
+    /// The error for an in-process request that needs a webhook: in-process clients cannot wait.
     pub(crate) fn in_process_refusal(self) -> Reply {
         let target = &self.0.call.target;
         let why = format!(
-            "in-process clients cannot call webhooks, and one matches this request for {}; send it over a connection, or \
-             exclude it with a selector of the webhook",
+            "a webhook matches this request for {}, and in-process clients cannot call webhooks; send the request over a \
+             connection, or exclude it with a selector of the webhook",
             target.kind.plural
         );
         Reply {
@@ -120,7 +120,7 @@ impl Waiting {
         }
     }
 
-    /// Whether the state changes so often that webhook responses are outdated each time.
+    /// Whether the request has used up its retries because the state changed during each webhook call.
     pub(crate) fn has_exceeded_attempts(&self) -> bool {
         let session = self.0.session.as_ref();
         session.is_some_and(|session| session.completed_count() > ATTEMPTS_MAX)
@@ -128,7 +128,7 @@ impl Waiting {
     }
 }
 
-/// Executes a request. The session has the webhooks to call and their responses.
+/// Executes a request once. `session` has the webhooks to call and the responses received so far.
 fn attempt(
     store: &Arc<Store>,
     call: Call,
@@ -185,7 +185,7 @@ fn attempt(
     (Reply { outcome, warnings }, session)
 }
 
-/// Reports a request that was answered without the store, for example one that was refused.
+/// Reports a response to the observer that was produced without a transaction, for example a rejection.
 pub(crate) fn report(
     store: &Store,
     client: &Arc<str>,
@@ -214,14 +214,14 @@ fn answered(
         code,
         reason: failure.and_then(|status| status.reason).map(str::to_owned),
         message: failure.map(|status| status.message.clone()),
-        // A watch that a fault rule refuses is accepted; its first event is the failure.
+        // A watch refused by a fault rule still starts: its first event is the error.
         injected: code >= 400 && failure.is_some_and(|status| status.injected),
         revision,
         elapsed: began.elapsed(),
     }
 }
 
-/// Has webhooks convert the objects of a response to the requested version.
+/// Calls conversion webhooks for the objects in a response that are not in the requested version.
 pub(crate) async fn convert(store: &Store, kind: &Kind, reply: Reply) -> Reply {
     let Ok(answer) = &reply.outcome else {
         return reply;

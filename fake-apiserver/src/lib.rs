@@ -23,7 +23,7 @@
 //!
 //! Modules from the bottom up. Each imports only modules listed before it; `tests/integration/layers.rs` enforces that.
 //!
-//! - `machinery`: what all kinds share: names, quantities, selectors, metadata, field errors, `Status`.
+//! - `machinery`: code common to all kinds: names, quantities, selectors, metadata, field errors, `Status`.
 //! - `config`: options, and the served Kubernetes release with its feature gates.
 //! - `outbound`: HTTPS requests that the server sends itself (to webhooks).
 //! - `request`: the verb of a request and the resource in its path.
@@ -32,7 +32,7 @@
 //! - `types`: the table of the fields of all API types.
 //! - `protobuf`: conversion between JSON and protobuf bodies, driven by that table.
 //! - `schema`: types of the built-in kinds and their merge strategies.
-//! - `kinds`: resource definitions, built-in and from CRDs. Everything that differs between kinds is here.
+//! - `kinds`: resource definitions, built-in and from CRDs. All differences between kinds are here.
 //! - `object`: a stored object with its serialized form, shared by all readers.
 //! - `plugin`: the interface of admission plugins and controllers, which other crates implement.
 //! - `access`: authentication, authorization, and a log of used permissions.
@@ -74,7 +74,7 @@ mod types;
 mod verbs;
 mod webhook;
 
-/// What other crates need to extend the server: resources, admission plugins, webhooks, policies and controllers.
+/// Types for crates that extend the server: resources, admission plugins, webhooks, policies and controllers.
 pub mod extension {
     pub use crate::access::auth::service_account_user;
     pub use crate::access::rbac::{Attributes as AuthorizationAttributes, Decision, ResourceOrPath};

@@ -17,14 +17,14 @@ use std::cell::RefCell;
 use std::ops::{Bound, Range};
 use std::sync::{Arc, OnceLock};
 
-/// The member of `metadata` that is held as JSON text.
+/// The member of `metadata` that is held as serialized JSON, not parsed.
 const MANAGED: &str = "managedFields";
 
 thread_local! {
-    /// Reused output buffer: an object is serialized here first, then copied into an allocation of exactly its size.
+    /// Output buffer, reused for all objects: the serialized object is then copied into an allocation of exactly its size.
     static SCRATCH: RefCell<BytesMut> = RefCell::default();
 }
-/// Maximum capacity of the buffer that is retained for the next object.
+/// Maximum capacity, in bytes, that the output buffer retains between objects.
 const SCRATCH_MAX: usize = 1 << 16;
 
 /// Objects by storage key. Cloning is cheap: readers hold a snapshot while writers continue.
@@ -37,29 +37,29 @@ pub struct Object {
     value: OnceLock<Arc<Value>>,
     /// The serialized object, `kind` and `apiVersion` first.
     bytes: Bytes,
-    /// The protobuf form, created on demand; boxed because most objects never need it.
+    /// The protobuf form, created on demand. Boxed because few objects need it.
     protobuf: OnceLock<Box<Result<Encoded, CodecError>>>,
-    /// The object in other versions, as converted by a webhook; boxed because most objects never need it.
+    /// The object in other versions, converted by a webhook. Boxed because few objects need them.
     forms: OnceLock<Box<Mutex<Vec<Form>>>>,
     /// Offset in `bytes` of the members after `kind` and `apiVersion`.
     members_at: usize,
-    /// Range of the value of `metadata.managedFields` in `bytes`; empty if there is none.
+    /// Range of the value of `metadata.managedFields` in `bytes`; empty if the object has no managedFields.
     managed: Range<usize>,
-    /// The revision that wrote it; 0 in the response to a dry run.
+    /// The revision that wrote the object; 0 in the response to a dry run.
     pub(crate) revision: u64,
 }
 
 /// The object converted to another version.
 #[derive(Debug)]
 struct Form {
-    /// The number of the conversion that created it.
+    /// The number of the conversion that created this form. A changed CRD has a new conversion number.
     conversion: u64,
     version: &'static str,
     object: Arc<Object>,
 }
 
 impl Object {
-    /// The cached result of converting the object to another version with that conversion, if any.
+    /// The cached form of the object in `version`, if it was created by that conversion.
     pub(crate) fn converted(&self, conversion: u64, version: &str) -> Option<Arc<Self>> {
         let forms = self.forms.get()?.lock();
         let mut forms = forms.iter();
@@ -70,7 +70,7 @@ impl Object {
     /// Caches the object converted to another version.
     pub(crate) fn keep_converted(&self, conversion: u64, version: &'static str, object: Arc<Self>) {
         let mut forms = self.forms.get_or_init(Box::default).lock();
-        // Results of earlier conversions (of a previous CRD) are obsolete.
+        // Forms from earlier conversions (of a previous CRD) are obsolete.
         forms.retain(|form| form.conversion == conversion && form.version != version);
         forms.push(Form {
             conversion,
@@ -79,8 +79,8 @@ impl Object {
         });
     }
 
-    /// Serializes `value`, which must already have kind and resourceVersion. Its `metadata.managedFields`, if any, is JSON
-    /// text, as written by `managed`.
+    /// Serializes `value`, which must already have kind and resourceVersion. `metadata.managedFields`, if present, must be a string of
+    /// JSON, as written by `managed`.
     pub(crate) fn new(mut value: Value, revision: u64) -> Arc<Self> {
         let managed = match metadata::take(&mut value, MANAGED) {
             Some(Value::String(text)) => text,
@@ -154,12 +154,12 @@ impl Object {
         self.kept_value()
     }
 
-    /// Like `value`, as a shared pointer.
+    /// Like `value`, but returns a shared pointer.
     pub(crate) fn shared_value(&self) -> Arc<Value> {
         self.kept_value().clone()
     }
 
-    /// Reads the value without caching it, for code that iterates over many objects.
+    /// Calls `at` with the parsed value without caching the value, for code that iterates over many objects.
     pub fn look<T>(&self, at: impl FnOnce(&Value) -> T) -> T {
         match self.value.get() {
             Some(value) => at(value),
@@ -181,18 +181,18 @@ impl Object {
         serde_json::from_slice(&self.bytes).expect("stored objects are valid JSON")
     }
 
-    /// An object with new content or another form, and the same managed fields.
+    /// An object with the content `value` and the managedFields of this object.
     pub(crate) fn like(&self, mut value: Value, revision: u64) -> Arc<Self> {
         metadata::set(&mut value, MANAGED, Some(self.managed().into()));
         Self::new(value, revision)
     }
 
-    /// `metadata.managedFields` as JSON; empty if there is none.
+    /// The value of `metadata.managedFields` as JSON text; empty if the object has no managedFields.
     pub(crate) fn managed(&self) -> &str {
         std::str::from_utf8(&self.bytes[self.managed.clone()]).expect("stored objects are valid UTF-8")
     }
 
-    /// The whole object, `metadata.managedFields` included.
+    /// The whole object, including `metadata.managedFields`.
     pub fn document(&self) -> Cow<'_, Value> {
         match self.value.get() {
             Some(value) if self.managed.is_empty() => Cow::Borrowed(value),
@@ -213,7 +213,7 @@ impl Object {
         (**encoded).as_ref()
     }
 
-    /// The whole object, for in-process clients.
+    /// The whole object, including `metadata.managedFields`, as in-process clients receive it.
     pub(crate) fn shared(&self) -> Arc<Value> {
         match self.document() {
             Cow::Borrowed(_) => self.shared_value(),
@@ -221,12 +221,12 @@ impl Object {
         }
     }
 
-    /// Number of bytes that `write_item` appends.
+    /// Number of bytes that `write_item` appends to a list.
     pub(crate) fn item_bytes(&self) -> usize {
         1 + self.bytes.len() - self.members_at
     }
 
-    /// Appends the object as an item of a typed list: without kind and apiVersion.
+    /// Appends the object as a list item: without kind and apiVersion.
     pub(crate) fn write_item(&self, out: &mut BytesMut) {
         out.put_slice(b"{");
         out.put_slice(&self.bytes[self.members_at..]);
@@ -253,7 +253,7 @@ fn write_member(out: &mut BytesMut, name: &str, value: &Value) {
     json::write(out, value);
 }
 
-/// Namespace and name of a storage key; the namespace is empty for cluster-scoped kinds.
+/// Splits a storage key into namespace and name; the namespace is empty for cluster-scoped kinds.
 pub(crate) fn place_of(key: &str) -> (&str, &str) {
     key.split_once('/').unwrap_or(("", key))
 }
@@ -264,7 +264,7 @@ pub fn namespace_range<'a>(
     namespace: Option<&str>,
 ) -> impl Iterator<Item = (&'a Arc<str>, &'a Arc<Object>)> + use<'a> {
     let bounds = match namespace {
-        // "0" is the character after "/".
+        // Keys are `NAMESPACE/NAME`, and "0" is the character after "/".
         Some(namespace) => (
             Bound::Included(format!("{namespace}/")),
             Bound::Excluded(format!("{namespace}0")),

@@ -1,6 +1,6 @@
 //! The events that an observer receives.
 //!
-//! Owns the event types. Does not store or filter events, and draws no conclusions from them: the observer does.
+//! Owns the event types. Does not store or filter events: the observer does.
 
 use crate::fault_injection::AppliedFault;
 use crate::request::{ResourcePath, Verb};
@@ -19,7 +19,7 @@ pub trait Observer: Send + Sync {
 /// One observable event of the server.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// A request that was answered. A watch is reported when it is accepted.
+    /// A request was answered. For a watch, the event is reported when the watch is accepted.
     Request {
         /// Name of the client, as given to `ApiServer::add_client`.
         client: Arc<str>,
@@ -29,11 +29,11 @@ pub enum Event {
         resource: Option<ResourcePath>,
         /// The HTTP status code of the response.
         code: u16,
-        /// `Status.reason` of a failure.
+        /// `Status.reason` of an error response.
         reason: Option<String>,
-        /// `Status.message` of a failure.
+        /// `Status.message` of an error response.
         message: Option<String>,
-        /// Whether a fault rule refused the request.
+        /// Whether the error response was injected by a fault rule.
         injected: bool,
         /// The newest revision that the request wrote; for reads the revision of the returned object or list; for watches the
         /// revision from which the watch starts.
@@ -57,7 +57,7 @@ pub enum Event {
         name: Arc<str>,
         /// The revision of this change.
         revision: u64,
-        /// The new state; for a deletion the last state. Without `metadata.managedFields`, which would double the size.
+        /// The new state; for a deletion the last state. Omits `metadata.managedFields`, which would double the size.
         object: Arc<Value>,
     },
     /// A watch event was handed to the client's connection. Bookmarks are not reported.
@@ -129,7 +129,7 @@ pub enum WatchEnd {
     Failed,
     /// The server stopped.
     Shutdown,
-    /// A fault rule ended it.
+    /// A fault rule ended the watch.
     FaultInjected,
     /// The resource is no longer served, because the release or a feature gate changed.
     Unserved,

@@ -1,6 +1,6 @@
 //! The interface of admission plugins and controllers in other crates: calls by the core, and access to objects.
 //!
-//! Does not know individual ones, nor how objects are stored.
+//! Does not know the individual plugins and controllers, nor how objects are stored.
 
 use crate::kinds::{Kind, Part};
 use crate::machinery::status::Status;
@@ -14,7 +14,7 @@ pub struct Attributes<'r> {
     pub kind: &'r Kind,
     /// The object itself, its status, or another subresource.
     pub part: Part,
-    /// The stored object. None for a creation.
+    /// The stored object before the write; `None` for a creation.
     pub old: Option<&'r Value>,
 }
 
@@ -26,7 +26,7 @@ pub trait AdmissionPlugin: Send + Sync + 'static {
     /// The name in `--enable-admission-plugins`, such as `LimitRanger`.
     fn name(&self) -> &'static str;
 
-    /// Mutates a new object before validation. An error rejects the request.
+    /// Mutates a new object before validation. The request is rejected if this returns an error.
     fn admit(
         &self,
         txn: &mut dyn Transaction,
@@ -37,7 +37,8 @@ pub trait AdmissionPlugin: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Validates a valid new or changed object against other objects. An error rejects the request.
+    /// Validates a new or changed object, which is valid on its own, against other objects. The request is rejected if this returns an
+    /// error.
     fn validate(
         &self,
         txn: &mut dyn Transaction,
@@ -54,15 +55,15 @@ pub trait AdmissionPlugin: Send + Sync + 'static {
     }
 }
 
-/// The objects of the server during one request, including its own changes.
+/// The objects of the server as one request sees them, including its uncommitted changes.
 pub trait Transaction {
-    /// A resource by API group and plural name. None if it is not registered.
+    /// The registered resource with this API group and plural name, if any.
     fn kind(&self, group: &str, plural: &str) -> Option<Kind>;
 
-    /// All namespaced resources that are stored.
+    /// All stored resources that are namespaced.
     fn namespaced_kinds(&self) -> Vec<Kind>;
 
-    /// The object of that name. None if it does not exist. `namespace` is None for cluster-scoped objects.
+    /// The object with this name, if it exists. `namespace` is `None` for cluster-scoped objects.
     fn object(&self, kind: &Kind, namespace: Option<&str>, name: &str) -> Option<Arc<Object>>;
 
     /// All objects of a resource, or those in one namespace.
@@ -75,7 +76,7 @@ pub trait Transaction {
     fn warn(&mut self, text: String);
 }
 
-/// A controller of another crate, which reacts to changes in the transaction of the request that made them.
+/// A controller in another crate. It runs in the transaction of the request that changed an object.
 pub trait Controller: Send + Sync + 'static {
     /// Whether the controller reacts to changes of a resource.
     fn watches(&self, kind: &Kind) -> bool;
@@ -85,11 +86,11 @@ pub trait Controller: Send + Sync + 'static {
         let _ = (kind, old, new);
     }
 
-    /// Reconciles an object that was written or deleted, before the response to the request.
+    /// Reconciles a written or deleted object before the server responds to the request.
     fn reconcile(&self, txn: &mut dyn ControllerTransaction, kind: &Kind, key: &str, is_deleted: bool);
 }
 
-/// What controllers can read and write.
+/// Access of controllers to the state.
 pub trait ControllerTransaction: Transaction {
     /// The time of the request, in the format of `metadata` timestamps.
     fn now(&self) -> Arc<str>;
@@ -97,23 +98,24 @@ pub trait ControllerTransaction: Transaction {
     /// All versions of a custom resource.
     fn custom_resource(&self, group: &str, plural: &str) -> Vec<Kind>;
 
-    /// The number of the table of a custom resource in the store, allocated if it is new.
+    /// The index of the custom resource's table in the store, allocated if the resource has none.
     fn table_index(&mut self, group: &str, plural: &str) -> usize;
 
-    /// Starts serving all versions of a custom resource in place of its previous versions. `rewrite`: rewrites the stored objects
-    /// by the new schema.
+    /// Starts serving the versions `kinds` of a custom resource instead of its previous versions. With `rewrite`, converts the stored
+    /// objects to the new schema.
     fn define(&mut self, kinds: Vec<Kind>, rewrite: bool);
 
     /// Stops serving a custom resource.
     fn undefine(&mut self, group: &str, plural: &str);
 
-    /// Deletes all objects of a resource. Returns whether none is left: finalizers delay deletions.
+    /// Deletes all objects of a resource. Returns whether no object is left; objects with finalizers remain until these are removed.
     fn delete_all(&mut self, kind: &Kind) -> bool;
 
-    /// Writes a changed object as a field manager of its status, or deletes it if its last finalizer was removed.
+    /// Writes the changed object `new` with `manager` as the field manager of its status, or deletes the object if its last finalizer was
+    /// removed.
     fn update_status(&mut self, kind: &Kind, key: &str, old: &Object, new: Value, manager: &str);
 
-    /// Applies a status on behalf of a field manager of the server, without validation. `status` is the whole object to apply.
+    /// Applies `status`, a whole object, by server-side apply with the server's field manager `manager`. Does not validate.
     fn apply_status(&mut self, kind: &Kind, key: &str, manager: &str, status: &Value);
 }
 

@@ -9,7 +9,7 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verb {
-    /// Read one object, or a non-resource path.
+    /// Read one object or a non-resource path.
     Get,
     /// List a collection.
     List,
@@ -79,7 +79,7 @@ pub struct ResourcePath {
     pub subresource: Option<String>,
     /// Namespace; `None` for cluster-scoped requests.
     pub namespace: Option<String>,
-    /// Name of the object; `None` for collections. For a create: the name of the created object.
+    /// Name of the object; `None` for collections. For a create, the name of the created object.
     pub name: Option<String>,
 }
 
@@ -105,7 +105,7 @@ impl ResourcePath {
         }
     }
 
-    /// Whether this is the legacy `bindings` resource, whose objects name their pod themselves.
+    /// Whether the resource is the legacy `bindings`. A Binding created there names its pod in the body.
     pub fn is_bindings(&self) -> bool {
         self.group.is_empty() && self.resource == "bindings" && self.subresource.is_none()
     }

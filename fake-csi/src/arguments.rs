@@ -77,7 +77,7 @@ fn source_id(spec: &DriverSpec, source: VolumeContentSource) -> Result<String, S
     }
 }
 
-/// Validates mutable parameters; a driver that has none rejects all of them.
+/// Validates mutable parameters. A driver without mutable parameters rejects all of them.
 pub(crate) fn mutable_parameters(
     spec: &DriverSpec,
     parameters: BTreeMap<String, String>,
@@ -152,7 +152,7 @@ pub(crate) fn required_capability(capability: Option<VolumeCapability>) -> Resul
     read_capability(&capability.ok_or_else(missing)?)
 }
 
-/// The segment of a topology; `None` if it is unset or empty, which restricts nothing.
+/// The segment of a topology. `None` if the topology is unset or empty: all segments match.
 pub(crate) fn segment(topology: Option<Topology>) -> Result<Option<Segment>, Status> {
     let segment = bounded("topology segments", topology.unwrap_or_default().segments)?;
     Ok((!segment.is_empty()).then_some(segment))
@@ -185,7 +185,7 @@ fn read_capability(capability: &VolumeCapability) -> Result<Capability, Status> 
     }
 }
 
-/// Bounds of a capacity range; without a range there are none.
+/// Minimum and maximum of a capacity range; both `None` if the range is unset.
 pub(crate) fn size(range: Option<CapacityRange>) -> Result<SizeRange, Status> {
     let Some(CapacityRange {
         required_bytes,

@@ -1,5 +1,5 @@
-//! Owns what all calls share: each is counted, may match a fault rule, is answered under the lock, and is reported to the observer once.
-//! Does not know what the responses mean.
+//! Owns what all calls have in common: each is counted, may match a fault rule, gets its response under the lock, and is reported to the
+//! observer once. Does not know what the responses mean.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -25,9 +25,9 @@ pub(crate) struct Endpoint {
 
 /// A received call.
 pub(crate) struct Call {
-    /// The event for the observer.
+    /// The event that is reported to the observer.
     pub(crate) event: Event,
-    /// Closes the call's connection when cancelled.
+    /// Cancelling it closes the connection of the call.
     cut: Option<CancellationToken>,
 }
 
@@ -38,7 +38,7 @@ pub const PANICKED: &str = "the fake driver panicked while handling this call";
 pub(crate) type HandlerResult<M> = Result<(M, Answer), Status>;
 
 impl Endpoint {
-    /// A call without arguments; the handler fills them in from the request.
+    /// Starts a call without arguments; the handler fills in the arguments of the request.
     pub(crate) fn call<T>(&self, method: Method, request: &Request<T>) -> Call {
         let connection = ConnectionInfo::of_call(request);
         let peer = connection
@@ -52,12 +52,12 @@ impl Endpoint {
         }
     }
 
-    /// Answers a call that reports only success to the observer.
+    /// Responds to a call of which the observer only receives the success.
     pub(crate) async fn respond<M>(&self, call: Call, message: M) -> Result<Response<M>, Status> {
         self.serve(call, |_, _, _| Ok((message, Answer::Done))).await
     }
 
-    /// Answers a call: fault rules first, then `handler`, which may read and change the driver's state and complete the event.
+    /// Handles a call: applies fault rules, then runs `handler`, which may read and change the driver's state and fill in the event.
     pub(crate) async fn serve<M>(
         &self,
         call: Call,
@@ -68,7 +68,7 @@ impl Endpoint {
             tokio::time::sleep(latency).await;
         }
         let mut flight = Flight::start(&self.shared, call.event);
-        // The endpoint may have stopped during the latency.
+        // The endpoint may have stopped while the latency elapsed.
         self.unless_stopped(std::future::ready(()), &mut flight).await?;
         let decision = self.shared.state.lock().rules.decide(&flight.call);
         if !decision.delay.is_zero() {
@@ -114,7 +114,7 @@ impl Endpoint {
     }
 }
 
-/// A call in flight. Dropping it before it ends means that the client gave up; it is then reported as CANCELLED.
+/// A call in flight. If it is dropped before it ends, the client has cancelled the call, which is reported as CANCELLED.
 struct Flight {
     shared: Arc<Shared>,
     call: Event,
@@ -133,7 +133,7 @@ impl Flight {
         }
     }
 
-    /// Answers and reports to the observer in one step under the lock.
+    /// Runs the handler and reports the call to the observer while the state is locked.
     fn end<M>(
         &mut self,
         handler: impl FnOnce(&mut DriverState, &mut Event) -> HandlerResult<M>,
@@ -151,7 +151,7 @@ impl Flight {
         result.map(|(message, _)| Response::new(message))
     }
 
-    /// Must be called with the state locked, so that events have the order in which the calls took effect.
+    /// Reports the call to the observer. The state must be locked, so that events have the order in which the calls took effect.
     fn report(&self) {
         tracing::debug!(method = %self.call.method, outcome = ?self.call.outcome, "call ended");
         if let Some(observer) = &self.shared.observer {

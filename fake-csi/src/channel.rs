@@ -1,4 +1,4 @@
-//! Owns gRPC channels to a driver: connected on first use, and reconnected when lost. Does not know the calls.
+//! Creates gRPC channels to a driver, which connect on first use and reconnect when the connection is lost.
 
 use std::{io, path::Path};
 
@@ -20,7 +20,7 @@ pub fn channel(socket: &Path) -> io::Result<Channel> {
     Ok(endpoint.connect_lazy())
 }
 
-/// A channel over streams from `connect`, to a driver in the same process. Must be called within a tokio runtime.
+/// A channel to a driver in the same process, over streams that `connect` returns. Must be called within a tokio runtime.
 pub fn channel_over<S>(connect: impl Fn() -> io::Result<S> + Clone + Send + 'static) -> Channel
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,

@@ -1,4 +1,4 @@
-//! CSI client for capacity tests: calls any driver and returns its responses as named values. Knows the relevant calls; validates nothing.
+//! CSI client for capacity tests: calls any driver and returns the values in its responses by name, without validation.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -112,7 +112,7 @@ impl CsiClient {
 
     /// Calls the driver and returns its response.
     pub async fn call(&self, request: CsiRequest) -> CsiResponse {
-        // The client enforces the timeout as well: a driver that hangs does not look at the deadline.
+        // The client enforces the timeout as well, because a hanging driver may ignore the deadline of the request.
         let result = tokio::time::timeout(self.timeout, self.send(request)).await;
         let timed_out = || {
             let message = format!("no response within {:?}", self.timeout);

@@ -1,5 +1,5 @@
-//! Owns one connection: its peer, requests rejected before they become calls, and cutting it in the middle of a call. Does not know the
-//! calls.
+//! Owns one client connection: its peer, requests that are rejected before they become calls, and cutting the connection during a call.
+//! Does not know the calls.
 
 use std::{
     io,
@@ -26,14 +26,14 @@ const CHUNK_BYTES: usize = 8192;
 /// Number of the next connection of this process.
 static CONNECTIONS: AtomicU64 = AtomicU64::new(1);
 
-/// Where a socket reports what it rejects.
+/// Reports connections and requests that a socket rejects.
 #[derive(Clone, Default)]
 pub(crate) struct RefusalReporter {
     pub(crate) node: Option<String>,
     pub(crate) observer: Option<Arc<dyn Observer>>,
 }
 
-/// Data about a connection that its requests carry.
+/// Data about a connection, attached to each of its requests.
 #[derive(Clone)]
 pub(crate) struct ConnectionInfo {
     pub(crate) peer: Peer,
@@ -45,14 +45,14 @@ pub(crate) struct ConnectionInfo {
 }
 
 impl ConnectionInfo {
-    /// Takes the data from a request that reached a CSI service, and marks it as a call.
+    /// Returns the connection data of a request that reached a CSI service, and marks the request as a call.
     pub(crate) fn of_call<T>(request: &Request<T>) -> Option<ConnectionInfo> {
         let info = request.extensions().get::<ConnectionInfo>()?.clone();
         info.is_call.store(true, Ordering::Relaxed);
         Some(info)
     }
 
-    /// Reports a rejected request; without a path, a rejected connection.
+    /// Reports a rejected request; without `path`, a rejected connection.
     pub(crate) fn report_refused(&self, path: Option<&str>, reason: String) {
         tracing::debug!(path, reason, "refused");
         if let Some(observer) = &self.reporter.observer {
@@ -66,20 +66,20 @@ impl ConnectionInfo {
     }
 }
 
-/// A connection that can be cut.
+/// A client connection that can be cut.
 pub(crate) struct Connection<S> {
     stream: S,
     info: ConnectionInfo,
     cut: Pin<Box<WaitForCancellationFutureOwned>>,
     inbound: Inbound,
     outbound: Outbound,
-    /// Bytes for h2 to read, and how many of them were read.
+    /// Bytes for h2 to read, and the number of bytes that h2 has read.
     ready: (Vec<u8>, usize),
     has_ended: bool,
 }
 
 impl<S> Connection<S> {
-    /// `pid`: id of the peer process, if known.
+    /// `pid`: id of the peer's process, if known.
     pub(crate) fn new(stream: S, pid: Option<i32>, reporter: RefusalReporter) -> Self {
         let connection = CONNECTIONS.fetch_add(1, Ordering::Relaxed);
         let info = ConnectionInfo {
@@ -100,7 +100,7 @@ impl<S> Connection<S> {
         }
     }
 
-    /// Fails if the connection was cut; otherwise registers the task to be woken when it is.
+    /// Fails if the connection was cut; otherwise registers the task, which is woken when the connection is cut.
     fn check_not_cut(&mut self, context: &mut Context<'_>) -> io::Result<()> {
         match self.cut.as_mut().poll(context) {
             Poll::Pending => Ok(()),

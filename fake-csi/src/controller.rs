@@ -1,4 +1,4 @@
-//! The Controller service: converts messages and fills in events. Does not do arithmetic: the backend decides about capacity.
+//! The Controller service: converts messages and fills in events. The backend computes capacity.
 
 use std::collections::BTreeMap;
 
@@ -193,7 +193,7 @@ impl Controller for Endpoint {
 }
 
 impl Endpoint {
-    /// Fills in the known data of the volume that a call names.
+    /// Adds the known data of the volume that a request names to the event.
     pub(crate) fn describe(&self, event: &mut Event, id: &str) {
         if let Some(volume) = self.shared.state.lock().volumes.get(id) {
             event.segment = Some(volume.segment.clone());
@@ -204,7 +204,7 @@ impl Endpoint {
     }
 }
 
-/// Fills in the arguments of a CreateVolume request.
+/// Adds the arguments of a CreateVolume request to the event.
 pub(crate) fn describe_creation(call: &mut Event, request: &CreateVolumeRequest) {
     let segments = |terms: &[Topology]| {
         terms
@@ -314,7 +314,7 @@ fn pool_capacity(
 ) -> HandlerResult<GetCapacityResponse> {
     let segment = arguments::segment(request.accessible_topology)?;
     let parameters = arguments::bounded("parameters", request.parameters)?;
-    // Without capabilities nothing is restricted; external-provisioner sends none.
+    // Without volume capabilities all access types count; external-provisioner sends none.
     let blocks: Vec<bool> = match request.volume_capabilities.as_slice() {
         [] => Vec::new(),
         given => arguments::read_capabilities(given)?

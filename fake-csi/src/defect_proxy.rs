@@ -1,7 +1,6 @@
-//! A fault-injecting proxy before a driver: changes the requests of one client, or the responses that it receives.
+//! A fault-injecting proxy before a driver: changes the requests of one client, or the responses that the client receives.
 //!
-//! Shows the effect of client bugs without changing the client. The driver and a recording proxy before it see only what is forwarded. Does
-//! not know why a bug is injected.
+//! Shows the effect of client bugs without changing the client. The driver, and a recording proxy before it, only see what is forwarded.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -37,23 +36,23 @@ use crate::{Forwarder, Running, connection::RefusalReporter, endpoint, endpoint:
     serde(rename_all = "camelCase")
 )]
 pub enum CsiDefect {
-    /// Each GetCapacity call is repeated this number of times.
+    /// Each GetCapacity call is sent this number of times.
     CapacityRepeated(u32),
-    /// Each distinct GetCapacity request is sent once, and its response is cached forever.
+    /// Each distinct GetCapacity request is sent once; later equal requests return the cached response.
     CapacityRemembered,
     /// `maximum_volume_size` is removed from GetCapacity responses.
     MaximumOverlooked,
-    /// A failed GetCapacity returns zero.
+    /// A failed GetCapacity call returns zero.
     ErrorAsZero,
     /// A negative `available_capacity` becomes zero.
     NegativeAsZero,
-    /// A GetCapacity that fails or returns zero returns this number of bytes.
+    /// A GetCapacity call that fails or returns zero returns this number of bytes.
     NothingAs(i64),
     /// `available_capacity` is rounded up to a multiple of this number of bytes.
     CapacityRoundedUp(i64),
-    /// GetCapacity calls are serialized: one is sent only after the response to the previous one.
+    /// GetCapacity calls are serialized: each is sent only after the response to the previous one.
     CapacityInTurn,
-    /// GetCapacity fails without being sent until a volume was created.
+    /// GetCapacity calls fail without being sent until a volume was created.
     CapacityAfterVolume,
     /// GET_CAPACITY is added to the controller capabilities.
     CapacityAssumed,
@@ -71,7 +70,7 @@ pub enum CsiDefect {
     VolumesLeft,
     /// A failed CreateVolume deletes all volumes that were created before.
     VolumesRolledBack,
-    /// A lost connection to the driver is not re-established. The channel to the driver implements this.
+    /// A lost connection to the driver is not re-established. Implemented by the channel to the driver.
     ConnectionNotRestored,
 }
 
@@ -262,7 +261,7 @@ impl Controller for DefectProxy {
         if let Some(volume) = &response.get_ref().volume {
             self.created.lock().push(volume.volume_id.clone());
         }
-        // Restores the removed content source, so that the client does not notice.
+        // Adds the removed content source to the response, because the client verifies it.
         if let (Some(source), Some(volume)) = (source, &mut response.get_mut().volume) {
             volume.content_source = Some(source);
         }

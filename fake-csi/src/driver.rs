@@ -1,4 +1,4 @@
-//! The public handle of the driver: pools, fault rules, volumes, sockets. Does not know gRPC: the services of an endpoint use its state.
+//! The public handle of the driver: pools, fault rules, volumes, sockets. The gRPC services of an endpoint use the same state.
 
 use std::{path::Path, sync::Arc};
 
@@ -17,22 +17,22 @@ use crate::{
 pub struct FakeDriver(pub(crate) Arc<Shared>);
 
 impl FakeDriver {
-    /// A driver without pools and sockets.
+    /// Creates a driver without pools and sockets.
     pub fn new(spec: DriverSpec, observer: Option<Arc<dyn Observer>>) -> FakeDriver {
         FakeDriver(Arc::new(Shared::new(spec, observer)))
     }
 
-    /// Adds a pool, or replaces the one with the same segment and parameters. Volumes keep their allocations.
+    /// Adds a pool, or replaces the pool with the same segment and parameters. Volumes keep their allocations.
     pub fn set_pool(&self, pool: Pool) {
         self.0.state.lock().backend.set_pool(pool);
     }
 
-    /// Removes the pools of exactly this segment, if any. Their volumes remain.
+    /// Removes the pools whose segment equals this one, if any. Their volumes remain.
     pub fn remove_pool(&self, segment: &Segment) {
         self.0.state.lock().backend.remove_pool(segment);
     }
 
-    /// Makes volumes with a class parameter cost more or less than their size. Applies to volumes created from now on.
+    /// Adds a cost factor for classes with a certain parameter. It applies to volumes created from now on.
     ///
     /// Fails if numerator or denominator is 0.
     pub fn add_cost(&self, factor: CostFactor) -> Result<(), RuleError> {
@@ -57,7 +57,8 @@ impl FakeDriver {
     }
 
     /// Reserves devices for future volumes, as a scheduler extender does: other volumes cannot use them. [`DriverSpec`] decides whether
-    /// GetCapacity still counts them. The reservation of a volume ends when the volume is created; cancelling ends all that remain.
+    /// GetCapacity counts reserved devices. The reservation of a volume ends when the volume is created; cancelling the reservation ends
+    /// the remaining ones.
     ///
     /// Fails if the name is in use, if a volume has no holder, or if no segment has a free device for each volume.
     pub fn reserve(&self, reservation: &Reservation) -> Result<Vec<ReservedDevice>, ReserveError> {
@@ -69,7 +70,7 @@ impl FakeDriver {
         self.0.state.lock().backend.cancel_reservation(name)
     }
 
-    /// All reserved devices, or those of the named reservation.
+    /// All reserved devices, or those of the given reservation.
     pub fn reserved(&self, reservation: Option<&str>) -> Vec<ReservedDevice> {
         self.0
             .state
@@ -86,12 +87,12 @@ impl FakeDriver {
         self.0.state.lock().rules.push(rule)
     }
 
-    /// Removes a fault rule; returns whether it existed. Calls that hang because of it continue.
+    /// Removes a fault rule; returns whether it existed. Calls that hang because of the rule continue.
     pub fn remove_rule(&self, rule: RuleId) -> bool {
         self.0.state.lock().rules.remove(rule)
     }
 
-    /// Removes all fault rules. Calls that hang because of them continue.
+    /// Removes all fault rules. Calls that hang because of a rule continue.
     pub fn clear_rules(&self) {
         self.0.state.lock().rules.clear();
     }
@@ -108,8 +109,9 @@ impl FakeDriver {
 
     /// Serves on a new socket until the result is stopped or dropped. Replaces a stale socket file.
     ///
-    /// With a `node`, the endpoint has the node service and `NodeGetInfo` returns it; without, it has none. Every endpoint serves all
-    /// pools. Must be called within a tokio runtime. Fails if the socket cannot be bound, for example if the path has more than 107 bytes.
+    /// With a `node`, the endpoint has the node service, and `NodeGetInfo` returns that node; otherwise it has no node service. Every
+    /// endpoint serves all pools. Must be called within a tokio runtime. Fails if the socket cannot be bound, for example if the path has
+    /// more than 107 bytes.
     pub async fn listen(&self, socket: &Path, node: Option<NodeIdentity>) -> std::io::Result<Running> {
         let stopped = CancellationToken::new();
         let reporter = self.refusal_reporter(node.as_ref());
@@ -149,10 +151,10 @@ impl FakeDriver {
         *self.0.in_flight.borrow()
     }
 
-    /// Resolves when no call is in flight. A hanging call is in flight until its client gives up.
+    /// Resolves when no call is in flight. A hanging call is in flight until its client cancels it.
     pub async fn quiet(&self) {
         let mut in_flight = self.0.in_flight.subscribe();
-        // `self` owns the sender, so the channel cannot close meanwhile.
+        // `self` owns the sender, so the channel cannot be closed.
         let _ = in_flight.wait_for(|calls| *calls == 0).await;
     }
 }

@@ -1,4 +1,4 @@
-//! Owns how clients reach a driver: binds, serves and stops a Unix socket or in-process streams. Does not know what the services return.
+//! Owns how clients reach a driver: binds, serves and stops a Unix socket or in-process streams.
 
 use std::{
     fs, io,
@@ -31,14 +31,14 @@ use crate::{
 /// The gRPC services behind a socket.
 pub(crate) type Services = Router<Stack<ReportRefused, Identity>>;
 
-/// Maximum concurrent calls per connection; further ones wait.
+/// Maximum number of concurrent calls per connection; further calls wait.
 const CALLS_PER_CONNECTION_MAX: u32 = 1000;
 
 /// Maximum length of a Unix socket path, in bytes: Linux has 108, including the terminating NUL.
 const SOCKET_PATH_BYTES_MAX: usize = 107;
 
-/// A serving endpoint. Dropping it stops the endpoint: calls in flight fail with `UNAVAILABLE`, connections close, and the socket file is
-/// removed.
+/// A serving endpoint. Dropping it stops the endpoint: calls in flight fail with `UNAVAILABLE`, connections are closed, and the socket file
+/// is removed.
 #[derive(Debug)]
 pub struct Running {
     socket: Option<SocketFile>,
@@ -47,12 +47,12 @@ pub struct Running {
 }
 
 impl Running {
-    /// Path of the socket; `None` if it serves in-process streams.
+    /// Path of the socket; `None` if the endpoint serves in-process streams.
     pub fn socket(&self) -> Option<&Path> {
         self.socket.as_ref().map(|file| file.0.as_path())
     }
 
-    /// Stops, and returns when the last connection is closed.
+    /// Stops the endpoint, and returns when the last connection is closed.
     pub async fn stop(self) {
         let Running { socket, stop, task } = self;
         drop(socket);
@@ -162,7 +162,7 @@ fn bind(path: &Path) -> io::Result<UnixListener> {
         );
         return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
     }
-    // Removes only a stale socket; any other file at the path belongs to someone else.
+    // Removes only a stale socket; a file of another type is not the driver's.
     if fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket()) {
         if StdUnixStream::connect(path).is_ok() {
             let message = "another process listens on this socket; stop it, or use another path";

@@ -1,4 +1,4 @@
-//! Events for the driver's observer: one for each call that ended. Does not know the observers or their purpose.
+//! Events for the driver's observer: one for each call that has ended.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -9,12 +9,12 @@ use crate::{
     method::{Method, code_name},
 };
 
-/// Receives an event for every call when it is answered.
+/// Receives an event for every call when the call ends.
 pub trait Observer: Send + Sync {
     /// Receives one event.
     ///
-    /// Called while the driver's state is locked, so that the order of events is the order in which the calls took effect. It must
-    /// therefore return quickly, and must not call the driver.
+    /// Called while the driver's state is locked, so that the order of events is the order in which the calls took effect. The
+    /// implementation must therefore return quickly, and must not call the driver.
     fn observe(&self, event: Event);
 
     /// Receives a request that a socket rejected before it became a call. Does nothing by default.
@@ -30,8 +30,8 @@ pub struct Peer {
     pub pid: Option<i32>,
 }
 
-/// A connection or request that a socket rejected before it became a call: it is not HTTP/2, violates the protocol, names an unknown
-/// method, or has a message that is too large or cannot be decoded.
+/// A connection or request that a socket rejected before it became a call. Causes: it is not HTTP/2, violates the protocol, names an
+/// unknown method, or has a message that is too large or cannot be decoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// Id of the endpoint's node; `None` for a controller-only endpoint.
@@ -44,14 +44,14 @@ pub struct Refusal {
     pub reason: String,
 }
 
-/// A call and its outcome. Fields that the call does not have are empty.
+/// A call and its outcome. Fields that the method does not have are empty.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
     /// CSI method.
     pub method: Method,
     /// Id of the called endpoint's node; `None` for a controller-only endpoint.
     pub node: Option<String>,
-    /// The client.
+    /// The client of the call.
     pub peer: Peer,
     /// Topology segment of the call: `accessible_topology` of GetCapacity; the first term of CreateVolume (preferred before requisite); the
     /// segment of the volume's pool for DeleteVolume, ControllerExpandVolume and NodePublishVolume. `None` if the request has no topology.
@@ -68,7 +68,8 @@ pub struct Event {
     pub mutable_parameters: BTreeMap<String, String>,
     /// Id of the source volume or snapshot of CreateVolume.
     pub source: Option<String>,
-    /// The volume capabilities of GetCapacity and CreateVolume, such as `mount SINGLE_NODE_WRITER`, with a dash for an unset part.
+    /// The volume capabilities of GetCapacity and CreateVolume, such as `mount SINGLE_NODE_WRITER`, with a dash for an unset access type or
+    /// mode.
     pub capabilities: Vec<String>,
     /// Violations of the CSI specification by GetCapacity and CreateVolume requests, whether or not the driver rejected them.
     pub violations: Vec<String>,
@@ -116,14 +117,14 @@ pub enum Answer {
 /// An error response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// The gRPC code, spelled as in the CSI specification, for example `RESOURCE_EXHAUSTED`. `CANCELLED` if the client gave up.
+    /// The gRPC code, spelled as in the CSI specification, for example `RESOURCE_EXHAUSTED`. `CANCELLED` if the client cancelled the call.
     pub code: &'static str,
     /// The error message.
     pub message: String,
 }
 
 impl Event {
-    /// An event without arguments. Its outcome applies if the call is never answered.
+    /// An event without arguments, whose outcome is that of a call without response.
     pub(crate) fn new(method: Method, node: Option<String>, peer: Peer) -> Event {
         Event {
             method,
@@ -145,7 +146,7 @@ impl Event {
             target_path: None,
             outcome: Err(Failure {
                 code: code_name(tonic::Code::Cancelled),
-                message: "the client gave up".to_owned(),
+                message: "the client cancelled the call".to_owned(),
             }),
             lost: false,
             elapsed: Duration::ZERO,

@@ -1,7 +1,7 @@
-//! A recording proxy for another driver: forwards each call, and reports it to the observer as the fake driver does.
+//! A recording proxy for another driver: forwards each call, and reports it to the observer as the fake driver would.
 //!
-//! Changes no values and does not know pools. Fields that `csi.proto` lacks are not forwarded, and methods that it lacks are
-//! `UNIMPLEMENTED`. Only the driver knows in which order calls took effect, so events have the order of the responses.
+//! Changes no values. Fields that `csi.proto` lacks are not forwarded, and methods that it lacks return `UNIMPLEMENTED`. Only the driver
+//! knows in which order calls took effect, so events have the order of the responses.
 
 use std::{collections::BTreeMap, io, path::Path, sync::Arc};
 
@@ -33,7 +33,7 @@ use crate::{
     endpoint, violations,
 };
 
-/// Maximum number of volumes whose names are cached for later calls. Events about further volumes contain only the id.
+/// Maximum number of volumes whose names are cached for later calls. Events about further volumes contain only the volume id.
 const VOLUMES_MAX: usize = 10_000;
 
 /// Forwards calls to one driver. Clones are handles to the same proxy.
@@ -59,7 +59,7 @@ struct CachedVolume {
 }
 
 impl Forwarder {
-    /// A proxy for the driver behind a channel. `node`: the node in its events.
+    /// Creates a proxy for the driver behind a channel. `node`: the node id in the events.
     pub fn new(driver: Channel, node: Option<String>, observer: Option<Arc<dyn Observer>>) -> Forwarder {
         Forwarder {
             channel: driver,
@@ -90,7 +90,7 @@ impl Forwarder {
     /// Resolves when no call is in flight.
     pub async fn quiet(&self) {
         let mut in_flight = self.shared.in_flight.subscribe();
-        // `self` owns the sender, so the channel cannot close meanwhile.
+        // `self` owns the sender, so the channel cannot be closed.
         let _ = in_flight.wait_for(|calls| *calls == 0).await;
     }
 
@@ -115,7 +115,7 @@ impl Forwarder {
         )
     }
 
-    /// Fills in the cached data of the volume that a call names.
+    /// Adds the cached data of the volume that a request names to the event.
     fn describe(&self, event: &mut Event, id: &str) {
         if let Some(cached) = self.shared.volumes.lock().get(id).cloned() {
             event.segment = cached.segment;
@@ -151,14 +151,14 @@ impl Forwarder {
             Err(status) => Err(status.into()),
         };
         drop(flight);
-        // Other metadata of the driver's response is dropped.
+        // Other metadata of the driver's response is not forwarded.
         match result {
             Ok(response) => Ok(Response::new(response.into_inner())),
             Err(status) => Err(Status::new(status.code(), status.message())),
         }
     }
 
-    /// Forwards a call of which only success is reported.
+    /// Forwards a call of which the observer only receives the success.
     async fn forward_without_values<M>(
         &self,
         event: Event,
@@ -168,7 +168,7 @@ impl Forwarder {
     }
 }
 
-/// A call in flight. It is reported when it is dropped: answered, or given up by its client.
+/// A call in flight. It is reported when it is dropped, which is after its response, or when the client cancels it.
 struct Flight {
     shared: Arc<Shared>,
     event: Event,

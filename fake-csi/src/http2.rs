@@ -1,8 +1,8 @@
-//! Parses the frames of one HTTP/2 connection as far as the socket needs them: request headers, and what h2 rejects.
+//! Parses the frames of one HTTP/2 connection as far as the socket needs them: request headers, and rejections by h2.
 //!
-//! gRPC's C core (C++, Python, Ruby, PHP) sends the percent-encoded socket path as `:authority`. grpc-go accepts any text there; h2 resets
-//! such a stream, because the text is no authority of RFC 3986. So each header block is decoded and forwarded without `:authority`, which
-//! no CSI call needs. Does not know gRPC and rejects nothing: what it cannot decode it forwards unchanged, and h2 rejects that.
+//! gRPC's C core (C++, Python, Ruby, PHP) sends the percent-encoded socket path as `:authority`. grpc-go accepts any text as authority; h2
+//! resets such a stream, because the text is not a valid authority of RFC 3986. So each header block is decoded and forwarded without
+//! `:authority`, which no CSI call needs. Input that cannot be decoded is forwarded unchanged, and h2 rejects it.
 
 use std::{collections::VecDeque, mem};
 
@@ -13,11 +13,11 @@ const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const FRAME_HEADER: usize = 9;
 /// SETTINGS_MAX_FRAME_SIZE, as h2 announces it.
 const FRAME_BYTES_MAX: usize = 16_384;
-/// SETTINGS_HEADER_TABLE_SIZE: the default, which h2 leaves unchanged.
+/// SETTINGS_HEADER_TABLE_SIZE: the default, which h2 does not change.
 const TABLE_BYTES_MAX: usize = 4096;
-/// Maximum size of a header block to decode. hyper rejects header lists above 16 KiB anyway.
+/// Maximum size of a header block that is decoded. hyper rejects header lists above 16 KiB anyway.
 const BLOCK_BYTES_MAX: usize = 65_536;
-/// Number of streams whose path is stored, for messages about rejected ones.
+/// Number of streams whose path is stored, for messages about rejected streams.
 const PATHS_MAX: usize = 128;
 
 mod kind {
@@ -86,16 +86,16 @@ enum State {
     Frame,
     /// Remaining bytes of a frame without headers.
     Payload(usize),
-    /// Everything is forwarded unchanged, because h2 rejects the connection.
+    /// All bytes are forwarded unchanged, because h2 rejects the connection.
     Verbatim,
 }
 
-/// The header block at the start of the input.
+/// A header block at the start of the input.
 enum Block {
     Incomplete,
-    /// Must not be decoded; it is forwarded unchanged.
+    /// The block cannot be decoded and is forwarded unchanged.
     Irregular,
-    /// Complete, in `consumed` bytes of frames.
+    /// The block is complete and has `consumed` bytes, including frame headers.
     Complete {
         consumed: usize,
         frames: Vec<u8>,
@@ -115,7 +115,7 @@ impl Inbound {
         }
     }
 
-    /// Appends to `out` what h2 should read in place of these bytes.
+    /// Appends to `out` the bytes that h2 reads in place of `bytes`.
     pub(crate) fn forward(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         let mut pending = mem::take(&mut self.pending);
         pending.extend_from_slice(bytes);
@@ -127,23 +127,23 @@ impl Inbound {
         self.pending = pending;
     }
 
-    /// Remaining incomplete bytes when the client has closed the connection.
+    /// The remaining bytes of an incomplete frame, when the client has closed the connection.
     pub(crate) fn end(&mut self) -> Vec<u8> {
         mem::take(&mut self.pending)
     }
 
-    /// Path of the request on this stream, if it is still stored.
+    /// Path of the request on a stream, if it is still stored.
     pub(crate) fn path(&self, stream: u32) -> Option<&str> {
         let (_, path) = self.paths.iter().find(|(id, _)| *id == stream)?;
         Some(path)
     }
 
-    /// First bytes of a connection that is not HTTP/2; returned once.
+    /// The first bytes of a connection that is not HTTP/2; later calls return `None`.
     pub(crate) fn take_non_http2(&mut self) -> Option<String> {
         self.non_http2.take()
     }
 
-    /// Number of bytes consumed; `None` if more are needed.
+    /// Parses one part of the input; returns the number of consumed bytes, or `None` if more bytes are needed.
     fn step(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Option<usize> {
         if bytes.is_empty() {
             return None;
@@ -195,12 +195,12 @@ impl Inbound {
         Some(consumed)
     }
 
-    /// Re-encodes a header block as literals that do not enter h2's dynamic table. Returns false if it cannot be decoded.
+    /// Re-encodes a header block as literals that are not added to h2's dynamic table. Returns false if the block cannot be decoded.
     fn encode(&mut self, block: &[u8], stream: u32, end_stream: u8, out: &mut Vec<u8>) -> bool {
         let mut literals = Vec::with_capacity(2 * block.len());
         let mut path = None;
         let decoded = self.decoder.decode_with_cb(block, |name, value| {
-            // A short block can refer to a long table entry many times.
+            // A short block can refer to a long table entry many times, so the decoded size is limited.
             if *name == *b":authority" || literals.len() > BLOCK_BYTES_MAX {
                 return;
             }
@@ -244,7 +244,7 @@ impl Inbound {
     }
 }
 
-/// A HEADERS frame and its CONTINUATION frames.
+/// Parses a HEADERS frame and its CONTINUATION frames.
 fn header_block(bytes: &[u8]) -> Block {
     let mut consumed = 0;
     let mut block = Vec::new();
@@ -300,7 +300,7 @@ fn encode_string(text: &[u8], out: &mut Vec<u8>) {
             out.push(127);
             let mut remaining = text.len() - 127;
             while remaining >= 128 {
-                // The lowest seven bits come first.
+                // The lowest seven bits are encoded first.
                 out.push(0x80 | (remaining & 0x7f) as u8);
                 remaining >>= 7;
             }
@@ -310,7 +310,7 @@ fn encode_string(text: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(text);
 }
 
-/// Bytes from h2 to the client, scanned for frames that reject something.
+/// Scans the bytes from h2 to the client for frames that reject a stream or the connection.
 #[derive(Default)]
 pub(crate) struct Outbound {
     /// Start of an incomplete frame header.
@@ -322,20 +322,20 @@ pub(crate) struct Outbound {
 /// A stream or connection that h2 rejected.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Refused {
-    /// `None`: the connection.
+    /// The rejected stream; `None` if h2 rejected the connection.
     pub(crate) stream: Option<u32>,
     pub(crate) code: &'static str,
 }
 
 impl Outbound {
-    /// The rejections whose frames end in these bytes.
+    /// The rejections in frames that end within these bytes.
     pub(crate) fn scan(&mut self, mut bytes: &[u8]) -> Vec<Refused> {
         let mut refused = Vec::new();
         while !bytes.is_empty() {
             let skipped = self.remaining.min(bytes.len());
             self.remaining -= skipped;
             bytes = &bytes[skipped..];
-            // 17 bytes: a frame header and the two numbers of a GOAWAY.
+            // 17 bytes: a frame header, and the last stream id and error code of a GOAWAY.
             while let Some((byte, rest)) = bytes.split_first() {
                 self.head.push(*byte);
                 bytes = rest;
@@ -383,7 +383,7 @@ mod tests {
         (name, prop::collection::vec(any::<u8>(), 0..3000))
     }
 
-    /// The header lists that h2 reads.
+    /// Decodes the header lists that h2 receives.
     fn read(mut bytes: &[u8]) -> Vec<Headers> {
         bytes = bytes.strip_prefix(PREFACE).expect("the preface is forwarded");
         let mut lists = Vec::new();

@@ -60,7 +60,7 @@ fn capability(service: service::Type) -> PluginCapability {
     }
 }
 
-/// Volumes expand while in use, and the node need not do anything.
+/// ONLINE volume expansion: volumes can be expanded while they are published.
 fn online_expansion() -> PluginCapability {
     let expansion = VolumeExpansion {
         r#type: volume_expansion::Type::Online.into(),

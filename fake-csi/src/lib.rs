@@ -1,7 +1,7 @@
 //! A scriptable CSI driver on Unix sockets, with storage pools by topology segment.
 //!
-//! It computes capacity exactly, behaves as the CSI specification (1.12) requires, reports every response to an [`Observer`], and returns
-//! errors, delays or wrong values where a [`Rule`] says so. It does not know Kubernetes.
+//! It computes capacity exactly, behaves as the CSI specification (1.12) requires, and reports every response to an [`Observer`]. Where a
+//! [`Rule`] applies, it returns errors, delays or wrong values. It does not know Kubernetes.
 //!
 //! ```text
 //! driver                              FakeDriver, the public handle
@@ -74,7 +74,7 @@ pub use tonic::{Code, transport::Channel};
 pub use version::{SpecVersion, UnknownVersion};
 pub use violations::is_block;
 
-/// A topology segment: values by topology key, as `Topology.segments` in CSI. An empty one restricts nothing.
+/// A topology segment: values by topology key, as `Topology.segments` in CSI. An empty segment matches everything.
 pub type Segment = BTreeMap<String, String>;
 
 /// Whether `whole` contains every key and value of `part`.

@@ -1,4 +1,4 @@
-//! Names of the CSI methods that the driver serves, and of the gRPC codes. Does not know what the methods do.
+//! Names of the CSI methods that the driver serves, and of the gRPC codes.
 
 use std::{fmt, str::FromStr};
 
@@ -124,7 +124,7 @@ pub fn code_name(code: Code) -> &'static str {
         .map_or("UNKNOWN", |(_, name)| name)
 }
 
-/// The gRPC code with this name, spelled as in the CSI specification; `None` if there is none.
+/// The gRPC code with this name, spelled as in the CSI specification; `None` if the name is unknown.
 pub fn code_from_name(name: &str) -> Option<Code> {
     CODES
         .iter()

@@ -1,5 +1,4 @@
-//! The Node service: the identity of a node, and the paths where volumes are published. Mounts nothing: an empty file or folder represents
-//! a volume.
+//! The Node service: NodeGetInfo, NodePublishVolume and NodeUnpublishVolume. Mounts nothing: an empty file or folder represents a volume.
 
 use csi_proto::v1::{
     NodeGetCapabilitiesRequest, NodeGetCapabilitiesResponse, NodeGetInfoRequest, NodeGetInfoResponse,

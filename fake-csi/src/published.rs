@@ -1,5 +1,5 @@
-//! Owns which volume is published at which path, and the empty file or folder that represents it. Mounts nothing, and touches no file that
-//! it did not create.
+//! Owns which volume is published at which path, and the empty file or folder that represents the volume. Mounts nothing, and changes no
+//! file that it did not create.
 
 use std::{collections::BTreeMap, fs, io, path::Path};
 
@@ -22,7 +22,7 @@ pub(crate) struct Target {
 #[derive(Debug, Default)]
 pub(crate) struct Published {
     by_path: BTreeMap<String, Target>,
-    /// Whether to create a file or folder at each path.
+    /// Whether publishing a volume creates a file or folder at the target path.
     creates_target_paths: bool,
 }
 
@@ -41,7 +41,7 @@ impl Published {
         self.by_path.values().any(|target| target.volume == volume)
     }
 
-    /// Publishes a volume at a path; does nothing if it is already published there in the same way.
+    /// Publishes a volume at a path. Does nothing if the volume is already published there in the same way.
     pub(crate) fn publish(&mut self, path: &str, target: Target) -> Result<(), Status> {
         if let Some(present) = self.by_path.get(path) {
             if *present == target {
@@ -75,7 +75,7 @@ impl Published {
         Ok(())
     }
 
-    /// Removes the path, if the volume is published there.
+    /// Removes the path if this volume is published there.
     pub(crate) fn unpublish(&mut self, path: &str, volume: &str) -> Result<(), Status> {
         let Some(target) = self.by_path.get(path).filter(|target| target.volume == volume) else {
             return Ok(());
@@ -101,7 +101,7 @@ fn create_target(path: &Path, block: bool) -> io::Result<()> {
         return fs::File::create_new(path).map(drop);
     }
     match fs::create_dir(path) {
-        // Some clients create the folder themselves; an empty one is accepted.
+        // Some clients create the target folder; an empty folder is accepted.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_empty_folder(path) => Ok(()),
         created => created,
     }
@@ -112,7 +112,7 @@ fn is_empty_folder(path: &Path) -> bool {
         && fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
 }
 
-/// Both calls fail on foreign content: a folder with files, or a path of the other type.
+/// Removes an empty folder, or a file for block volumes. Fails if the folder is not empty or the path has the other type.
 fn remove_target(path: &Path, block: bool) -> io::Result<()> {
     if block {
         return fs::remove_file(path);

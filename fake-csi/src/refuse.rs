@@ -1,5 +1,4 @@
-//! Reports requests that fail before they become calls of a service: unknown methods, and messages that are too large or cannot be decoded.
-//! Does not know the services.
+//! Reports requests that fail before they become calls: unknown methods, and messages that are too large or cannot be decoded.
 
 use std::{
     pin::Pin,
@@ -22,7 +21,7 @@ use crate::{connection::ConnectionInfo, method::code_name};
 #[derive(Clone, Copy)]
 pub(crate) struct ReportRefused;
 
-/// The services of a socket; reports requests that do not reach them.
+/// The services of a socket. Reports requests that do not reach any of them.
 #[derive(Clone)]
 pub(crate) struct Reporting<S>(S);
 
@@ -49,7 +48,7 @@ where
 
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
         let path = request.uri().path().to_owned();
-        // All requests of a connection share its `ConnectionInfo`; each needs its own `is_call` flag.
+        // All requests of a connection share its `ConnectionInfo`, but each request needs its own `is_call` flag.
         let connection = request
             .extensions_mut()
             .get_mut::<ConnectionInfo>()

@@ -1,4 +1,4 @@
-//! Owns the driver's fault rules with their counters: which calls they match, and how often. Does not know what happens to a call.
+//! Owns the driver's fault rules and their counters: which calls they match, and how often.
 
 use std::{fmt, time::Duration};
 
@@ -36,23 +36,23 @@ pub(crate) struct Rules {
 #[derive(Debug)]
 struct Installed {
     state: RuleState,
-    /// Cancelled when the rule is removed: calls that hang because of it continue.
+    /// Cancelled when the rule is removed, so that calls that hang because of the rule continue.
     removed: CancellationToken,
 }
 
-/// Outcome of the fault rules for one call.
+/// What the fault rules decided for one call.
 #[derive(Debug, Default)]
 pub(crate) struct Decision {
-    /// Delay before anything else.
+    /// Delay before the effect or the normal response.
     pub(crate) delay: Duration,
-    /// Effect after the delay, never another delay; `None` responds normally.
+    /// Effect after the delay, never [`Effect::Delay`]; `None`: the normal response.
     pub(crate) effect: Option<Effect>,
-    /// Cancelled when the rule of the effect is removed.
+    /// Cancelled when the rule that has the effect is removed.
     pub(crate) removed: CancellationToken,
 }
 
 impl Rules {
-    /// Appends a rule, if its effect applies to its method.
+    /// Appends a rule. Fails if its effect does not apply to its method.
     pub(crate) fn push(&mut self, rule: Rule) -> Result<RuleId, RuleError> {
         rule.check()?;
         if self.rules.len() >= RULES_MAX {
@@ -91,7 +91,7 @@ impl Rules {
         self.rules.iter().map(|installed| &installed.state)
     }
 
-    /// Matches a call against the rules, and counts it.
+    /// Matches a call against the rules, and updates their counters.
     pub(crate) fn decide(&mut self, call: &Event) -> Decision {
         let mut decision = Decision::default();
         for installed in &mut self.rules {
@@ -117,7 +117,7 @@ impl Installed {
         rule.times.is_some_and(|times| *applied >= u64::from(times))
     }
 
-    /// Counts a matching call; returns whether the rule applies to it.
+    /// Counts a matching call. Returns whether the rule applies to the call, considering `skip` and `times`.
     fn count(&mut self) -> bool {
         let is_exhausted = self.is_exhausted();
         let state = &mut self.state;

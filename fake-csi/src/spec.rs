@@ -1,4 +1,4 @@
-//! Static configuration of a driver and its nodes. Does not know state: nothing here changes while the driver runs.
+//! Static configuration of a driver and its nodes. Nothing here changes while the driver runs.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -9,9 +9,9 @@ use crate::{Segment, SpecVersion};
 /// A snapshot from which volumes can be created.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
-    /// Segment of the pool that holds it.
+    /// Segment of the pool that contains the snapshot.
     pub segment: Segment,
-    /// Minimum size of a volume created from it, in bytes (`Snapshot.size_bytes`).
+    /// Minimum size of a volume created from the snapshot, in bytes (`Snapshot.size_bytes`).
     pub bytes: u64,
 }
 
@@ -20,7 +20,7 @@ pub struct Snapshot {
 pub struct DriverSpec {
     /// Name of the plugin, which is the `provisioner` of its storage classes.
     pub name: String,
-    /// Topology keys of its nodes. Empty: the driver has no topology and does not advertise `VOLUME_ACCESSIBILITY_CONSTRAINTS`.
+    /// Topology keys of the driver's nodes. Empty: the driver has no topology and does not advertise `VOLUME_ACCESSIBILITY_CONSTRAINTS`.
     pub topology_keys: Vec<String>,
     /// Whether the controller advertises `GET_CAPACITY`; if not, the call returns `UNIMPLEMENTED`.
     pub advertise_get_capacity: bool,
@@ -31,17 +31,17 @@ pub struct DriverSpec {
     /// Snapshots that exist from the start, by `snapshot_id`. If not empty, and from CSI 1.0 on, the controller advertises
     /// `CREATE_DELETE_SNAPSHOT`; otherwise a request for a volume from a snapshot returns `INVALID_ARGUMENT`.
     pub snapshots: BTreeMap<String, Snapshot>,
-    /// Names of the supported mutable parameters; others, and before CSI 1.9 all, return `INVALID_ARGUMENT`. If not empty, the controller
-    /// advertises `MODIFY_VOLUME`.
+    /// Names of the supported mutable parameters. Other parameters return `INVALID_ARGUMENT`; before CSI 1.9 all of them do. If not empty,
+    /// the controller advertises `MODIFY_VOLUME`.
     pub mutable_parameters: Vec<String>,
-    /// Whether GetCapacity counts reserved storage as available. If not, the reservation that an extender makes for a pod can make the
-    /// scheduler reject that pod's node. If so, other pods see capacity that they cannot use.
+    /// Whether GetCapacity counts reserved storage as available. If false, the reservation that an extender makes for a pod can make the
+    /// scheduler reject the node for that pod. If true, other pods see capacity that they cannot use.
     pub reports_reserved: bool,
     /// The code of CreateVolume if there is not enough storage. The specification requires RESOURCE_EXHAUSTED; other codes show how clients
-    /// react to a driver that gets it wrong.
+    /// react to a driver that violates it.
     pub exhausted: Code,
-    /// Variation of GetCapacity responses in bytes: of each three calls, one returns the true values and two return less. Models storage to
-    /// which other users write a few blocks.
+    /// Variation of GetCapacity responses in bytes: of every three calls, one returns the true values and two return less. Models storage
+    /// to which other users write a few blocks.
     pub capacity_variation: u64,
     /// Whether CreateVolume returns the optional `capacity_bytes`.
     pub reports_volume_size: bool,
@@ -52,7 +52,7 @@ pub struct DriverSpec {
     pub creates_target_paths: bool,
     /// Latency added to every call before the driver processes it.
     pub latency: Duration,
-    /// The CSI release that the driver implements; later additions are unknown to it.
+    /// The CSI release that the driver implements; it does not know fields and methods of later releases.
     pub version: SpecVersion,
 }
 
@@ -90,7 +90,7 @@ impl DriverSpec {
         !self.mutable_parameters.is_empty() && self.version.has_mutable_parameters()
     }
 
-    /// Whether this release of the specification has the access mode.
+    /// Whether the driver's CSI release defines the access mode.
     pub(crate) fn supports_access_mode(&self, mode: i32) -> bool {
         use csi_proto::v1::volume_capability::access_mode::Mode;
         match Mode::try_from(mode) {
@@ -103,10 +103,10 @@ impl DriverSpec {
     }
 }
 
-/// Response of `NodeGetInfo` at an endpoint.
+/// The node that `NodeGetInfo` returns at an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeIdentity {
-    /// Id of the node, as the driver knows it.
+    /// Id of the node in the driver (`node_id`).
     pub node_id: String,
     /// The segment that the node is in; reported only by drivers with topology.
     pub segment: Segment,

@@ -1,4 +1,4 @@
-//! Owns the data that all handles and endpoints of one driver share. Does not know sockets or messages.
+//! Data that all handles and endpoints of one driver share.
 
 use std::sync::Arc;
 
@@ -7,7 +7,6 @@ use tokio::sync::watch;
 
 use crate::{DriverSpec, Observer, backend::Backend, published::Published, rules::Rules, volumes::Volumes};
 
-/// Shared by all handles and endpoints of a driver.
 pub(crate) struct Shared {
     pub(crate) spec: DriverSpec,
     pub(crate) observer: Option<Arc<dyn Observer>>,
@@ -16,14 +15,14 @@ pub(crate) struct Shared {
     pub(crate) in_flight: watch::Sender<usize>,
 }
 
-/// All data that calls read and change, behind one lock, so that a response and its event are atomic.
+/// All data that calls read and change, behind one lock, so that a response and its event are consistent.
 #[derive(Default)]
 pub(crate) struct DriverState {
     pub(crate) backend: Backend,
     pub(crate) volumes: Volumes,
     pub(crate) rules: Rules,
     pub(crate) published: Published,
-    /// Number of GetCapacity calls answered from the pools, for [`DriverSpec::capacity_variation`].
+    /// Number of GetCapacity calls whose values came from the pools, for [`DriverSpec::capacity_variation`].
     pub(crate) get_capacity_calls: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Releases of the CSI specification, as far as they change the driver's behaviour. Does not know the calls.
+//! Releases of the CSI specification, as far as they change the driver's behaviour.
 
 use std::{fmt, str::FromStr};
 

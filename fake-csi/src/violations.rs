@@ -1,6 +1,7 @@
-//! Owns violations of the CSI specification that a lenient driver tolerates, and how it completes such a request.
+//! Owns violations of the CSI specification that a lenient driver tolerates, and how the driver completes such a request.
 //!
-//! Covers only what real clients are known to get wrong and a driver can do without. `arguments` rejects everything else, lenient or not.
+//! Covers only violations of known clients which a driver can tolerate. `arguments` rejects everything else, whether or not the driver is
+//! lenient.
 
 use csi_proto::v1::{
     CreateVolumeRequest, GetCapacityRequest, VolumeCapability,

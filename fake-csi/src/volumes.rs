@@ -32,7 +32,7 @@ pub(crate) struct CreateArguments {
     pub(crate) mutable_parameters: BTreeMap<String, String>,
 }
 
-/// A volume capability, as far as two of them can conflict.
+/// A volume capability, reduced to the parts that can conflict with another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Capability {
     pub(crate) block: bool,
@@ -64,7 +64,7 @@ impl Volumes {
         self.by_id.get(id).map(|stored| &stored.info)
     }
 
-    /// The volumes from this id on (from the first if empty); `None` if there is no such volume.
+    /// The volumes from this id on, or all if the id is empty. `None` if there is no volume with this id.
     pub(crate) fn starting_at(&self, id: &str) -> Option<impl Iterator<Item = &VolumeInfo>> {
         let known = id.is_empty() || self.by_id.contains_key(id);
         known.then(|| self.by_id.range(id.to_owned()..).map(|(_, stored)| &stored.info))
@@ -145,7 +145,7 @@ impl Volumes {
         Ok(&self.by_id.entry(id).or_insert(stored).info)
     }
 
-    /// Deletes the volume and releases its storage; an unknown one is already deleted.
+    /// Deletes the volume and releases its storage. Succeeds if the volume does not exist.
     pub(crate) fn delete(&mut self, backend: &mut Backend, id: &str) {
         if let Some(StoredVolume { info, location, .. }) = self.by_id.remove(id) {
             self.ids_by_name.remove(&info.name);
@@ -160,7 +160,7 @@ impl Volumes {
         Ok(())
     }
 
-    /// Expands a volume to at least the required size. It never shrinks, and a volume that is large enough is unchanged.
+    /// Expands a volume to at least the required size. A volume that is large enough is unchanged.
     pub(crate) fn expand(
         &mut self,
         backend: &mut Backend,
@@ -215,8 +215,8 @@ impl Volumes {
 }
 
 impl CreateArguments {
-    /// Allocates storage: from the preferred segments in order, then from the requisite ones, then, only if there are none, from any
-    /// segment. A volume from a snapshot is created in the snapshot's segment, if one of the terms contains it.
+    /// Allocates storage from the preferred segments in order, then from the requisite segments. Without requisite segments, any other
+    /// segment is used last. A volume from a snapshot is created in the snapshot's segment, if one of the requested segments contains it.
     fn allocate(&self, backend: &mut Backend) -> Result<Allocation, Status> {
         let blocks: Vec<bool> = self
             .capabilities
@@ -254,7 +254,7 @@ impl CreateArguments {
         })
     }
 
-    /// First property of an existing volume that is incompatible with this request.
+    /// The first property in which an existing volume is incompatible with this request.
     fn difference(&self, stored: &StoredVolume) -> Option<&'static str> {
         let reachable = |term: &Segment| crate::contains(term, &stored.info.segment);
         let checks = [

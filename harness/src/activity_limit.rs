@@ -1,7 +1,7 @@
-//! Limits what one system under test may do in one case. Knows facts, but not what a case expects.
+//! Limits the activity of each client of the API server and the driver within one case. Does not know what a case expects.
 //!
-//! The journal is in memory and judged fact by fact, so a system that acts in an endless loop would occupy the harness forever. A system
-//! that exceeds the limits has failed, whatever the case is about.
+//! The journal is stored in memory and checked fact by fact, so a program in an endless loop would occupy the harness forever. A program
+//! that exceeds a limit has failed, whatever the case tests.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,22 +17,23 @@ const ANONYMOUS: &str = "system:anonymous";
 
 /// Maximum number of object changes by one client in an empty cluster without actions.
 const WRITES: u64 = 300;
-/// Additional changes per capacity object, other object and action of the case. A correct program changes each object a few times at most,
-/// whatever faults are injected.
+/// Additional object changes for each CSIStorageCapacity object, each other object and each action of the case. A correct program changes
+/// each object a few times at most, whatever faults are injected.
 const WRITES_PER_OBJECT: u64 = 20;
 
-/// Maximum number of requests, watch events, CSI calls, faults and unlimited changes of one client.
+/// Maximum number of requests, watch events, CSI calls, injected faults and changes of [`UNLIMITED`] resources of one client.
 const EVENTS: u64 = 100_000;
-/// Additional events per capacity object, object and action.
+/// Additional number of these facts for each CSIStorageCapacity object, each other object and each action of the case.
 const EVENTS_PER_OBJECT: u64 = 1_000;
 
-/// Maximum total size of these events, in approximate bytes: a Kubernetes API server accepts objects larger than 1 MiB.
+/// Maximum total size of one client's facts, in approximate bytes. A limit on their number is not enough, because a Kubernetes API server
+/// accepts objects larger than 1 MiB.
 const BYTES: u64 = 64 << 20;
-/// Additional bytes per capacity object, object and action.
+/// Additional bytes for each CSIStorageCapacity object, each other object and each action of the case.
 const BYTES_PER_OBJECT: u64 = 64 << 10;
 
-/// Resources that correct programs change as long as a case lasts, so that [`WRITES`] does not limit them: programs renew Leases, retry
-/// claims without capacity, and create Events.
+/// Resources that correct programs change during the whole case: programs renew Leases, retry PVCs without capacity, and create Events.
+/// [`WRITES`] does not limit these changes.
 const UNLIMITED: [&str; 3] = ["events", "leases", "persistentvolumeclaims"];
 
 /// Limits of each client, and its activity so far.
@@ -53,7 +54,7 @@ struct Tally {
 }
 
 impl ActivityLimit {
-    /// Limits for a case.
+    /// The limits for the number of objects and actions in a plan.
     pub(crate) fn of(plan: &Plan) -> Self {
         let capacity_objects = plan.driver_nodes.len() * plan.class_parameters.len();
         let actions: usize = plan.steps.iter().map(|step| step.actions.len()).sum();
@@ -70,8 +71,8 @@ impl ActivityLimit {
         }
     }
 
-    /// Filters a fact before it is recorded. Returns the fact while the limits are not exceeded; for the first fact beyond a limit, a
-    /// `Flooded` fact; and then `None`.
+    /// Filters a fact before the journal records it. Returns the fact while its client is below the limits, a `Flooded` fact for the first
+    /// fact beyond a limit, and `None` for every later fact of the client.
     pub(crate) fn admit(&mut self, what: What) -> Option<What> {
         let Some((client, role)) = actor(&what) else {
             return Some(what);
@@ -99,7 +100,7 @@ impl ActivityLimit {
     }
 }
 
-/// Approximate size of a fact; facts of small size are limited by number.
+/// Approximate size of a fact in bytes. Facts of other kinds count as 0 bytes; only their number is limited.
 fn size(what: &What) -> u64 {
     let bytes = match what {
         What::Commit(commit) => length(&commit.object),
@@ -117,9 +118,9 @@ fn size(what: &What) -> u64 {
     bytes as u64
 }
 
-/// Approximate length of a value as JSON.
+/// Approximate length of a value as JSON, in bytes.
 fn length(value: &Value) -> usize {
-    /// Quotes, separators, numbers and so on.
+    /// Bytes per value for quotes, separators, numbers and literals.
     const REST: usize = 4;
     REST + match value {
         Value::String(text) => text.len(),
@@ -132,7 +133,8 @@ fn length(value: &Value) -> usize {
     }
 }
 
-/// The system under test that caused a fact. A client without a token may be any of them, so it has a limit, but no role.
+/// The client that caused a fact, and its role. A request without a token may come from any program, so [`ANONYMOUS`] is limited but has no
+/// role.
 fn actor(what: &What) -> Option<(Arc<str>, Option<Role>)> {
     let client = match what {
         What::Request(request) => Arc::clone(&request.client),
@@ -214,7 +216,7 @@ mod tests {
         for _ in 0..=EVENTS {
             assert!(activity.admit(request("harness")).is_some());
         }
-        // Requests without a token are limited, but no system has flooded.
+        // Requests without a token are limited, but the journal records no `Flooded` fact, because their role is unknown.
         let anonymous = (0..=EVENTS).filter_map(|_| activity.admit(request(ANONYMOUS)));
         assert_eq!(anonymous.count() as u64, EVENTS);
     }

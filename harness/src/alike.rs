@@ -1,8 +1,8 @@
-//! Suggests the most similar known name for an unknown one. Does not know what kind of names they are.
+//! Suggests the known name that is most similar to an unknown name. Does not know what the names mean.
 
 /// A suggestion may differ from the name in one edit per this number of letters.
 const LETTERS_PER_EDIT: usize = 5;
-/// Shorter names get no suggestion, because everything is similar to them.
+/// Names shorter than this get no suggestion, because a few edits turn them into any other name.
 const LETTERS_MIN: usize = 3;
 
 /// The most similar known name, if one is similar enough.

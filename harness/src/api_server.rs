@@ -1,4 +1,4 @@
-//! Interface to a real API server that replaces the in-memory one. Does not know how the server is reached.
+//! Interface to a real API server that replaces the in-memory one. Does not know how to connect to the server.
 
 use std::sync::Arc;
 
@@ -13,22 +13,22 @@ use crate::plan::Plan;
 
 /// A real API server that the cases of a run share.
 pub trait RealApiServer: Send + Sync {
-    /// Starts a case, which records its facts in `sink`. Needs a tokio runtime.
+    /// Starts a case whose facts are recorded in `sink`. Must be called within a tokio runtime.
     fn case(&self, sink: &FactSink) -> Result<Arc<dyn RealApiCase>, String>;
 
-    /// Why a case cannot run against this server; `None` if it can.
+    /// The reason why a case cannot run against this server; `None` if the case can run.
     fn skips(&self, plan: &Plan) -> Option<String>;
 }
 
 /// One case on a real API server.
 pub trait RealApiCase: Send + Sync {
-    /// Opens a listener on loopback for the clients of the case.
+    /// Opens a listener on the loopback interface for the clients of the case.
     fn listen(self: Arc<Self>, with_tls: bool) -> BoxFuture<'static, std::io::Result<Listening>>;
 
-    /// Creates a token for a client.
+    /// Creates a bearer token for a client.
     fn add_client(&self, name: &str) -> String;
 
-    /// Sends a request as a client; fault rules do not apply to it. A patch is a JSON merge patch.
+    /// Sends a request as a client, without applying fault rules. A patch is a JSON merge patch.
     fn call<'a>(
         self: Arc<Self>,
         client: &'a str,
@@ -37,7 +37,7 @@ pub trait RealApiCase: Send + Sync {
         body: Option<Value>,
     ) -> BoxFuture<'a, Result<Value, StatusError>>;
 
-    /// Sends a server-side apply request; fault rules do not apply to it.
+    /// Sends a server-side apply request, without applying fault rules.
     fn apply<'a>(
         self: Arc<Self>,
         client: &'a str,
@@ -45,7 +45,7 @@ pub trait RealApiCase: Send + Sync {
         object: Value,
     ) -> BoxFuture<'a, Result<Value, StatusError>>;
 
-    /// Completes a created object as controllers would in a real cluster. `requested`: the object of the request.
+    /// Completes a new object as the controllers of a real cluster would. `requested`: the object in the request body.
     fn finish_create<'a>(
         self: Arc<Self>,
         requested: &'a Value,
@@ -61,7 +61,7 @@ pub trait RealApiCase: Send + Sync {
     /// Resolves when no request is in flight.
     fn quiet(&self) -> BoxFuture<'_, ()>;
 
-    /// Ends the case and deletes its objects. Returns those that could not be deleted, each with the reason.
+    /// Ends the case and deletes its objects. Returns the objects that could not be deleted, each with the reason.
     fn end(&self) -> BoxFuture<'_, Vec<String>>;
 }
 

@@ -10,12 +10,12 @@ use hyper::body::Body;
 /// Maximum length of a line, in bytes.
 const LINE_MAX: usize = 64 << 20;
 
-/// Why a body ended prematurely: its connection was closed, or a line is too long.
+/// Why the body ended prematurely: the connection was closed, or a line is too long.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct BodyError(pub(crate) String);
 
-/// The lines, each with its newline. A line that is too long is an error, as is a truncated body.
+/// The lines of a body, each with its newline. A line that is too long is an error, and so is a truncated body.
 pub fn lines<B>(body: B) -> impl Stream<Item = Result<Bytes, BodyError>> + Send
 where
     B: Body<Data = Bytes, Error: Error> + Send + Unpin,

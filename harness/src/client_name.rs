@@ -1,19 +1,19 @@
-//! Client names of the harness itself in the journal, and file names derived from client names. Client names of systems under test begin
-//! with their role.
+//! Client names of the harness in the journal, and file names derived from client names. The client name of a program under test begins
+//! with its role.
 
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-/// Client name of the harness itself.
+/// Client name of requests and calls that the harness makes.
 pub const HARNESS: &str = "harness";
 
-/// Client names of the harness and its controllers, whose writes are the same in all runs.
+/// Client names of the harness and its controllers. Their writes are the same in every run of a case.
 pub(crate) const HARNESS_CLIENTS: [&str; 2] = [HARNESS, "controllers"];
 
-/// Maximum bytes of a client name in a file name: file systems limit file names to 255 bytes, and suffixes are added.
+/// Maximum length in bytes of a client name within a file name: file systems limit file names to 255 bytes, and suffixes are appended.
 const STEM_LIMIT: usize = 200;
 
-/// Stem of a client's file names: its name, shortened with a hash if necessary, because node names may have 253 characters.
+/// File name of a client, without a suffix. Names that are too long are shortened and get a hash: a node name may have 253 characters.
 pub(crate) fn file_stem(client: &str) -> Cow<'_, str> {
     if client.len() <= STEM_LIMIT {
         return client.into();

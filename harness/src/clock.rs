@@ -1,4 +1,4 @@
-//! Simulated time: its clock, the latency of requests, and random seeds for the parts of a simulation. Runs nothing.
+//! Simulated time: the clock, the latency of requests, and random seeds for the parts of a simulation. Starts no tasks.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -9,11 +9,12 @@ use tokio::time::Instant;
 /// Time of day at which every simulation starts: 2026-01-01 00:00 UTC, in seconds since the Unix epoch.
 const BEGIN_SECONDS: i64 = 1_767_225_600;
 
-/// Simulated latency of an API request and of a CSI call. Without it, simulated time would not advance while a client retries without delay.
+/// Simulated latency of an API request and of a CSI call. Without latency, simulated time would not advance while a client retries without
+/// delay.
 pub(crate) const LATENCY: Duration = Duration::from_millis(5);
 
 thread_local! {
-    /// Start of the simulation on this thread, and the number of times that the time was read since.
+    /// When simulated time started on this thread, and how often it was read since then.
     static CLOCK: Cell<Option<(Instant, u32)>> = const { Cell::new(None) };
 }
 
@@ -22,8 +23,8 @@ pub(crate) fn begin() {
     CLOCK.set(Some((Instant::now(), 0)));
 }
 
-/// Time of day: simulated if this thread runs a simulation, otherwise real. Every call returns a different time, because programs derive
-/// names from it.
+/// Time of day: simulated if this thread runs a simulation, otherwise real. No two calls return the same time, because programs derive
+/// object names from it.
 pub(crate) fn time_of_day() -> Timestamp {
     let Some((began, reads)) = CLOCK.get() else {
         return Timestamp::now();
@@ -36,7 +37,7 @@ pub(crate) fn time_of_day() -> Timestamp {
         .unwrap_or(begin)
 }
 
-/// A seed for a part of a simulation; it differs by name and number.
+/// Derives a seed for a part of a simulation from the part's name and number.
 pub(crate) fn derive_seed(seed: u64, name: &str, number: u64) -> u64 {
     /// FNV-1a, 64 bits: the same on all platforms and in all releases.
     const BASIS: u64 = 0xcbf2_9ce4_8422_2325;

@@ -1,4 +1,5 @@
-//! The state of the cluster at one point of the journal: all commits up to it, and how often each call was made.
+//! The state of the cluster at one position of the journal: the result of all commits up to there, and the number of GetCapacity calls and
+//! scheduling attempts.
 //!
 //! Does not know expectations.
 
@@ -14,50 +15,50 @@ use crate::journal::{AnswerFact, CallFact, Change, CommitFact, DiscoveryFact, Fa
 use crate::plan::WORKLOADS;
 use crate::scenario::Role;
 
-/// Objects of one resource, by name.
+/// Objects of one resource, by namespace and name.
 pub(crate) type Objects = BTreeMap<(Option<String>, String), Arc<Value>>;
 
-/// A scheduling failure of a pod, as reported by the scheduler.
+/// A scheduling failure of a pod, as the scheduler reported it.
 #[derive(Debug, Clone)]
 pub(crate) struct Refusal {
-    /// Sequence number of the fact that reported it.
+    /// Sequence number of the fact that contains the report.
     pub(crate) seq: u64,
-    /// The message.
+    /// The scheduler's message.
     pub(crate) text: String,
     source: RefusalSource,
-    /// Whether it was reported both as a condition and as an Event.
+    /// Whether the scheduler has reported the failure both as a condition and as an Event.
     reported_twice: bool,
 }
 
-/// Schedulers report each failure twice, as a condition and as an Event, in any order. The second report may be much later.
+/// A scheduler reports each failure twice, as a pod condition and as an Event, in any order. The second report may be much later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RefusalSource {
     Condition,
     Event,
 }
 
-/// Number of calls and attempts of the systems, by subject. The difference to an earlier snapshot is the number since then.
+/// Number of GetCapacity calls and of failed scheduling attempts so far. Subtract an earlier snapshot to get the number since then.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Rounds {
-    /// GetCapacity calls, by node, segment and parameters.
+    /// Number of GetCapacity calls, by node, segment and parameters.
     calls: BTreeMap<String, u64>,
-    /// Failed scheduling attempts, by pod.
+    /// Number of failed scheduling attempts, by pod.
     attempts: BTreeMap<String, u64>,
 }
 
 impl Rounds {
-    /// Maximum over all subjects of GetCapacity calls since `before`.
+    /// The number of GetCapacity calls since `before` for the node, segment and parameters with the most calls.
     pub(crate) fn calls_since(&self, before: &Rounds) -> u64 {
         max_increase(&self.calls, &before.calls)
     }
 
-    /// Maximum over all pods of failed scheduling attempts since `before`.
+    /// The number of failed scheduling attempts since `before` for the pod with the most attempts.
     pub(crate) fn attempts_since(&self, before: &Rounds) -> u64 {
         max_increase(&self.attempts, &before.attempts)
     }
 }
 
-/// Adds the object of a commit to a set of names, or removes it, according to `is_member`.
+/// Adds the object of a commit to a set of names if `is_member` is true for it, otherwise removes it.
 fn update_names(names: &mut BTreeSet<String>, commit: &CommitFact, is_member: impl Fn(&Value) -> bool) {
     match commit.change != Change::Deleted && is_member(&commit.object) {
         true => names.insert(commit.name.clone()),
@@ -75,23 +76,23 @@ fn max_increase(now: &BTreeMap<String, u64>, before: &BTreeMap<String, u64>) -> 
     now.iter().map(since).max().unwrap_or(0)
 }
 
-/// The state at one point of the journal.
+/// The state of the cluster at one position of the journal.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ClusterState {
     resources: BTreeMap<Arc<str>, Objects>,
-    /// Whether Event objects are dropped: there may be several for each pod.
+    /// Whether Event objects are dropped, to save memory: there may be several for each pod.
     drops_events: bool,
-    /// Pods of the workloads namespace that a scheduler has to assign.
+    /// Pods in the workload namespace that have no node yet.
     waiting: BTreeSet<String>,
-    /// Claims of the workloads namespace without a volume.
+    /// PVCs in the workload namespace that have no volume yet.
     unbound: BTreeSet<String>,
     /// The latest scheduling failure of each existing pod.
     refusals: BTreeMap<String, Refusal>,
-    /// Number of calls and attempts so far.
+    /// Number of GetCapacity calls and of failed scheduling attempts so far.
     rounds: Rounds,
-    /// UIDs of the capacity objects that publishers created without the labels for driver and manager.
+    /// UIDs of the CSIStorageCapacity objects that publishers created without the driver and managed-by labels.
     unlabelled: BTreeSet<String>,
-    /// Responses of the driver to the harness, by their name in the case, with the sequence number of the fact.
+    /// Driver responses to calls of the harness, by their name in the case, with the sequence number of the fact.
     answers: BTreeMap<String, (u64, AnswerFact)>,
     /// Latest discovery result by resource, with the sequence number of the fact.
     served: BTreeMap<String, (u64, DiscoveryFact)>,
@@ -100,7 +101,7 @@ pub(crate) struct ClusterState {
 }
 
 impl ClusterState {
-    /// Drops Event objects from now on; the scheduling failures in them are still recorded.
+    /// Drops Event objects from now on. The scheduling failures that they report are still recorded.
     pub(crate) fn drop_events(&mut self) {
         self.drops_events = true;
         self.resources.remove("events");
@@ -126,7 +127,7 @@ impl ClusterState {
         }
     }
 
-    /// Applies one change. `seq`: the fact that contains it, which a verdict may refer to.
+    /// Applies one change. `seq`: the sequence number of its fact.
     pub(crate) fn commit(&mut self, seq: u64, commit: &CommitFact) {
         let key = (commit.namespace.clone(), commit.name.clone());
         if *commit.resource == *RESOURCE {
@@ -151,14 +152,14 @@ impl ClusterState {
         let labels = &commit.object["metadata"]["labels"];
         let is_unlabelled = commit.change == Change::Added
             && Role::of_client(&commit.client) == Some(Role::Publisher)
-            // An object that loses its labels later was handed over to another manager.
+            // If an object had the labels at its creation, removing them later hands it over to another manager.
             && [DRIVER_LABEL, MANAGED_BY_LABEL].iter().any(|label| labels[label].is_null());
-        // The UID is also stored after the deletion of the object, because the DELETED change contains the last state.
+        // The UID remains in the set after the deletion of the object, because the DELETED event contains the last state.
         self.unlabelled
             .extend(is_unlabelled.then(|| uid_of(&commit.object).to_owned()));
     }
 
-    /// Whether a publisher of this case created the object without ever labelling it.
+    /// Whether a publisher of this case created the object and has never set the driver and managed-by labels.
     pub(crate) fn is_made_by_publisher(&self, object: &Value) -> bool {
         self.unlabelled.contains(uid_of(object))
     }
@@ -203,7 +204,7 @@ impl ClusterState {
             && last.source != source
             && !last.reported_twice
         {
-            // A second report of the same failure.
+            // The second report of the same failure.
             last.reported_twice = true;
             return;
         }
@@ -225,13 +226,13 @@ impl ClusterState {
         self.resources.get(resource).into_iter().flatten()
     }
 
-    /// Pods of the workloads namespace that a scheduler has to assign.
+    /// Pods in the workload namespace that have no node yet.
     pub(crate) fn waiting(&self) -> impl Iterator<Item = (&String, &Arc<Value>)> {
         let pods = self.waiting.iter();
         pods.filter_map(|name| Some((name, self.object("pods", Some(WORKLOADS), name)?)))
     }
 
-    /// Whether a claim of the workloads namespace has no volume.
+    /// Whether a PVC in the workload namespace has no volume yet.
     pub(crate) fn has_unbound_claims(&self) -> bool {
         !self.unbound.is_empty()
     }
@@ -243,7 +244,7 @@ impl ClusterState {
             .get(&(namespace.map(str::to_owned), name.to_owned()))
     }
 
-    /// The driver's response with this name in the case, with the sequence number of the fact.
+    /// The driver's response to the call with this name in the case, with the sequence number of the fact.
     pub(crate) fn answer(&self, name: &str) -> Option<&(u64, AnswerFact)> {
         self.answers.get(name)
     }
@@ -263,13 +264,13 @@ impl ClusterState {
         self.refusals.get(pod)
     }
 
-    /// Number of calls and attempts so far.
+    /// Number of GetCapacity calls and of failed scheduling attempts so far.
     pub(crate) fn rounds(&self) -> &Rounds {
         &self.rounds
     }
 }
 
-/// Identity of the value that a GetCapacity call requests: node, segment and parameters.
+/// Key under which GetCapacity calls are counted: node, segment and parameters.
 pub(crate) fn call_key(call: &CallFact) -> String {
     format!("{:?} {:?} {:?}", call.node, call.segment, call.parameters)
 }
@@ -285,7 +286,7 @@ fn is_pending(pod: &Value) -> bool {
     !is_placed && pod["metadata"]["deletionTimestamp"].is_null()
 }
 
-/// Whether the scheduler had chosen a node for the pod and failed afterwards. The scheduler retries such a pod after a back-off.
+/// Whether the scheduler has selected a node for the pod but failed to bind the pod. The scheduler retries such a pod after a back-off.
 pub(crate) fn is_given_back(pod: &Value) -> bool {
     unscheduled_condition(pod).is_some_and(|condition| condition["reason"] == "SchedulerError")
 }

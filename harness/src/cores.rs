@@ -1,10 +1,10 @@
-//! Runs work on all CPU cores. Does not know the work.
+//! Runs a function on all CPU cores. Does not know what the function does.
 
 use std::num::NonZero;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Results of `work` in the order of the items. Each core processes one item at a time.
+/// Applies `work` to every item and returns the results in the order of the items. Each core processes one item at a time.
 pub fn on_all_cores<T: Sync, U: Send>(items: &[T], work: impl Fn(&T) -> U + Sync) -> Vec<U> {
     let next = AtomicUsize::new(0);
     let one_core = || {

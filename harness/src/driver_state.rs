@@ -1,4 +1,5 @@
-//! Objects from which a driver under test reads its storage: those that must exist at its start, and the changes that set the storage.
+//! API objects from which a driver under test reads its storage: the objects that must exist when the driver starts, and the patches that
+//! set its storage.
 //!
 //! Owns the interface between a manifest, which defines the objects, and a cluster, which creates and changes them.
 
@@ -6,29 +7,29 @@ use fake_apiserver::ResourceRef;
 use fake_csi::Storage;
 use serde_json::Value;
 
-/// The objects of one driver. Errors are texts.
+/// The API objects of one driver. Errors are messages.
 pub trait DriverState: Send + Sync {
-    /// Objects that exist once per cluster.
+    /// Objects of which a cluster has one, independent of nodes.
     fn common(&self) -> Result<Vec<Value>, String>;
 
-    /// Objects per node; for a driver, per node on which it runs.
+    /// Objects for a node. For a driver, called for each node on which it runs.
     fn of_node(&self, node: &str) -> Result<Vec<Value>, String>;
 
-    /// Changes that set the storage of a node; empty if the manifest cannot express it.
+    /// Patches that set the storage of a node. Empty if the manifest cannot express storage.
     fn storage(&self, node: &str, storage: NodeStorage) -> Result<Vec<Change>, String>;
 }
 
 /// Storage of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct NodeStorage {
-    /// Total bytes.
+    /// Available bytes.
     pub available: u64,
     /// Maximum volume size in bytes.
     pub maximum: u64,
 }
 
 impl NodeStorage {
-    /// Values of linear storage; other layouts cannot be expressed by two values.
+    /// The storage as two numbers; `None` if it is not linear storage, because two numbers cannot describe other layouts.
     pub fn of(storage: &Storage) -> Option<Self> {
         match storage {
             Storage::Linear { capacity, largest } => Some(NodeStorage {
@@ -40,10 +41,10 @@ impl NodeStorage {
     }
 }
 
-/// A JSON merge patch of one object.
+/// A JSON merge patch for one object.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
-    /// Reference to the object.
+    /// Reference to the patched object.
     pub at: ResourceRef,
     /// Subresource, such as `status`; `None`: the object itself.
     pub subresource: Option<String>,

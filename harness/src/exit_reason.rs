@@ -1,25 +1,25 @@
-//! Extracts from a program's log why it exited: the reason first, then related lines. Also finds lines about errors.
+//! Finds in a program's log the reason for its exit, and the lines that belong to the reason. Also finds other error messages.
 //!
-//! Go programs print the reason first and all goroutines after it; klog marks fatal lines with an `F` header. Python prints the exception
-//! after its stack, and the causes of an exception before it; Java prints causes after it. Does not know processes.
+//! Go programs print the reason first and then all goroutines; klog marks fatal lines with an `F` header. Python prints an exception after
+//! its stack and after the exceptions that caused it; Java prints the causes after the exception. Does not know processes.
 
 use crate::text::is_unprintable;
 
-/// Maximum length of a shown line, in characters.
+/// Maximum length in characters of a log line in reports.
 pub(crate) const LINE_LIMIT: usize = 400;
 
-/// Maximum number of lines of a reason, including related lines.
+/// Maximum number of lines that are stored for a reason.
 const REASON_LINES: usize = 12;
 
-/// Maximum number of stack frames of a Python exception, the innermost ones; each has two lines.
+/// Maximum number of stack frames of a Python exception, counted from the innermost one. Each frame has two lines.
 const PYTHON_FRAMES: usize = 3;
 
-/// A program that logs this number of lines after a reason has not exited because of it.
+/// If a program logs this many lines after a supposed reason, it has survived the error, and the reason is dropped.
 const SURVIVED_LINES: usize = 8;
 
 const TRACEBACK: &str = "Traceback (most recent call last):";
 
-/// Texts between two Python tracebacks, and the relation of the earlier exception to the later one.
+/// Text that Python prints between two chained tracebacks, and how the earlier exception relates to the later one.
 const CHAINED: [(&str, &str); 2] = [
     (
         "During handling of the above exception, another exception occurred:",
@@ -31,21 +31,21 @@ const CHAINED: [(&str, &str); 2] = [
     ),
 ];
 
-/// Finds the reason of a program's exit in its log, line by line.
+/// Reads a program's log line by line and finds the reason for its exit.
 #[derive(Default)]
 pub(crate) struct ExitReason {
-    /// Lines of the reason, starting with the reason itself.
+    /// The reason, and the lines that belong to it.
     reason: Vec<String>,
-    /// Number of lines after the reason that belong to no stack.
+    /// Number of log lines after the reason that are not part of a stack trace.
     later_lines: usize,
-    /// Python: exceptions that led to the next one.
+    /// Python: earlier exceptions of the same chain.
     causes: Vec<String>,
-    /// Number of `reason` lines that are earlier exceptions; they follow the first line.
+    /// Number of lines in `reason` that are earlier exceptions. They follow the first line.
     cause_lines: usize,
-    /// Python: the innermost frames of a stack whose exception is not printed yet.
+    /// Python: the innermost frames of a traceback whose exception line has not been read yet.
     frames: Option<Vec<String>>,
     is_python: bool,
-    /// Go: the stack of another goroutine follows.
+    /// Go: whether the stacks of other goroutines have begun, so that no further line belongs to the reason.
     is_complete: bool,
 }
 
@@ -57,12 +57,12 @@ impl ExitReason {
             return;
         }
         if let Some(frames) = &mut self.frames {
-            // Since Python 3.11 some frames are followed by a line of carets or tildes.
+            // Since Python 3.11, a line of carets or tildes may follow a frame.
             let is_marker = line.trim_start().chars().all(|c| c == '^' || c == '~');
             match line.starts_with(' ') || line.is_empty() {
                 true => {
                     frames.extend((!is_marker).then(|| readable(line)));
-                    // A program may print an endless stack, so outer frames are dropped.
+                    // A program may print an endless stack, so only the innermost frames are stored.
                     let outer = frames.len().saturating_sub(2 * PYTHON_FRAMES);
                     frames.drain(..outer);
                 }
@@ -71,7 +71,7 @@ impl ExitReason {
             return;
         }
         if is_reason(line) {
-            // A panic that is recovered and raised again is printed twice.
+            // Go prints a panic that is recovered and raised again twice.
             *self = ExitReason {
                 reason: vec![readable(line)],
                 ..ExitReason::default()
@@ -94,7 +94,7 @@ impl ExitReason {
         if is_klog(line) || self.is_python {
             self.later_lines += 1;
         }
-        // The stacks of other goroutines are irrelevant.
+        // The stacks of other goroutines do not belong to the reason.
         let is_other_goroutine =
             line.starts_with("goroutine ") && self.reason.iter().any(|line| line.starts_with("goroutine "));
         if self.later_lines >= SURVIVED_LINES {
@@ -106,7 +106,7 @@ impl ExitReason {
         }
     }
 
-    /// Handles the first line of an exception, which ends its traceback.
+    /// Handles the line with the exception, which ends a Python traceback.
     fn end_traceback(&mut self, exception: &str) {
         let frames = self.frames.take().unwrap_or_default();
         self.reason = vec![readable(exception)];
@@ -118,13 +118,13 @@ impl ExitReason {
         self.is_python = true;
     }
 
-    /// The reason why the program exited, and related lines; `None` if the log contains no reason.
+    /// The reason for the exit and the lines that belong to it; `None` if the log contains no reason.
     pub(crate) fn reason(&self) -> Option<&[String]> {
         (!self.reason.is_empty()).then_some(&self.reason)
     }
 }
 
-/// The reason of the exit among the last lines of a program; the last line if none is a reason.
+/// The reason for the exit among the last lines of a log. If no line is a reason, the last line.
 pub fn reason_of(lines: &[String]) -> Option<&str> {
     let mut lines = lines.iter().map(String::as_str);
     let first = lines.clone().next().filter(|line| is_exception(line));
@@ -149,12 +149,12 @@ fn is_reason(line: &str) -> bool {
     ];
     STARTS.iter().any(|start| line.starts_with(start))
         || klog_level(line) == Some('F')
-        // Printed by the commands of Kubernetes before they exit with code 1.
+        // Kubernetes commands print this line before they exit with code 1.
         || (klog_level(line) == Some('E') && line.contains("] \"command failed\" err="))
         || (line.starts_with("thread '") && line.contains(" panicked at "))
 }
 
-/// Whether a line starts with the class of an exception, such as `grpc._channel._InactiveRpcError: <details>`.
+/// Whether a line starts with the class name of an exception, such as `grpc._channel._InactiveRpcError: <details>`.
 fn is_exception(line: &str) -> bool {
     const ENDS: [&str; 5] = ["Error", "Exception", "Exit", "Interrupt", "Warning"];
     let class = line.split_once(':').map_or(line, |(class, _)| class);
@@ -162,7 +162,8 @@ fn is_exception(line: &str) -> bool {
     class.split('.').all(is_name) && ENDS.iter().any(|end| class.ends_with(end))
 }
 
-/// Whether a line of a Go stack belongs to the runtime's own panic handling, or contains only the file of the line above.
+/// Whether a line of a Go stack trace belongs to the runtime's panic handling, or contains only the source file of the function in the line
+/// above.
 fn is_frame_of_go(line: &str) -> bool {
     const OWN: [&str; 4] = [
         "panic(",
@@ -177,7 +178,7 @@ fn is_klog(line: &str) -> bool {
     klog_level(line).is_some()
 }
 
-/// Level of a line with a klog header, such as `E1122 06:31:00.123456`.
+/// Severity in a klog header, such as `E` of `E1122 06:31:00.123456`.
 fn klog_level(line: &str) -> Option<char> {
     let bytes = line.as_bytes();
     let level = bytes.first().filter(|level| b"IWEF".contains(level))?;
@@ -186,7 +187,7 @@ fn klog_level(line: &str) -> Option<char> {
     is_header.then_some(char::from(*level))
 }
 
-/// Whether a line is about an error.
+/// Whether a line contains an error message.
 fn is_error_line(line: &str) -> bool {
     const WORDS: [&str; 8] = [
         "error",
@@ -208,13 +209,13 @@ fn is_error_line(line: &str) -> bool {
     }
 }
 
-/// The last distinct lines about errors, oldest first, at most `count`.
+/// The last `count` different error messages of a log, oldest first.
 pub fn error_lines(log: &[u8], count: usize) -> Vec<String> {
     let text = String::from_utf8_lossy(log);
     let mut found: Vec<(&str, String)> = Vec::new();
     for line in text.lines().rev().filter(|line| is_error_line(line)) {
         let message = message(line);
-        // Repeated messages are listed once.
+        // A repeated message is listed once.
         if found.iter().all(|(other, _)| *other != message) {
             found.push((message, readable(line)));
         }
@@ -225,7 +226,7 @@ pub fn error_lines(log: &[u8], count: usize) -> Vec<String> {
     found.into_iter().rev().map(|(_, line)| line).collect()
 }
 
-/// A line without its timestamp.
+/// The line without its timestamp.
 fn message(line: &str) -> &str {
     match klog_level(line) {
         Some(_) => line.split_once(']').map_or(line, |(_, message)| message),

@@ -1,4 +1,4 @@
-//! Formats a fact as one line of text, for timelines and notes. Knows only the journal's types.
+//! Formats a fact as one line of text, for timelines and notes. Knows only the types of the journal.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::journal::{
     ProcessEvent, RefusalFact, RequestFact, What,
 };
 
-/// The component that a fact is about: the first column of a timeline.
+/// The component that caused a fact, for the first column of a timeline.
 pub(crate) fn source(fact: &Fact) -> &'static str {
     match fact.what {
         What::Request(_) | What::Commit(_) | What::Delivery(_) | What::Fault(_) | What::Discovery(_) => "api",
@@ -21,7 +21,7 @@ pub(crate) fn source(fact: &Fact) -> &'static str {
     }
 }
 
-/// Formats what was observed.
+/// Formats the observation in a fact.
 pub(crate) fn format(fact: &Fact) -> String {
     match &fact.what {
         What::Begin(begin) => format!("case {} begins", begin.case),
@@ -30,7 +30,10 @@ pub(crate) fn format(fact: &Fact) -> String {
         What::Action(action) => action.text.clone(),
         What::Bound(bound) => match bound.bound {
             BoundKind::Within => format!("expectation {} timed out", bound.expect + 1),
-            BoundKind::Hold => format!("expectation {} has held for its time", bound.expect + 1),
+            BoundKind::Hold => format!(
+                "expectation {} has held for its hold time (`stays`)",
+                bound.expect + 1
+            ),
             BoundKind::PublisherIdle => format!(
                 "expectation {}: the publisher does not call GetCapacity",
                 bound.expect + 1
@@ -101,7 +104,7 @@ fn format_discovery(discovery: &DiscoveryFact) -> String {
     format!("discovery: {} → {versions}", discovery.resource)
 }
 
-/// The samples of each program that the case refers to.
+/// Formats the metrics samples of each program.
 fn format_metrics(metrics: &MetricsFact) -> String {
     let mut words = Vec::new();
     for reading in &metrics.readings {
@@ -120,7 +123,7 @@ fn format_metrics(metrics: &MetricsFact) -> String {
     format!("metrics read: {}", words.join("; "))
 }
 
-/// A response of the driver to a call of the case, after the line of the call itself.
+/// Formats the fields of a driver response, for the line after the call.
 fn format_answer(answer: &AnswerFact) -> String {
     let mut text = format!(
         "{} is the response of {}: {}",
@@ -197,7 +200,7 @@ fn format_commit(commit: &CommitFact) -> String {
     )
 }
 
-/// `{key=value, …}`.
+/// Formats a map as `{key=value, …}`.
 pub(crate) fn format_map(map: &BTreeMap<String, String>) -> String {
     let pairs: Vec<String> = map.iter().map(|(key, value)| format!("{key}={value}")).collect();
     format!("{{{}}}", pairs.join(", "))
@@ -220,7 +223,7 @@ fn format_details(details: &CallDetails) -> String {
     text
 }
 
-/// Segment of a created volume, if it differs from the requested one.
+/// Formats the segment of a created volume, if it differs from the requested segment.
 fn format_placed(call: &CallFact) -> String {
     let placed = call.placed.as_ref().and_then(|placed| placed.segment.as_ref());
     match placed {

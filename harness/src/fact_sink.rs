@@ -1,7 +1,7 @@
-//! Receives observations of the API server and the driver and appends them to the journal, within the activity limits.
+//! Receives observations from the API server and the driver and appends them to the journal, within the activity limits.
 //!
-//! Also acts on facts immediately: it kills the client of a fault with `kill` before that client can do anything more, and sends each change
-//! to the controllers. Judges nothing.
+//! Also acts on facts immediately: kills a client to which a fault rule with `kill` applies before the client can do anything more, and
+//! sends each change to the controllers. Checks no expectations.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use crate::activity_limit::ActivityLimit;
 use crate::journal::{CommitFact, Journal, ProcessEvent, ProcessFact, What};
 use crate::killer::Killer;
 
-/// Object changes, in order.
+/// A channel that receives object changes in order.
 pub(crate) type Commits = mpsc::UnboundedReceiver<CommitFact>;
 
-/// Sink of facts. Clones are handles to the same one.
+/// Appends facts to the journal. All clones share the same state.
 #[derive(Clone)]
 pub struct FactSink(Arc<Shared>);
 
@@ -27,13 +27,13 @@ struct Shared {
 }
 
 struct State {
-    /// `None`: no limits, because the cluster is not judged.
+    /// `None`: no limits, because the cluster has no verdict.
     activity: Option<ActivityLimit>,
     senders: Vec<mpsc::UnboundedSender<CommitFact>>,
 }
 
 impl FactSink {
-    /// `activity`: limits of the systems; `None` if nothing is judged.
+    /// `activity`: the limits of the clients; `None` if the case has no verdict.
     pub(crate) fn new(journal: Journal, killer: Killer, activity: Option<ActivityLimit>) -> Self {
         FactSink(Arc::new(Shared {
             journal,
@@ -50,19 +50,19 @@ impl FactSink {
         FactSink::new(journal, Killer::default(), None)
     }
 
-    /// Removes the activity limits, because the cluster is no longer judged.
+    /// Removes the activity limits, because no verdict depends on the cluster any more.
     pub(crate) fn lift_limit(&self) {
         self.0.state.lock().activity = None;
     }
 
-    /// Object changes from now on.
+    /// Subscribes to object changes from now on.
     pub(crate) fn commits(&self) -> Commits {
         let (sender, receiver) = mpsc::unbounded_channel();
         self.0.state.lock().senders.push(sender);
         receiver
     }
 
-    /// Appends one observation. Called from inside the critical section of what is observed, so it must be quick.
+    /// Appends one observation. The caller holds the lock under which the observed event happened, so this function must be quick.
     pub fn put(&self, what: What) {
         let mut state = self.0.state.lock();
         if let What::Commit(commit) = &what {
@@ -73,18 +73,18 @@ impl FactSink {
             None => Some(what),
         };
         if let Some(what) = what {
-            // A flooding client would otherwise fill the memory of the API server until the verdict.
+            // Without being killed, a client above its limits would fill the memory of the API server before the case ends.
             if let What::Process(process) = &what
                 && matches!(process.event, ProcessEvent::Flooded(_))
             {
                 self.0.killer.kill(&process.client);
             }
-            // Under the lock, so that the order of the journal is that of the limit.
+            // Appended while `state` is locked, so that facts are in the order in which the limits counted them.
             self.0.journal.append(what);
         }
     }
 
-    /// Records a fault that a rule applies to a client. If the rule kills, the client is killed before the fault takes effect.
+    /// Records that a fault rule applied to a client. If the rule has `kill`, the client is killed before the fault takes effect.
     pub fn fault(&self, fault: AppliedFault) {
         let killed = self.0.killer.kill_for(fault.rule.0, fault.client.as_ref());
         self.put(What::Fault(fault));

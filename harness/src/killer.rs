@@ -1,4 +1,4 @@
-//! Kills a system under test when a fault rule with `kill` applies to it. Knows clients by name; does not know programs.
+//! Kills a program under test when a fault rule with `kill` applies to it. Knows only the client names of programs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -8,13 +8,14 @@ use tokio_util::sync::CancellationToken;
 
 use crate::scenario::Role;
 
-/// Kills clients to which a fault rule with `kill` applies. The server reports a fault before applying it, so the client cannot react to it.
+/// Kills clients to which a fault rule with `kill` applies. The server reports a fault before it takes effect, so the client cannot react
+/// to the fault.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Killer(Arc<Mutex<State>>);
 
 #[derive(Debug, Default)]
 struct State {
-    /// Ids of the fault rules that kill.
+    /// Ids of the fault rules with `kill`.
     rules: BTreeSet<u64>,
     running: BTreeMap<Arc<str>, Tokens>,
 }
@@ -23,17 +24,17 @@ struct State {
 struct Tokens {
     /// Stops the client with a grace period.
     stop: CancellationToken,
-    /// Kills it at once.
+    /// Kills the client without a grace period.
     kill: CancellationToken,
 }
 
 impl Killer {
-    /// Marks a fault rule as one that kills.
+    /// Registers a fault rule with `kill`.
     pub(crate) fn add_rule(&self, rule: u64) {
         self.0.lock().rules.insert(rule);
     }
 
-    /// Called when a fault rule applies to a client. If the rule kills, kills the client and returns it with its role.
+    /// Called when a fault rule applies to a client. If the rule has `kill`, kills the client and returns it with its role.
     pub(crate) fn kill_for(&self, rule: u64, client: Option<&Arc<str>>) -> Option<(Arc<str>, Role)> {
         let state = self.0.lock();
         let client = client.filter(|_| state.rules.contains(&rule))?;
@@ -54,7 +55,7 @@ impl Killer {
         kill
     }
 
-    /// Kills a client without a grace period, in which it could continue.
+    /// Kills a client without a grace period, because the client could continue to act in it.
     pub(crate) fn kill(&self, client: &str) {
         if let Some(tokens) = self.0.lock().running.get(client) {
             tokens.stop.cancel();

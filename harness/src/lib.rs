@@ -1,7 +1,7 @@
-//! Runs one scenario and evaluates it: [`scenario`] → [`plan`] → cluster and systems → [`journal`] → [`judge`] → [`report`].
+//! Runs one case and computes its verdict: [`scenario`] → [`plan`] → cluster and programs → [`journal`] → [`judge`] → [`report`].
 //!
-//! Facts flow one way: every observation goes into one journal, and verdicts are functions of the plan and the journal alone. The harness
-//! contains no storage policy and knows no system under test: its caller provides them as [`system::Systems`].
+//! Data flows in one direction: every observation is appended to one journal, and a verdict depends only on the plan and the journal. The
+//! harness contains no storage policy and knows no program under test: the caller provides the programs as [`system::Systems`].
 
 mod activity_limit;
 pub mod alike;

@@ -1,4 +1,4 @@
-//! An HTTP listener for the systems of a case, with or without TLS, and with limits for its clients.
+//! An HTTP listener for the programs of a case, with or without TLS, which limits its clients.
 //!
 //! Handles connections; the caller provides the handler of requests.
 
@@ -23,14 +23,14 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::network::{Connections, Network};
 
-/// Maximum size of a request body, in bytes, as for an API server.
+/// Maximum size of a request body in bytes: the limit of kube-apiserver.
 pub const BODY_MAX: usize = 3 << 20;
 /// Maximum number of connections of a listener.
 const CONNECTIONS_MAX: usize = 1024;
 /// Timeout of the TLS handshake.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A listener; dropping it closes its connections.
+/// A listener. Dropping the value closes its connections.
 pub struct Listening {
     address: String,
     tls: Option<Tls>,
@@ -38,7 +38,7 @@ pub struct Listening {
 }
 
 impl Listening {
-    /// Listens on a free port of a network. `serve` answers each request; an error cuts the connection.
+    /// Listens on a free port of a network. `serve` handles each request; if it returns an error, the connection is closed.
     pub async fn open<S, F, E>(network: &Network, with_tls: bool, serve: S) -> std::io::Result<Self>
     where
         S: Fn(Request<Incoming>) -> F + Clone + Send + 'static,
@@ -80,18 +80,18 @@ impl Listening {
         }
     }
 
-    /// The address as a URL without a path.
+    /// The URL of the listener, without a path.
     pub(crate) fn url(&self) -> String {
         let scheme = if self.tls.is_some() { "https" } else { "http" };
         format!("{scheme}://{}", self.address)
     }
 
-    /// Certificate of the CA that clients must trust, in PEM; empty without TLS.
+    /// Certificate of the CA that clients must trust, as PEM; empty without TLS.
     pub(crate) fn authority_pem(&self) -> &str {
         self.tls.as_ref().map_or("", Tls::authority_pem)
     }
 
-    /// Writes a kubeconfig for the client with this token.
+    /// Writes a kubeconfig with which a client uses this listener and this token.
     pub(crate) fn write_kubeconfig(&self, path: &Path, token: &str) -> std::io::Result<()> {
         let config = Kubeconfig {
             server: &self.url(),
@@ -111,7 +111,7 @@ where
     let permits = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     while let Some(accepted) = connections.next().await {
         let Ok(stream) = accepted else {
-            // An error of the client, or a temporary error of the host such as too many open files.
+            // Either the client caused the error, or the host lacks a resource, such as file descriptors, for a moment.
             tokio::time::sleep(Duration::from_millis(20)).await;
             continue;
         };

@@ -1,4 +1,4 @@
-//! A scenario's cluster that stays up: its objects, driver and systems, without steps.
+//! The cluster of a scenario without its steps: objects, driver and programs keep running until they are stopped.
 
 use std::path::Path;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::start_error::StartError;
 use crate::system::Systems;
 use crate::unattended::Unattended;
 
-/// Maximum number of stored facts, which no verdict needs.
+/// Maximum number of facts in the journal. No verdict needs older facts.
 const FACTS: usize = 100_000;
 
 /// A running cluster.
@@ -22,7 +22,7 @@ pub struct LiveCluster {
 }
 
 impl LiveCluster {
-    /// Starts everything that a plan has before its first step.
+    /// Starts everything that runs before the first step of a plan.
     pub async fn start(plan: &Plan, systems: &Systems, refresh: Duration) -> Result<Self, StartError> {
         let journal = Journal::default();
         let options = RunOptions {
@@ -37,18 +37,18 @@ impl LiveCluster {
         Ok(LiveCluster { cluster })
     }
 
-    /// The cluster of a run that has a verdict.
+    /// Takes over the cluster of a case whose verdict is known.
     pub(crate) fn of(cluster: Cluster) -> Self {
         LiveCluster { cluster }
     }
 
-    /// Drops old facts from now on, so that the cluster can stay up for long. Store the journal of a run before.
+    /// Drops old facts from now on, so that the cluster can run for a long time. Save the journal of the case before.
     pub fn drop_old_facts(&self) {
         self.cluster.limit_facts(FACTS);
     }
 
-    /// Changes the cluster after an edit of its scenario, as far as possible. `plan`: the new plan. Returns each action with the API
-    /// server's message if it failed.
+    /// Changes the cluster as far as possible after its scenario was edited. `plan`: the new plan. Returns each action, with the API
+    /// server's message if the action failed.
     pub async fn apply(
         &mut self,
         plan: &Plan,
@@ -62,22 +62,22 @@ impl LiveCluster {
         results
     }
 
-    /// Receives objects created from now on that no controller reconciles.
+    /// Notifications about objects, created from now on, for which no controller is running.
     pub fn unattended(&self) -> Unattended {
         Unattended::of(self.cluster.commits())
     }
 
-    /// The API server, if it is the in-memory one.
+    /// The in-memory API server; `None` if a real one is used.
     pub fn api(&self) -> Option<&ApiServer> {
         self.cluster.api()
     }
 
-    /// The driver's sockets, each with its node; `None`: the central one.
+    /// The driver's sockets, each with its node; `None`: the socket of the central driver.
     pub fn sockets(&self) -> impl Iterator<Item = (Option<&str>, &Path)> {
         self.cluster.sockets()
     }
 
-    /// Stops everything. Returns the logs of child processes, by client name.
+    /// Stops the cluster. Returns the logs of child processes by client name.
     pub async fn stop(self) -> Vec<(String, Vec<u8>)> {
         self.cluster.stop().await
     }

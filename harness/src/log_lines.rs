@@ -1,6 +1,6 @@
-//! Records the log lines of a system that a case refers to as facts, and ignores all others.
+//! Records the log lines of a program that contain a text of the case, and ignores all others.
 //!
-//! Matches lines by text. Does not know whether they come from a pipe of a process or from `tracing` events of a task in this process.
+//! Does not know whether the lines come from the output of a process or from `tracing` events of a task in this process.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -13,14 +13,14 @@ use tracing::{Dispatch, Level};
 use crate::exit_reason::readable;
 use crate::journal::{Journal, LogFact, What};
 
-/// Maximum number of recorded lines of one system.
+/// Maximum number of recorded lines per program.
 const LINES_MAX: usize = 1000;
 
-/// With a single subscriber, `tracing` caches a callsite's interest from the first thread that reaches it. If that is a thread of another
-/// case without a subscriber, the event would be disabled forever. A second subscriber disables this optimization.
+/// Second subscriber, which disables an optimization of `tracing`: with a single subscriber, `tracing` caches the interest of the first
+/// thread that reaches a callsite. If that thread belongs to a case without a subscriber, the event would be disabled forever.
 static COMPANION: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(NoSubscriber::default()));
 
-/// Receives the log lines of one system.
+/// Receives the log lines of one program.
 #[derive(Clone)]
 pub struct LogLines {
     client: Arc<str>,
@@ -30,7 +30,7 @@ pub struct LogLines {
 }
 
 impl LogLines {
-    /// Records lines that contain any of these texts; `None` if there are none.
+    /// Records lines that contain any of these texts; `None` if the list is empty.
     pub(crate) fn new(client: &str, patterns: Vec<String>, journal: &Journal) -> Option<Self> {
         (!patterns.is_empty()).then(|| Self {
             client: client.into(),
@@ -40,7 +40,7 @@ impl LogLines {
         })
     }
 
-    /// Records the line if it matches.
+    /// Records the line if it contains one of the texts.
     pub(crate) fn record(&self, line: &str) {
         let is_match = self
             .patterns
@@ -54,7 +54,7 @@ impl LogLines {
         }
     }
 
-    /// A subscriber that receives `tracing` events of tasks in this process, of all levels, as lines.
+    /// A subscriber that receives the `tracing` events of a task, at all levels, as lines.
     pub(crate) fn dispatch(&self) -> Dispatch {
         LazyLock::force(&COMPANION);
         let lines = self.clone();
@@ -67,7 +67,7 @@ impl LogLines {
     }
 }
 
-/// `tracing` writes each event with a single call.
+/// `tracing` passes each event in a single call of `write`.
 impl Write for LogLines {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         String::from_utf8_lossy(bytes)

@@ -1,6 +1,6 @@
-//! Resources of the host for a run: file descriptors and disk space. Reports what is missing and how to get it.
+//! Resources of the host that a run needs: file descriptors and disk space. Reports which resource is exhausted and how to get more.
 //!
-//! Does not know cases. Decides whether the host, rather than the system under test, may have caused a failure.
+//! Does not know cases. Decides whether the host, rather than the program under test, may have caused a failure.
 
 use std::fs::{DirBuilder, File};
 use std::io::{Error, ErrorKind, Write as _};
@@ -12,8 +12,8 @@ use rustix::fs::statvfs;
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, getuid, setrlimit};
 
-/// Limit of open files that is sufficient for any run. Not higher, because child processes inherit the limit, and some close every file
-/// descriptor below it.
+/// Limit of open files that is sufficient for any run. Not higher, because child processes inherit the limit, and some programs close every
+/// file descriptor below it.
 const DESCRIPTORS_MAX: u64 = 1 << 16;
 
 /// Minimum number of free file descriptors while cases run.
@@ -22,16 +22,16 @@ const DESCRIPTORS_MIN: usize = 4;
 /// Minimum free bytes for temporary files while cases run.
 const FREE_BYTES_MIN: u64 = 1 << 20;
 
-/// Bytes written to check that files can be written: more than fit into an inode.
+/// Size in bytes of a test write. Larger than what fits into an inode.
 const PROBE_BYTES: usize = 1 << 16;
 
-/// A resource of the host is exhausted.
+/// An exhausted resource of the host.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Shortage {
     /// File descriptors.
     #[error("the harness ran out of file descriptors; {}", MORE_FILES)]
     Descriptors,
-    /// Disk space for temporary files.
+    /// Disk space in the folder for temporary files.
     #[error("{} is full; free space there, or set TMPDIR to a folder that has some", folder.display())]
     Space {
         /// The folder for temporary files.
@@ -50,19 +50,19 @@ pub fn raise_descriptor_limit() {
             current: Some(raised_limit),
             maximum: limit.maximum,
         };
-        // On failure the old limit applies; `descriptors` reads the effective one.
+        // On failure, the old limit remains; `descriptors` reads the current one.
         setrlimit(Resource::Nofile, raised).ok();
     }
 }
 
-/// Limit of open files of this process, and how many are free; `None` if unlimited or unknown.
+/// Limit of open files of this process, and how many of them are free; `None` if unlimited or unknown.
 pub fn descriptors() -> Option<(usize, usize)> {
     let limit = usize::try_from(getrlimit(Resource::Nofile).current?).ok()?;
     let open = std::fs::read_dir("/dev/fd").ok()?.count();
     Some((limit, limit.saturating_sub(open)))
 }
 
-/// The resource that is exhausted now.
+/// The resource of the host that is exhausted now, if any.
 pub fn shortage() -> Option<Shortage> {
     let mut spare = Vec::with_capacity(DESCRIPTORS_MIN);
     for _ in 0..DESCRIPTORS_MIN {
@@ -74,15 +74,15 @@ pub fn shortage() -> Option<Shortage> {
     }
     let folder = std::env::temp_dir();
     let found = statvfs(&folder).ok()?;
-    // Some file systems do not count inodes.
+    // Some file systems do not count inodes and report 0.
     let is_full = found.f_bavail.saturating_mul(found.f_frsize) < FREE_BYTES_MIN
         || (found.f_files > 0 && found.f_favail == 0);
     is_full.then_some(Shortage::Space { folder })
 }
 
-/// Runs `work`; also returns the resource that was exhausted meanwhile.
+/// Runs `work`. Returns its result and the resource that was exhausted meanwhile, if any.
 pub async fn with_shortage<T>(work: impl Future<Output = T>) -> (T, Option<Shortage>) {
-    /// Short enough to detect shortages that cause timeouts.
+    /// Short enough to notice a shortage that causes a timeout.
     const CHECK_INTERVAL: Duration = Duration::from_millis(200);
     let (mut work, mut seen) = (std::pin::pin!(work), None);
     loop {
@@ -93,7 +93,7 @@ pub async fn with_shortage<T>(work: impl Future<Output = T>) -> (T, Option<Short
     }
 }
 
-/// Whether files can be written into a folder, which is created if necessary.
+/// Checks that files can be written into a folder. Creates the folder if necessary.
 pub fn can_write(folder: &Path) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)?;
     let mut file = tempfile::Builder::new().prefix(".probe-").tempfile_in(folder)?;
@@ -101,7 +101,7 @@ pub fn can_write(folder: &Path) -> std::io::Result<()> {
     file.as_file().sync_all()
 }
 
-/// Remedy for an error with a folder. `instead`: how to choose another folder.
+/// How to fix an error with a folder. `instead`: how to choose another folder.
 pub fn remedy(error: &Error, folder: &Path, instead: &str) -> String {
     let folder = folder.display();
     match error.kind() {
@@ -114,18 +114,18 @@ pub fn remedy(error: &Error, folder: &Path, instead: &str) -> String {
     }
 }
 
-/// The current user's folder for temporary files that outlive the process, such as the runs of cases.
+/// The current user's folder for temporary files that must survive this process, such as run folders.
 pub fn own_temporary_folder() -> PathBuf {
     std::env::temp_dir().join(format!("csi-capacity-{}", getuid().as_raw()))
 }
 
-/// Creates a folder that only this user can read and write. Fails if another user owns it or can write into it.
+/// Creates a folder that only this user can read and write. Fails if another user owns the folder or can write into it.
 pub fn create_private_folder(folder: &Path) -> std::io::Result<()> {
     match DirBuilder::new().mode(0o700).create(folder) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
         _ => {}
     }
-    // Does not follow a symlink, which another user may have created.
+    // Does not follow a symbolic link, which another user may have created.
     let found = std::fs::symlink_metadata(folder)?;
     let why = match found.is_dir() && found.uid() == getuid().as_raw() {
         true if found.mode() & 0o022 == 0 => return Ok(()),

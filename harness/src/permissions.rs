@@ -1,4 +1,4 @@
-//! Minimal RBAC rules of programs, computed from the API requests of a run. Grants no permissions.
+//! Computes the minimal RBAC rules of programs from the API requests of a run. Changes no permissions.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use crate::journal::{Fact, RequestFact, What};
 use crate::plan::{Grants, NAMESPACE};
 use crate::scenario::{GrantSpec, Role};
 
-/// RBAC rules that allow all requests of these roles, each for the namespace of the programs or cluster-wide: users of a cluster choose the
-/// namespaces of pods and claims.
+/// RBAC rules that allow all requests of these roles. A rule is limited to the namespace of the programs, or applies to the whole cluster,
+/// because users choose the namespaces of pods and PVCs.
 ///
-/// Excludes permissions that every client has by default, such as discovery.
+/// Omits permissions that every client has by default, such as discovery.
 pub fn minimal_rules(facts: &[Fact], roles: &[Role]) -> Grants {
     let used: Vec<Usage> = facts.iter().filter_map(permission_of).collect();
     let of_role = |role: &Role| {
@@ -22,7 +22,7 @@ pub fn minimal_rules(facts: &[Fact], roles: &[Role]) -> Grants {
     roles.iter().map(of_role).collect()
 }
 
-/// The permission that a request needs; `None` if its client has no role, or if it is not about a resource.
+/// The permission that a request needs; `None` if its client has no role, or if the request has no resource.
 fn permission_of(fact: &Fact) -> Option<Usage> {
     let What::Request(request) = &fact.what else {
         return None;
@@ -42,7 +42,7 @@ fn permission_of(fact: &Fact) -> Option<Usage> {
     })
 }
 
-/// The rules of a ClusterRole or Role; none for a binding.
+/// The rules of a ClusterRole or Role; empty for a binding.
 fn rules(object: &Value) -> Vec<GrantSpec> {
     let namespace = object["metadata"]["namespace"].as_str().map(str::to_owned);
     let rules = object["rules"].as_array().into_iter().flatten();
@@ -56,7 +56,7 @@ fn rules(object: &Value) -> Vec<GrantSpec> {
         .collect()
 }
 
-/// Requests of these roles that failed for lack of permission, as distinct texts.
+/// Requests of these roles that failed with 403 (Forbidden), without duplicates.
 pub fn denied_requests(facts: &[Fact], roles: &[Role]) -> Vec<String> {
     let is_denied = |request: &&RequestFact| {
         request.code == 403

@@ -1,6 +1,6 @@
-//! The output of a child process: stores its beginning and end in a file, its end in memory, and the reason of its exit.
+//! The output of a child process: a file stores its beginning and its end, memory stores its end and the reason for the exit.
 //!
-//! Does not know programs; `exit_reason` knows how programs log the reason of their exit.
+//! Does not know programs; `exit_reason` knows how programs log the reason for their exit.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -14,15 +14,15 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use crate::exit_reason::{ExitReason, LINE_LIMIT, readable};
 use crate::log_lines::LogLines;
 
-/// Maximum bytes of the beginning in a file, over all runs of the program that append to it.
+/// Maximum number of bytes of the beginning that a file stores, over all runs of the program that append to it.
 const HEAD_LIMIT: u64 = 128 * 1024;
-/// Maximum bytes of the end, in memory and in the file.
+/// Maximum number of bytes of the end, in memory and in the file.
 const TAIL_LIMIT: usize = 128 * 1024;
 
-/// Text that replaces omitted output in a file; the number of bytes precedes it.
+/// Text in a file that replaces omitted output. The number of omitted bytes precedes it.
 pub(crate) const OMITTED: &str = "bytes are omitted here: the program logged more than is stored]";
 
-/// Replacement of a secret.
+/// Replacement for a secret in the output.
 const MASK: &str = "[secret]";
 
 /// The output of one process.
@@ -33,21 +33,21 @@ pub(crate) struct ProcessLog {
 
 struct State {
     file: Option<File>,
-    /// Number of bytes that the file may still store of the beginning.
+    /// Number of bytes of the beginning that the file can still store.
     head_room: u64,
-    /// Number of later bytes, of which `finish` writes the last ones.
+    /// Number of bytes after the beginning. `finish` writes only the last of them.
     unwritten: u64,
     /// The last bytes of the output, at most `TAIL_LIMIT`.
     tail: VecDeque<u8>,
-    /// The current incomplete line, truncated.
+    /// The current line, which is not complete yet; truncated if it is long.
     line: Vec<u8>,
     exit_reason: ExitReason,
-    /// Log lines that the case refers to.
+    /// Records lines that contain a text of the case.
     lines: Option<LogLines>,
 }
 
 impl ProcessLog {
-    /// Appends to a file; without one, stores only the end. `lines`: receives lines. `secrets`: texts to mask.
+    /// Opens a log that appends to a file; without a file, only the end is stored. `lines`: receives each line. `secrets`: texts to mask.
     pub(crate) fn open(
         path: Option<&Path>,
         lines: Option<LogLines>,
@@ -86,12 +86,12 @@ impl ProcessLog {
         state.head_room -= written as u64;
         state.unwritten += (bytes.len() - written) as u64;
         if let Some(file) = &mut state.file {
-            // A full disk must not stop the program under test; the last lines are still in memory.
+            // Ignored, because a full disk must not stop the program under test. The end of the output is still in memory.
             file.write_all(&bytes[..written]).ok();
         }
     }
 
-    /// Completes the file with the marker for omitted output and the end.
+    /// Appends the marker for omitted output and the end to the file.
     pub(crate) fn finish(&self) {
         let mut state = self.state.lock();
         let unwritten = std::mem::take(&mut state.unwritten);
@@ -111,7 +111,7 @@ impl ProcessLog {
         }
     }
 
-    /// The reason of the process's exit and related lines, if it logged one.
+    /// The reason for the exit and related lines, if the program logged a reason.
     pub(crate) fn reason(&self) -> Option<Vec<String>> {
         let mut state = self.state.lock();
         state.end_line();
@@ -135,7 +135,7 @@ impl Drop for ProcessLog {
 }
 
 impl State {
-    /// Splits the output into lines.
+    /// Splits the output into lines and processes each.
     fn read(&mut self, bytes: &[u8]) {
         for part in bytes.split_inclusive(|byte| *byte == b'\n') {
             // A character has at most four bytes.
@@ -159,7 +159,7 @@ impl State {
     }
 }
 
-/// Appends the output of a pipe to the log until the pipe is closed.
+/// Appends the output from a pipe to the log until the pipe is closed.
 pub(crate) async fn copy(mut pipe: impl AsyncRead + Unpin, log: std::sync::Arc<ProcessLog>) {
     let mut buffer = [0; 8192];
     let mut unmasked = Vec::new();
@@ -170,7 +170,7 @@ pub(crate) async fn copy(mut pipe: impl AsyncRead + Unpin, log: std::sync::Arc<P
     log.append(&unmasked);
 }
 
-/// Removes and returns the output with secrets masked, except an end that may be the beginning of a secret.
+/// Removes and returns the output with secrets masked. Retains a suffix that may be the beginning of a secret.
 fn masked(output: &mut Vec<u8>, secrets: &[String]) -> Vec<u8> {
     for secret in secrets.iter().map(String::as_bytes) {
         let positions: Vec<usize> = memmem::find_iter(output, secret).collect();

@@ -1,4 +1,4 @@
-//! The folder of a stored run: the resolved scenario and the journal. Enough to judge the run again elsewhere.
+//! The folder of a stored run, which contains the resolved scenario and the journal. The verdict can be computed again from it on any host.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use crate::plan::{Plan, resolve};
 use crate::scenario::{self, ScenarioError};
 use crate::text::text_of;
 
-/// The scenario of a run in its folder: an ordinary case file.
+/// File of the run's scenario in its folder: an ordinary case file.
 pub const SCENARIO: &str = "scenario.yaml";
 const JOURNAL: &str = "journal.jsonl";
 
@@ -28,7 +28,7 @@ pub enum RecordError {
     Scenario(#[from] ScenarioError),
 }
 
-/// Writes the folder of one case below `root` and returns it. `logs`: output of child processes, by client name.
+/// Writes the run folder of a case below `root` and returns its path. `logs`: output of child processes by client name.
 pub fn save(
     root: &Path,
     plan: &Plan,
@@ -49,7 +49,7 @@ pub fn save(
     Ok(folder)
 }
 
-/// Output of child processes in a folder, by client name.
+/// Output of the child processes in a folder, by client name.
 pub fn logs(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut logs: Vec<_> = entries

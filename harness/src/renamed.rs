@@ -1,12 +1,12 @@
-//! Old spellings of the words that users write: keys and ids of cases, settings and features of manifests, ids of specification rules, and
+//! Old spellings of words that users write: keys and ids of cases, settings and features of manifests, ids of specification rules, and
 //! names of injected defects.
 //!
-//! They are read until release 1.0, so that files and stored journals keep working, and never written. The keys of a case are also `alias`
-//! attributes of serde next to the fields; a test compares them with this table.
+//! Old spellings are accepted until release 1.0, so that files and stored journals remain valid, but never written. The keys of a case are
+//! also `alias` attributes of serde at the fields; a test compares the attributes with this table.
 
 use crate::text::replace_words;
 
-/// Where a renamed word occurs, its old spelling, and its new spelling.
+/// Each entry: context in which the renamed word occurs, old spelling, new spelling.
 pub const RENAMED: &[(Context, &str, &str)] = &[
     (Context::Action, "ask", "callDriver"),
     (Context::Action, "csi", "driverFault"),
@@ -594,7 +594,7 @@ pub const RENAMED: &[(Context, &str, &str)] = &[
     ),
 ];
 
-/// Where a renamed word occurs.
+/// Context in which a renamed word occurs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Context {
     /// Key of an action in `do`.
@@ -605,29 +605,29 @@ pub enum Context {
     Driver,
     /// Key of a pool below `backend`.
     Pool,
-    /// Key of `publisher` in a case, and setting of the publisher in a manifest.
+    /// Key of `publisher` in a case, or setting of the publisher in a manifest.
     Publisher,
-    /// Feature of a manifest and of a case.
+    /// Feature, in a manifest or a case.
     Feature,
-    /// Rule of the specification, in `excusedRules` of a case and in `fails` of a known failure.
+    /// Rule of the specification, in `excusedRules` of a case or in `fails` of a known failure.
     Rule,
-    /// Key of `scheduler` in a case, and setting of the scheduler in a manifest.
+    /// Key of `scheduler` in a case, or setting of the scheduler in a manifest.
     Scheduler,
-    /// Id of a case, of a row of its table, or of all cases of an area: on the command line, and in `case` of a known failure. Rows are
-    /// listed before their case.
+    /// Id of a case, of a table row, or of all cases of an area, on the command line or in `case` of a known failure. Rows are listed
+    /// before their case.
     Case,
     /// Name of an injected defect, on the command line.
     Defect,
 }
 
-/// The new spelling of a word in one of the contexts; the word itself if it was not renamed there.
+/// The new spelling of a word in one of the contexts; the word itself if no entry renames it.
 pub fn current<'a>(contexts: &[Context], word: &'a str) -> &'a str {
     let mut renamed = RENAMED.iter();
     let found = renamed.find(|(context, old, _)| contexts.contains(context) && *old == word);
     found.map_or(word, |(_, _, new)| *new)
 }
 
-/// The current id of a case, with or without the `sweep/` of its sweep cells; the id itself if the case was not renamed.
+/// The current id of a case; the id itself if the case was not renamed. The id may begin with the prefix `sweep/`.
 pub fn case_id(id: &str) -> String {
     let mut renamed = RENAMED.iter().filter(|(context, ..)| *context == Context::Case);
     let current = renamed.find_map(|(_, old, new)| {
@@ -643,13 +643,13 @@ pub(crate) fn setting(name: &str) -> &str {
     current(&[Context::Publisher, Context::Scheduler], name)
 }
 
-/// A pattern of a failure message, with the current ids of the specification rules that it contains.
+/// Replaces old ids of specification rules in a pattern of a failure message.
 pub(crate) fn with_current_rules(pattern: &str) -> String {
     let is_part = |c: char| c.is_ascii_alphanumeric() || "-/".contains(c);
     replace_words(pattern, is_part, |word| current(&[Context::Rule], word))
 }
 
-/// The old spelling of a word. None if it was not renamed.
+/// The old spelling of a word. None if the word was not renamed.
 pub(crate) fn old_of(word: &str) -> Option<&'static str> {
     let mut renamed = RENAMED.iter();
     renamed.find(|(_, _, new)| *new == word).map(|(_, old, _)| *old)
@@ -665,7 +665,7 @@ mod tests {
     use crate::plan::resolve;
     use crate::scenario::parse;
 
-    /// A case with a word and its value in the context, in flow notation on the line of the context.
+    /// A case that contains these entries, in YAML flow notation, at the location of the context.
     fn case(context: Context, entries: &str) -> String {
         let cluster = match context {
             Context::Driver => format!("driver: {{{entries}}}"),
@@ -687,7 +687,7 @@ mod tests {
         )
     }
 
-    /// The renamed keys of a case.
+    /// Entries of the table for keys of a case.
     fn keys() -> impl Iterator<Item = &'static (Context, &'static str, &'static str)> {
         use Context::{Case, Defect, Feature, Rule};
         RENAMED
@@ -716,7 +716,7 @@ mod tests {
                     parse("f.yaml", &case(*context, &format!("{key}: {value}"))).expect("a valid case");
                 let file = &cases[0].file;
                 let text = format!("{:?} {:?}", file.cluster, file.steps[0].value);
-                // Positions differ, as the spellings have different lengths.
+                // Line and column differ, because the spellings have different lengths.
                 text.replace(|c: char| c.is_ascii_digit(), "")
             });
             assert_eq!(texts[0], texts[1], "{old}");

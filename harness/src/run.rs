@@ -1,6 +1,7 @@
-//! Runs one plan: starts a cluster, feeds the journal to the judge, and proceeds as the judge decides.
+//! Runs one plan: starts a cluster, passes the facts of the journal to the judge, and proceeds as the judge decides.
 //!
-//! Decides nothing itself. Every wait is for a fact, for idleness or for a bound; the last two are recorded as facts.
+//! Decides nothing about the verdict. Every wait is for a fact, for idleness or for a deadline; idleness and deadlines are recorded as
+//! facts.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,26 +18,26 @@ use crate::run_options::{Observer, RunOptions};
 use crate::start_error::StartError;
 use crate::system::Systems;
 
-/// Result of a run.
+/// The result of a run.
 pub struct Outcome {
-    /// The verdict on the case.
+    /// The verdict of the case.
     pub verdict: Verdict,
-    /// All observations.
+    /// The journal with all facts of the run.
     pub journal: Journal,
-    /// Time from the first server to the verdict.
+    /// Time between the start of the first server and the verdict.
     pub elapsed: Duration,
     /// Logs of child processes, by client name.
     pub logs: Vec<(String, Vec<u8>)>,
 }
 
-/// Runs a plan to its verdict, on the clock of the runtime.
+/// Runs a plan until its verdict, on the clock of the tokio runtime.
 pub(crate) async fn run(
     plan: Arc<Plan>,
     systems: &Systems,
     options: RunOptions,
 ) -> Result<Outcome, StartError> {
     let (outcome, live) = Box::pin(run_and_keep(plan, systems, options)).await?;
-    // Checked while the files of the case still exist, because a failure on a full disk is not a failure of the system.
+    // Checked while the files of the case still exist, because a full disk is not the fault of the program under test.
     let failure = outcome.verdict.failure();
     if let Some(shortage) = failure.and_then(|_| machine::shortage()) {
         live.stop().await;
@@ -46,8 +47,8 @@ pub(crate) async fn run(
     Ok(Outcome { logs, ..outcome })
 }
 
-/// Runs a plan to its verdict and leaves its cluster up, in the state of the verdict. Logs of child processes are returned when the cluster
-/// is stopped.
+/// Runs a plan until its verdict, and leaves the cluster running in its final state. Stopping the cluster returns the logs of child
+/// processes.
 pub async fn run_and_keep(
     plan: Arc<Plan>,
     systems: &Systems,
@@ -79,11 +80,11 @@ pub async fn run_and_keep(
         observer,
         is_in_memory: systems.api_server.is_none(),
     };
-    // Simulated time has no delays.
+    // In simulated time, the harness is never delayed.
     let lag = seed.is_none().then(|| tokio::spawn(watch_lag(journal.clone())));
     let completed = runner.run_steps(&mut cluster).await;
     if runner.judge.progress() == Progress::Failed {
-        // A delay of the harness is recorded when it is over, and the deciding fact may have been recorded during it.
+        // Waits until a possible delay of the harness is recorded: it is recorded at its end, and the deciding fact may be within it.
         tokio::time::sleep(TICK * 2).await;
         runner.feed();
     }
@@ -112,7 +113,7 @@ const TICK: Duration = Duration::from_millis(50);
 
 /// Records delays of the harness.
 async fn watch_lag(journal: Journal) {
-    /// Timers of a busy process are always late by some milliseconds.
+    /// Minimum delay that is recorded. Timers of a busy process are always late by some milliseconds.
     const NOTICEABLE: Duration = Duration::from_millis(10);
     loop {
         let due = journal.now() + TICK;
@@ -126,11 +127,11 @@ async fn watch_lag(journal: Journal) {
 }
 
 struct Runner<'p> {
-    /// The executed plan, with injected defects; the judge has the plan without them.
+    /// The executed plan, which contains injected defects. The judge has the plan without them.
     plan: &'p Plan,
     judge: Judge<'p>,
     journal: &'p Journal,
-    /// First fact that the judge has not processed.
+    /// Sequence number of the first fact that the judge has not processed.
     next: u64,
     patience: f64,
     /// Error of a part of the harness that panicked.
@@ -140,7 +141,7 @@ struct Runner<'p> {
     is_in_memory: bool,
 }
 
-/// Error for a request or call whose handler panicked. `is_in_memory`: whether the API server is the in-memory one.
+/// An error if the fact is a request or call whose handler panicked. `is_in_memory`: whether the API server is the in-memory one.
 fn panic_of(fact: &Fact, is_in_memory: bool) -> Option<StartError> {
     let part = match &fact.what {
         What::Request(request)
@@ -166,7 +167,7 @@ fn panic_of(fact: &Fact, is_in_memory: bool) -> Option<StartError> {
     Some(StartError::Panicked { part })
 }
 
-/// Executes the actions of a step; in the first step, also starts the programs.
+/// Executes the actions of a step. In the first step, starts the programs before that.
 async fn act(
     cluster: &mut Cluster,
     journal: &Journal,
@@ -176,7 +177,7 @@ async fn act(
     let mut done = 0;
     if step == 0 {
         done = cluster.prepare(plan).await?;
-        // Inside the first step, so that all their activity is counted.
+        // The programs start inside the first step, so that all of their activity counts.
         let from = journal.len();
         for role in &plan.roles {
             cluster.start_role(*role)?;
@@ -188,7 +189,7 @@ async fn act(
 }
 
 impl Runner<'_> {
-    /// Runs the steps until the verdict.
+    /// Runs the steps until the case has a verdict.
     async fn run_steps(&mut self, cluster: &mut Cluster) -> Result<(), StartError> {
         for step in 0..self.plan.steps.len() {
             self.journal.append(What::StepStarted(StepMark { step }));
@@ -204,7 +205,8 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Awaits `doing`; `None` if a program has exited meanwhile. The exit decides the case, and the action might wait for that program.
+    /// Awaits `doing`; `None` if a program exits before it completes. The exit decides the case, and `doing` might wait for that program
+    /// forever.
     async fn unless_crashed<T>(&mut self, mut doing: impl Future<Output = T> + Unpin) -> Option<T> {
         loop {
             tokio::select! {
@@ -218,7 +220,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Waits for the end of a step; returns false if the case has failed.
+    /// Waits for the end of a step. Returns false if the case has failed.
     async fn finish_step(&mut self, cluster: &mut Cluster) -> bool {
         loop {
             self.feed();
@@ -249,10 +251,10 @@ impl Runner<'_> {
         }
     }
 
-    /// Waits for the next fact, or records one.
+    /// Waits for the next fact, or records that the cluster is quiet or that a deadline was reached.
     async fn wait(&self, cluster: &Cluster, quiet: bool) {
         if quiet {
-            // Facts that arrive meanwhile are judged before the idleness counts.
+            // Facts that arrive during the wait are processed before the `Quiet` fact.
             cluster.quiet(self.patience).await;
             self.read_metrics(cluster).await;
             self.journal.append(What::Quiet);
@@ -273,14 +275,14 @@ impl Runner<'_> {
             () = read, if reads => {}
             () = next_fact, if !reads => {}
             () = reached => {
-                // Also reads the metrics of programs that are never idle.
+                // Also called if programs are never idle, because expectations need the metrics.
                 self.read_metrics(cluster).await;
                 self.journal.append(What::Bound(bound));
             }
         }
     }
 
-    /// Reads the metrics that expectations wait for.
+    /// Scrapes the metrics if an expectation needs them.
     async fn read_metrics(&self, cluster: &Cluster) {
         if self.judge.needs_metrics() {
             cluster.read_metrics().await;

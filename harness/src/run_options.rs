@@ -1,4 +1,4 @@
-//! Options of a run that the user chooses and the case does not set.
+//! Options of a run that the user chooses independently of the case.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,22 +10,22 @@ use crate::journal::{Fact, RETRY_INTERVAL_MAX};
 /// Options of a run.
 #[derive(Debug, Clone)]
 pub struct RunOptions {
-    /// Poll interval of the publisher.
+    /// Interval at which the publisher polls GetCapacity.
     pub refresh: Duration,
-    /// Maximum back-off of a system after an error.
+    /// Maximum back-off of a program after an error.
     pub retry_interval_max: Duration,
-    /// Factor for every bound.
+    /// Factor for every timeout.
     pub patience: f64,
-    /// Injected defect of the environment, for testing cases.
+    /// Defect that is injected into the API server or the driver, to test the cases.
     pub defect: Option<Defect>,
-    /// In simulated time ([`crate::simulate`]), seed of all random choices; `None`: real time.
+    /// Seed of all random choices in simulated time ([`crate::simulate`]); `None`: the case runs in real time.
     pub seed: Option<u64>,
-    /// Receives all facts of a large measurement. With an observer, systems have no activity limits, and old facts are dropped, so that the
-    /// explanation of a failure may be incomplete.
+    /// Receives all facts of a large measurement. With an observer, programs have no activity limits, and old facts are dropped, so that
+    /// the explanation of a failure may be incomplete.
     pub observer: Option<Observer>,
 }
 
-/// Called with each fact of a run, in order.
+/// A function that is called with each fact of a run, in order.
 #[derive(Clone)]
 pub struct Observer(pub Arc<dyn Fn(&Fact) + Send + Sync>);
 

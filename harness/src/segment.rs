@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use capacity_types::{Segment, segment};
 use serde_json::Value;
 
-/// Parses and formats segments for the driver's topology keys: with one key, its value is enough; so is the name of a node if the values
-/// that the driver reports for nodes are known.
+/// Parses and formats topology segments for the driver's topology keys. With a single key, the value of the key is sufficient as text. If
+/// the driver's values for nodes are known, the name of a node is sufficient.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Segments {
     keys: Vec<String>,
-    /// Values by key, with [`NODE`] as the placeholder for the node name.
+    /// Topology values by key. The value may contain the placeholder [`NODE`].
     values: BTreeMap<String, String>,
 }
 
@@ -21,17 +21,18 @@ pub(crate) const NODE: &str = "{node}";
 const EVERYWHERE: &str = "*";
 
 impl Segments {
-    /// Text form for a driver with these topology keys.
+    /// Text form of segments for a driver with these topology keys.
     pub fn new(keys: Vec<String>) -> Self {
         Self::with_values(keys, BTreeMap::new())
     }
 
-    /// For a driver that reports these values for its nodes; a missing key has the node name as its value.
+    /// Text form of segments for a driver that returns these topology values for its nodes. For a missing key, the value is the node's
+    /// name.
     pub(crate) fn with_values(keys: Vec<String>, values: BTreeMap<String, String>) -> Self {
         Segments { keys, values }
     }
 
-    /// Segment that the driver reports for a node, unless a case overrides it.
+    /// The segment that the driver returns for a node, unless a case sets other values.
     pub fn usual(&self, node: &str) -> Segment {
         let value = |key| {
             self.values
@@ -42,12 +43,12 @@ impl Segments {
         self.keys.iter().map(|key| (key.clone(), value(key))).collect()
     }
 
-    /// Whether a node name is enough as the text of a segment.
+    /// Whether the name of a node is sufficient as the text of a segment.
     fn is_named_by_node(&self) -> bool {
         self.keys.len() == 1 || !self.values.is_empty()
     }
 
-    /// The node for which the driver reports this segment.
+    /// The node for which the driver returns this segment.
     fn node_of(&self, segment: &Segment) -> Option<String> {
         let named = |key: &String| {
             let (before, after) = self
@@ -88,7 +89,7 @@ impl Segments {
         segment::parse(text).map_err(|error| error.to_string())
     }
 
-    /// Formats a segment; the inverse of [`Segments::parse`].
+    /// Formats a segment. The inverse of [`Segments::parse`].
     pub fn format(&self, segment: &Segment) -> String {
         if segment.is_empty() {
             return EVERYWHERE.to_owned();
@@ -101,12 +102,13 @@ impl Segments {
         segment::format(segment)
     }
 
-    /// Segment of a node with these labels; `None` if a label is missing.
+    /// Segment of a node with these labels; `None` if the label of a topology key is missing.
     pub fn of_node(&self, labels: &BTreeMap<String, String>) -> Option<Segment> {
         segment::of_node(&self.keys, labels)
     }
 
-    /// Formats the `nodeTopology` of a CSIStorageCapacity object: its labels, with `In` of one value read as a label.
+    /// Formats the `nodeTopology` of a CSIStorageCapacity object: matchLabels, and `In` expressions with a single value, which are
+    /// equivalent to labels.
     pub fn format_topology(&self, topology: Option<&Value>) -> String {
         let Some(topology) = topology.filter(|topology| !topology.is_null()) else {
             return "(no node)".to_owned();

@@ -1,7 +1,7 @@
-//! Simulated time: a case on one thread, in memory, with a clock that advances only when all tasks are idle.
+//! Simulated time: a case runs on one thread, in memory, with a clock that advances only when all tasks are idle.
 //!
-//! Timers take no real time, and all random choices depend on the seed, so that the same seed gives the same journal. Does not know cases,
-//! which `run` runs as in real time.
+//! Timers take no real time, and all random choices depend on the seed, so that the same seed results in the same journal. Does not know
+//! cases, which `run` executes as in real time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,8 +15,8 @@ use crate::run_options::RunOptions;
 use crate::start_error::StartError;
 use crate::system::Systems;
 
-/// Runs a plan to its verdict: in simulated time if the options have a seed, otherwise in real time. An error means that the case could not
-/// run; it is not about the systems.
+/// Runs a plan until its verdict: in simulated time if the options have a seed, otherwise in real time. An error means that the case could
+/// not run, for reasons other than the programs under test.
 pub async fn run_as_chosen(
     plan: Arc<Plan>,
     systems: &Systems,
@@ -26,7 +26,7 @@ pub async fn run_as_chosen(
         return run(plan, systems, options).await;
     }
     let systems = systems.clone();
-    // A caller that drops this future must not leave a simulating thread behind.
+    // If the caller drops this future, the simulating thread must end too.
     let stop = CancellationToken::new();
     let _stop = stop.clone().drop_guard();
     let simulated = tokio::task::spawn_blocking(move || simulate_until(plan, &systems, options, &stop));
@@ -35,15 +35,15 @@ pub async fn run_as_chosen(
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
 }
 
-/// Runs a plan to its verdict in simulated time. Blocks the calling thread, which must not be a worker of an async runtime. Child
-/// processes, a running driver and a real API server cannot be used: they need real time.
+/// Runs a plan until its verdict in simulated time. Blocks the calling thread, which must not be a worker of an async runtime. Child
+/// processes, a running driver and a real API server cannot be used, because they need real time.
 ///
 /// Uses the seed of the options, or 0.
 pub fn simulate(plan: Arc<Plan>, systems: &Systems, options: RunOptions) -> Result<Outcome, StartError> {
     simulate_until(plan, systems, options, &CancellationToken::new())
 }
 
-/// Maximum duration of a case in simulated time: each of its steps ends after some simulated seconds.
+/// Maximum duration of a case in simulated time. A case is much shorter, because each step ends after some simulated seconds.
 const LONGEST: Duration = Duration::from_secs(30 * 60);
 
 fn simulate_until(
@@ -56,7 +56,7 @@ fn simulate_until(
         seed: Some(options.seed.unwrap_or_default()),
         ..options
     };
-    // A new thread, so that all thread-local state is fresh.
+    // A new thread, so that all thread-local state has its initial value.
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new()
             .name("simulation".to_owned())
@@ -67,7 +67,7 @@ fn simulate_until(
     })
 }
 
-/// Stack size of a main thread.
+/// Stack size of the simulating thread: the usual size of a main thread.
 const STACK_BYTES: usize = 8 << 20;
 
 fn on_this_thread(
@@ -85,7 +85,7 @@ fn on_this_thread(
     runtime.block_on(async {
         clock::begin();
         tokio::select! {
-            // Polled before the other branches, because simulated time may stand still.
+            // Polled before the other branches, because simulated time may not advance.
             biased;
             () = stop.cancelled() => Err(StartError::Abandoned),
             ended = tokio::time::timeout(longest, run(plan, systems, options)) => {

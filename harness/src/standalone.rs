@@ -1,6 +1,6 @@
-//! The API server and the driver without a scenario.
+//! The API server and the driver without a case.
 //!
-//! Re-exports their crates, for the command line. Owns the extensions of the API server.
+//! Re-exports their crates for the command line. Owns the list of extensions of the API server.
 
 pub use fake_apiserver::{
     ApiServer, Authorization, Event as ApiEvent, Kubeconfig, LocalClient, Observer as ApiObserver, Release,
@@ -13,7 +13,7 @@ pub use fake_csi::{
 
 use std::sync::Arc;
 
-/// An API server with the extensions that clusters of cases have: custom resources and admission webhooks.
+/// Creates an API server with the same extensions as in cases: custom resources and admission webhooks.
 pub fn api_server(options: ServerOptions, observer: Option<Arc<dyn ApiObserver>>) -> ApiServer {
     let extensions = vec![
         fake_apiserver_apiextensions::extension(),

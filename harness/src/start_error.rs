@@ -1,17 +1,17 @@
-//! Why a case could not run. Says nothing about a system under test.
+//! Why a case could not run, for reasons other than the program under test.
 
 use std::time::Duration;
 
 use crate::invocation::program;
 use crate::machine::{self, Shortage};
 
-/// A problem of the environment or of a file of the harness, not of a system under test.
+/// An error of the environment or of a file of the harness, not of a program under test.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// A socket or folder could not be created.
     #[error("cannot {what}: {source}; {}", machine::remedy(source, &std::env::temp_dir(), "set TMPDIR to another folder"))]
     Io {
-        /// The failed operation.
+        /// The operation that failed.
         what: &'static str,
         /// Error of the operating system.
         source: std::io::Error,
@@ -21,40 +21,40 @@ pub enum StartError {
     Refused {
         /// Path of the case file.
         source_file: String,
-        /// Id of the step, or `cluster`.
+        /// Id of the step; `cluster` for the initial objects.
         step: String,
-        /// The action of the case.
+        /// Text of the action.
         action: String,
-        /// Message of the API server.
+        /// Error message of the API server.
         message: String,
     },
-    /// The host lacked a resource that the case needs, so its failure says nothing about a system.
+    /// The host lacked a resource that the case needs, so the failure is not the fault of a program under test.
     #[error("the failure of the case is inconclusive, because the host lacks a resource: {0}")]
     Machine(#[from] Shortage),
     /// The real API server cannot be used any more.
     #[error("the API server: {0}")]
     ApiServer(String),
-    /// The driver cannot be set up as the case requires.
+    /// The external driver cannot be set up as the case requires.
     #[error("the case's driver: {0}")]
     Driver(String),
-    /// A part of the harness panicked; the result says nothing about a system under test.
+    /// A part of the harness panicked, so the result does not depend on a program under test.
     #[error("internal error: {part}; report the panic message on standard error together with the case")]
     Panicked {
-        /// The part that panicked, and what it handled.
+        /// The part that panicked, and the request or call that it handled.
         part: String,
     },
-    /// The case does not end.
+    /// The case exceeded the maximum duration.
     #[error(
         "the case did not end within {} s of simulated time, because programs never become idle; `{program} up` shows their activity",
         longest.as_secs(), program = program())]
     Endless {
-        /// Maximum duration.
+        /// The maximum duration in simulated time.
         longest: Duration,
     },
     /// The caller stopped waiting for the case.
     #[error("the run was cancelled before its verdict")]
     Abandoned,
-    /// No system has a role that the case needs.
+    /// The run has no program for a role that the case needs.
     #[error("{0}")]
     NoSystem(String),
 }

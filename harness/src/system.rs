@@ -1,6 +1,6 @@
-//! Systems under test: programs with a role. They get the address of an API server, a token and a CSI socket.
+//! Programs under test, each with a role. A program gets the URL of an API server, a bearer token and the path of a CSI socket.
 //!
-//! Starts and stops them. Does not know what they do.
+//! Starts and stops programs. Does not know what they do.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -23,82 +23,82 @@ use crate::network::Network;
 use crate::scenario::Role;
 use crate::settings::Settings;
 
-/// Any error, as used by binaries.
+/// Any error.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// The inputs of a system.
+/// The inputs of a program under test.
 #[derive(Debug, Clone)]
 pub struct Access {
-    /// Network of the addresses below.
+    /// Network through which the addresses below can be reached.
     pub network: Network,
     /// Base URL of the API server.
     pub api_url: String,
-    /// Bearer token of the system.
+    /// Bearer token of the program.
     pub token: String,
-    /// Socket of the driver; only publishers have one.
+    /// Path of the driver's socket; `None` for all programs except publishers.
     pub csi_socket: Option<PathBuf>,
-    /// Node of the system, in distributed mode.
+    /// Node of the program in distributed mode.
     pub node: Option<String>,
-    /// Namespace of the system.
+    /// Namespace of the program.
     pub namespace: String,
-    /// Pod of the system, if the case sets an owner level.
+    /// Name of the program's pod, if the case sets `ownerLevel`.
     pub pod: Option<String>,
-    /// Address where it must serve metrics, if the case reads them.
+    /// Address on which the program must serve its metrics; `None` if the case reads none.
     pub metrics_address: Option<String>,
     /// Settings of the case.
     pub settings: Settings,
-    /// Time of day, real or simulated.
+    /// Returns the time of day, real or simulated.
     pub clock: fn() -> Timestamp,
-    /// Seed of its random choices; `None`: real randomness.
+    /// Seed of the program's random choices; `None`: real randomness.
     pub seed: Option<u64>,
-    /// Receives its log, if the case refers to log lines.
+    /// Receives the log lines of the program, if the case searches for log lines.
     pub log: Option<LogLines>,
-    /// Additional data for a child process; `None` for systems in this process.
+    /// Additional inputs of a child process; `None` for a program that runs as a task of this process.
     pub child: Option<ChildAccess>,
 }
 
 /// Additional inputs of a child process.
 #[derive(Debug, Clone)]
 pub struct ChildAccess {
-    /// Kubeconfig with its token.
+    /// Path of a kubeconfig with the program's token.
     pub kubeconfig: PathBuf,
-    /// Base URL of the API server over TLS: client-go sends tokens only over TLS.
+    /// URL of the API server with TLS: client-go sends tokens only over TLS.
     pub api_url: String,
     /// Certificate of the CA that signed the server's certificate, in PEM.
     pub authority_pem: String,
-    /// File for its log.
+    /// Path of the program's log file.
     pub log: PathBuf,
-    /// A private folder that persists across restarts.
+    /// A private folder that remains when the program is restarted.
     pub state: PathBuf,
 }
 
-/// Placeholder for the address in the URL of a system's metrics.
+/// Placeholder for the address in the metrics URL of a program.
 pub const METRICS_ADDRESS: &str = "{metrics_address}";
 
-/// Runs one instance until it is cancelled. An early return, even a successful one, is reported as an exit.
+/// Runs one instance of a program until it is cancelled. A return before that, even a successful one, is reported as an exit.
 pub type Run = dyn Fn(Access, CancellationToken) -> BoxFuture<'static, Result<(), BoxError>> + Send + Sync;
 
-/// A program with a role.
+/// A program under test and how to run it.
 #[derive(Clone)]
 pub struct System {
-    /// Name in reports.
+    /// Name of the program in reports.
     pub name: String,
-    /// Runs one instance.
+    /// Runs one instance of the program.
     pub run: Arc<Run>,
-    /// URL of its metrics, with the placeholder [`METRICS_ADDRESS`]; `None` if it serves none.
+    /// URL of the program's metrics, with the placeholder [`METRICS_ADDRESS`]; `None` if the program serves none.
     pub metrics_url: Option<String>,
-    /// Whether it is a child process. Such a system gets a kubeconfig, and a case waits for its first request.
+    /// Whether the program runs as a child process. It then gets a kubeconfig, and a case waits for its first request.
     pub is_child: bool,
 }
 
-/// The systems of a run, by role.
+/// The programs under test of a run, by role.
 #[derive(Clone, Default)]
 pub struct Systems {
-    /// One system per role.
+    /// The program of each role.
     pub by_role: BTreeMap<Role, System>,
     /// Socket of a driver that is already running.
     pub driver_socket: Option<DriverSocket>,
-    /// Objects that programs under test need at their start. A driver may read its storage from them.
+    /// API objects that programs need at their start. A driver may read its storage from them.
     pub objects: BTreeMap<Role, Arc<dyn DriverState>>,
     /// The real API server that replaces the in-memory one.
     pub api_server: Option<Arc<dyn RealApiServer>>,
@@ -109,12 +109,13 @@ pub struct Systems {
 pub struct DriverSocket {
     /// Path of the socket.
     pub path: PathBuf,
-    /// One permit: a case holds it while it uses the driver, because other cases would change the driver's responses.
+    /// A semaphore with one permit. A case holds the permit while it uses the driver, because other cases would change the driver's
+    /// responses.
     pub(crate) permits: Arc<tokio::sync::Semaphore>,
 }
 
 impl DriverSocket {
-    /// The socket at this path.
+    /// Creates the value for the socket at this path.
     pub fn new(path: PathBuf) -> Self {
         DriverSocket {
             path,
@@ -123,7 +124,7 @@ impl DriverSocket {
     }
 }
 
-/// The running instances.
+/// The running instances of all programs.
 pub(crate) struct Fleet {
     systems: Systems,
     journal: Journal,
@@ -150,12 +151,12 @@ impl Fleet {
         }
     }
 
-    /// Whether any system is a child process.
+    /// Whether any of the programs runs as a child process.
     pub(crate) fn has_children(&self) -> bool {
         self.systems.by_role.values().any(|system| system.is_child)
     }
 
-    /// The running child processes, by client name.
+    /// Client name and role of the running child processes.
     pub(crate) fn children(&self) -> impl Iterator<Item = (&Arc<str>, Role)> {
         let is_child = |role| {
             self.systems
@@ -169,19 +170,19 @@ impl Fleet {
             .filter(move |(_, role)| is_child(*role))
     }
 
-    /// Metrics URL of a role for an address; `None` if it serves none.
+    /// Metrics URL of the role's program at an address; `None` if the program serves none.
     pub(crate) fn metrics_url(&self, role: Role, address: &str) -> Option<String> {
         let url = self.systems.by_role.get(&role)?.metrics_url.as_ref()?;
         Some(url.replace(METRICS_ADDRESS, address))
     }
 
-    /// Running instances of a role, by client name.
+    /// Client names of the running instances of a role.
     pub(crate) fn running(&self, role: Role) -> impl Iterator<Item = &Arc<str>> {
         let of_role = self.running.iter().filter(move |(_, it)| it.role == role);
         of_role.map(|(client, _)| client)
     }
 
-    /// Starts an instance with this client name.
+    /// Starts an instance of the role's program with this client name.
     pub(crate) fn start(&mut self, role: Role, client: &str, access: Access) -> Result<(), String> {
         let Some(system) = self.systems.by_role.get(&role) else {
             return Err(format!(
@@ -197,7 +198,7 @@ impl Fleet {
         let (name, token) = (client.clone(), stop.clone());
         let killed = self.killer.register(&client, &stop).cancelled_owned();
         let is_child = system.is_child;
-        // Receives events of this task only: tasks that the system spawns must propagate the subscriber themselves.
+        // Receives the `tracing` events of this task only. A program must propagate the subscriber to tasks that it spawns.
         let log = access.log.as_ref().filter(|_| !is_child);
         let subscriber = log.map(LogLines::dispatch);
         journal.append(process(&client, role, ProcessEvent::Started));
@@ -207,7 +208,8 @@ impl Fleet {
                 tokio::select! {
                     biased;
                     ended = running => ended,
-                    // A system in this process is only cancelled: its spawned tasks would otherwise continue without it.
+                    // A program that runs as a task is only cancelled, because the tasks that it has spawned would otherwise continue
+                    // without it.
                     () = killed, if is_child => Ok(()),
                 }
             };
@@ -243,7 +245,7 @@ impl Fleet {
             return;
         };
         instance.stop.cancel();
-        // The task records its own panic, so the result of the join adds nothing.
+        // The task records its own panic, so the result of the join contains nothing new.
         let _ = instance.task.await;
         self.journal
             .append(process(&client.into(), instance.role, ProcessEvent::Stopped));
@@ -266,7 +268,7 @@ fn process(client: &Arc<str>, role: Role, event: ProcessEvent) -> What {
     })
 }
 
-/// Error of a [`Run`] of a child process that exited by itself.
+/// Error of [`Run`] for a child process that exited by itself.
 #[derive(Debug, thiserror::Error)]
 #[error("{status}")]
 pub(crate) struct ProgramEnded {

@@ -1,7 +1,7 @@
-//! Temporary folders of a run: each is removed with its owner; those of killed runs are removed by the next run.
+//! Temporary folders of a run. Each folder is removed when its owner ends; folders of killed runs are removed by the next run.
 //!
-//! The owner holds a lock on a file in the folder, which the operating system releases when the owner ends. A process id is not sufficient: it
-//! may be reused, or belong to another container that shares the folder.
+//! The owner holds a lock on a file in the folder, which the operating system releases when the owner ends. A process id would not be
+//! sufficient, because it may be reused, or belong to another container that shares the folder.
 
 use std::fs::{File, Permissions};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -11,26 +11,26 @@ use std::sync::Once;
 use rustix::process::getuid;
 use tempfile::TempDir;
 
-/// Locked file in a folder.
+/// Name of the lock file in a folder.
 const LOCK: &str = ".csi-capacity.lock";
 
-/// Prefixes of folder names. They are short, because the path of a socket is limited to 107 bytes.
+/// Prefixes of folder names. Short, because the path of a Unix socket is limited to 107 bytes.
 const PREFIXES: [&str; 2] = [OF_CASE, OF_PROGRAM];
-/// Folder of a case, with its sockets.
+/// Prefix of the folder of a case, which contains the sockets.
 pub const OF_CASE: &str = "csi-";
-/// Folder of a program under test.
+/// Prefix of the folder of a program under test.
 pub(crate) const OF_PROGRAM: &str = "sut-";
 
 /// A folder that is removed on drop.
 #[derive(Debug)]
 pub struct Temporary {
     folder: TempDir,
-    /// `None`: the file system does not support locks, and no other run removes the folder.
+    /// The locked file; `None` if the file system does not support locks. Other runs remove no folder without a lock file.
     _lock: Option<File>,
 }
 
 impl Temporary {
-    /// Creates a folder. The first call in a process removes those of killed runs.
+    /// Creates a folder. The first call in a process also removes the folders of killed runs.
     pub fn new(prefix: &str) -> std::io::Result<Self> {
         static FIRST: Once = Once::new();
         FIRST.call_once(|| remove_stale(&std::env::temp_dir()));
@@ -53,7 +53,7 @@ impl Drop for Temporary {
     }
 }
 
-/// Removes a folder, even if a program has created unreadable folders in it.
+/// Removes a folder, even if a program has created folders in it that cannot be read.
 fn remove(folder: &Path) -> std::io::Result<()> {
     std::fs::remove_dir_all(folder).or_else(|_| {
         make_accessible(folder);
@@ -69,7 +69,8 @@ fn make_accessible(folder: &Path) {
     }
 }
 
-/// Locks a folder. The lock file gets its final name only once it is locked; without one, no other run removes the folder.
+/// Creates and locks the lock file of a folder. The file gets its final name only after it is locked, because other runs remove a folder
+/// with an unlocked lock file.
 fn locked(folder: &Path) -> std::io::Result<Option<File>> {
     let unlocked = folder.join(".lock");
     let file = File::create_new(&unlocked)?;
@@ -79,14 +80,14 @@ fn locked(folder: &Path) -> std::io::Result<Option<File>> {
     }
 }
 
-/// Removes this user's folders without a living owner. Errors are ignored.
+/// Removes folders of this user whose owner has ended. Errors are ignored.
 fn remove_stale(parent: &Path) {
     for entry in std::fs::read_dir(parent).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let is_named = PREFIXES
             .iter()
             .any(|prefix| name.to_string_lossy().starts_with(prefix));
-        // Metadata of the entry itself, so that a symlink of another user is not followed.
+        // Reads the metadata of the entry itself, so that a symbolic link of another user is not followed.
         let is_own = |entry: &std::fs::DirEntry| {
             let found = entry.metadata();
             found.is_ok_and(|found| found.is_dir() && found.uid() == getuid().as_raw())
@@ -94,7 +95,7 @@ fn remove_stale(parent: &Path) {
         if !is_named || !is_own(&entry) {
             continue;
         }
-        // The lock is held until the folder is removed.
+        // The lock is held until the folder has been removed.
         let lock = File::open(entry.path().join(LOCK));
         if lock.is_ok_and(|lock| lock.try_lock().is_ok() && remove(&entry.path()).is_ok()) {
             tracing::debug!(folder = %entry.path().display(), "removed the temporary folder of a killed run");

@@ -1,15 +1,16 @@
-//! Texts: reads files that the user names, finds characters that no output may contain, and replaces words. Does not know the content.
+//! Functions for texts: read files that the user names, find characters that no output may contain, and replace words. Does not know the
+//! content.
 
 use std::fs::File;
 use std::io::{Error, ErrorKind, Read as _};
 use std::path::Path;
 
-/// Maximum file size, in bytes: larger than any file of a user or of this program.
+/// Maximum size of a file in bytes: larger than any file that a user or this program writes.
 const LIMIT: u64 = 256 << 20;
 
 /// Reads a text file.
 ///
-/// Fails immediately for anything but a regular file: a pipe may never end.
+/// Returns an error for anything except a regular file, because reading a pipe may never end.
 pub fn text_of(path: &Path) -> std::io::Result<String> {
     let found = std::fs::metadata(path)?;
     if found.is_dir() {
@@ -34,15 +35,16 @@ pub fn text_of(path: &Path) -> std::io::Result<String> {
     Ok(text)
 }
 
-/// Whether a character controls a terminal, changes the order of surrounding text (bidirectional controls), or is invalid in XML 1.0. Line
-/// feed and tab are printable.
+/// Whether a character controls a terminal, changes the order of surrounding text (bidirectional controls), or is invalid in XML 1.0. False
+/// for line feed and tab.
 pub fn is_unprintable(letter: char) -> bool {
     let is_control = letter.is_control() && !matches!(letter, '\n' | '\t');
     let is_bidirectional = matches!(letter, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     is_control || is_bidirectional || matches!(letter, '\u{fffe}' | '\u{ffff}')
 }
 
-/// Replaces each word of a text. `is_part`: whether a character belongs to a word. `replacement` of an empty word must be empty.
+/// Replaces each word of a text. `is_part`: whether a character is part of a word. `replacement` must return an empty string for an empty
+/// word.
 pub fn replace_words<'a>(
     text: &'a str,
     is_part: impl Fn(char) -> bool,

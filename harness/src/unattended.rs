@@ -1,11 +1,11 @@
-//! Objects that a cluster accepts although their controllers do not run here.
+//! Objects for which a cluster runs no controller. Users get a note about them.
 //!
-//! Knows their kinds. Does not know which client created an object, nor how a note is displayed.
+//! Knows the kinds of such objects. Does not know which client created an object, nor how the note is displayed.
 
 use crate::fact_sink::Commits;
 use crate::journal::Change;
 
-/// Kinds whose controllers create pods, by resource.
+/// Kinds whose controllers create pods, by resource name.
 const KINDS: [(&str, &str); 7] = [
     ("cronjobs", "CronJob"),
     ("daemonsets", "DaemonSet"),
@@ -16,12 +16,12 @@ const KINDS: [(&str, &str); 7] = [
     ("statefulsets", "StatefulSet"),
 ];
 
-/// Kinds without a controller here.
+/// Kinds for which no controller runs.
 pub fn kinds() -> impl Iterator<Item = &'static str> {
     KINDS.iter().map(|(_, kind)| *kind)
 }
 
-/// Note that no controller reconciles a new object, if so.
+/// A note that no controller reconciles a new object; `None` if the object needs no controller.
 fn note(resource: &str, namespace: Option<&str>, name: &str) -> Option<String> {
     let (_, kind) = KINDS.iter().find(|(plural, _)| *plural == resource)?;
     let namespace = namespace.unwrap_or_default();
@@ -30,16 +30,16 @@ fn note(resource: &str, namespace: Option<&str>, name: &str) -> Option<String> {
     ))
 }
 
-/// Receives created objects.
+/// Receives the objects that are created in a cluster.
 pub struct Unattended(Commits);
 
 impl Unattended {
-    /// Receives these changes.
+    /// Creates a receiver of these object changes.
     pub(crate) fn of(commits: Commits) -> Self {
         Unattended(commits)
     }
 
-    /// Waits for the next object that no controller reconciles, and returns a note; never returns after the cluster has ended.
+    /// Waits for the next object that no controller reconciles, and returns a note about it. Never returns after the cluster has ended.
     pub async fn next(&mut self) -> String {
         while let Some(commit) = self.0.recv().await {
             let is_new = commit.change == Change::Added;

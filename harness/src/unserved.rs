@@ -1,14 +1,15 @@
-//! Completes an API server's error for a type that it does not serve: the request named a version of the type, and the error does not.
+//! Completes an error of an API server about a type that it does not serve: adds the group, version and type, which only the request
+//! contains.
 
 use fake_apiserver::ResourcePath;
 
 /// Message for an unknown type (Kubernetes `NewGenericServerResponse`).
 const UNKNOWN: &str = "the server could not find the requested resource";
 
-/// The message of a response, completed with group, version and type if the server does not serve them.
+/// Completes the message of an error response with group, version and type, if the server does not serve the type.
 pub fn complete_message(path: &ResourcePath, code: u16, message: Option<String>) -> Option<String> {
     let is_unknown = match &message {
-        // A server that does not serve the version at all responds without a Status.
+        // A server that does not serve the API version at all responds without a Status object.
         None => path.name.is_none(),
         Some(message) => message == UNKNOWN || message.trim_end() == "404 page not found",
     };

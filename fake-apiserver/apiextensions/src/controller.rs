@@ -1,7 +1,7 @@
-//! CustomResourceDefinitions: acceptance of names, establishing, and deletion with all their objects.
+//! CustomResourceDefinition controllers: acceptance of names, the `Established` condition, and deletion of a CRD with its custom resources.
 //!
-//! Implements controllers of apiextensions-apiserver: naming, establishing and finalizing. As upstream, each step is a
-//! separate write; all are complete before the response.
+//! Implements the naming, establishing and finalizing controllers of apiextensions-apiserver. As upstream, each controller writes the CRD
+//! separately; all writes are complete before the response to the request that caused them.
 
 use crate::definition::{
     AcceptedNames, CLEANUP, accepted, condition, conflicts, forms_as, is_made_of, is_true, kinds,
@@ -13,16 +13,16 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// The field manager of the status of definitions.
+/// The field manager of the CRD status.
 const SERVER: &str = "kube-apiserver";
 
-/// The controller, with the names in use by definitions.
+/// The CRD controllers, with the names that CRDs use.
 #[derive(Default)]
 pub(crate) struct Definitions {
     names: Mutex<AcceptedNames>,
 }
 
-/// The transaction of a request, with the kind of definitions.
+/// The transaction of a request, with the kind CustomResourceDefinition.
 struct Session<'t> {
     txn: &'t mut dyn ControllerTransaction,
     names: &'t Mutex<AcceptedNames>,
@@ -43,7 +43,7 @@ impl Controller for Definitions {
     fn reconcile(&self, txn: &mut dyn ControllerTransaction, kind: &Kind, key: &str, is_deleted: bool) {
         let name = match is_definition(kind) {
             true => key.to_owned(),
-            // A terminating definition may now be removable.
+            // A custom resource was deleted: if its CRD is terminating, the CRD may now be removable.
             false if is_deleted => format!("{}.{}", kind.plural(), kind.group()),
             false => return,
         };
@@ -59,7 +59,7 @@ impl Controller for Definitions {
 }
 
 impl Session<'_> {
-    /// Reconciles a definition that was written or deleted, or one of whose objects was deleted.
+    /// Reconciles a CRD after a write or deletion of the CRD, or a deletion of one of its custom resources.
     fn settle(&mut self, name: &str) {
         let Some(found) = self.txn.object(&self.kind, None, name) else {
             return self.retire(name);
@@ -71,11 +71,11 @@ impl Session<'_> {
         let Some(named) = named else {
             return self.serve(found.value());
         };
-        // The next steps follow when this write is reconciled.
+        // This write triggers another reconciliation, which takes the next steps.
         self.write(name, &found, named);
     }
 
-    /// Starts, updates or stops serving the resource of a definition.
+    /// Starts, updates or stops serving the resource of a CRD.
     fn serve(&mut self, definition: &Value) {
         let spec = &definition["spec"];
         let (group, plural) = (
@@ -95,7 +95,7 @@ impl Session<'_> {
         self.txn.define(kinds(definition, table_index), !is_formed);
     }
 
-    /// The definition with new conditions for names and establishing. None if they are up to date.
+    /// The CRD with new `NamesAccepted` and `Established` conditions. None if both are up to date.
     fn give_names(&self, definition: &Value) -> Option<Value> {
         let mut changed = definition.clone();
         let now = self.txn.now();
@@ -128,7 +128,7 @@ impl Session<'_> {
         (changed != *definition).then_some(changed)
     }
 
-    /// After the deletion of a definition: stops serving its resource and reconsiders definitions that wait for its names.
+    /// After the deletion of a CRD: stops serving its resource, and reconciles the CRDs that wait for its names.
     fn retire(&mut self, name: &str) {
         let Some((plural, group)) = name.split_once('.') else {
             return;
@@ -137,7 +137,7 @@ impl Session<'_> {
         self.reconsider(name, group);
     }
 
-    /// Reconciles definitions of a group whose names were in use.
+    /// Reconciles all CRDs of the group that wait for names, except the CRD `name`.
     fn reconsider(&mut self, name: &str, group: &str) {
         let waiting = self.names.lock().waiting(group);
         for other in waiting.iter().filter(|other| *other != name) {
@@ -145,7 +145,7 @@ impl Session<'_> {
         }
     }
 
-    /// Deletes the objects of a terminating definition, and then the definition.
+    /// Deletes the custom resources of a terminating CRD, and then the CRD.
     fn finish(&mut self, name: &str, found: &Arc<Object>) {
         let definition = found.value();
         if !metadata::finalizers(definition).contains(&CLEANUP) {
@@ -174,7 +174,7 @@ impl Session<'_> {
         if let Some(kind) = kind.filter(|_| was_established)
             && !self.txn.delete_all(&kind)
         {
-            // Objects with finalizers delay the deletion of the definition.
+            // Custom resources with finalizers delay the deletion of the CRD.
             return;
         }
         let done = match was_established {
@@ -202,7 +202,7 @@ impl Session<'_> {
         self.write(name, found, changed);
     }
 
-    /// Writes a definition, or deletes it if no finalizer is left.
+    /// Writes a CRD, or deletes it if no finalizer is left.
     fn write(&mut self, name: &str, old: &Arc<Object>, new: Value) {
         self.txn.update_status(&self.kind, name, old, new, SERVER);
     }

@@ -1,6 +1,6 @@
 //! Conversion by a webhook (`ConversionReview`).
 //!
-//! Owns the request and the validation of the response. Does not know which objects are converted when.
+//! Owns the ConversionReview request and the validation of the response. Does not know when objects are converted.
 
 use fake_apiserver::extension::json::{self, list, string};
 use fake_apiserver::extension::webhook::{ClientConfig, WebhookClient};
@@ -101,7 +101,7 @@ impl WebhookConverter {
     }
 }
 
-/// The converted objects in a response, or its error.
+/// The converted objects in a ConversionReview response, or its error.
 fn converted_objects<'a>(review: &'a Value, version: &str, uid: &str) -> Result<&'a [Value], String> {
     let response = &review["response"];
     let (found_version, found_kind) = (string(review, "apiVersion"), string(review, "kind"));
@@ -129,7 +129,7 @@ fn converted_objects<'a>(review: &'a Value, version: &str, uid: &str) -> Result<
 /// An invalid converted object.
 struct Invalid {
     text: String,
-    /// Wrong type of object: the message includes the index.
+    /// The object has the wrong apiVersion or kind: the message includes the index of the object.
     at_index: bool,
 }
 

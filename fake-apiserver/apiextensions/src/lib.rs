@@ -1,5 +1,5 @@
-//! Custom resources for `fake-apiserver`: the resource CustomResourceDefinition, and decoding, validation and conversion of the
-//! objects of the resources that it defines.
+//! Custom resources for `fake-apiserver`: the resource CustomResourceDefinition, and decoding, validation and conversion of custom
+//! resources.
 //!
 //! ```
 //! use fake_apiserver::{ApiServer, ServerOptions};
@@ -20,7 +20,7 @@ use controller::Definitions;
 use fake_apiserver::extension::Extension;
 use std::sync::Arc;
 
-/// Custom resources, for one server.
+/// The extension that serves custom resources. Each server needs its own.
 pub fn extension() -> Extension {
     Extension {
         resources: vec![&resource::CUSTOM_RESOURCE_DEFINITION],

@@ -25,7 +25,7 @@ pub(crate) static CUSTOM_RESOURCE_DEFINITION: ResourceDefinition = ResourceDefin
         default: definition::default,
         create: |definition, _| definition::store(definition),
         update: |definition, old, _| {
-            // A write to the status sets `storedVersions` itself.
+            // An update that changes the status sets `storedVersions` explicitly.
             if definition["status"] == old["status"] {
                 definition::store(definition);
             }
@@ -41,7 +41,7 @@ pub(crate) static CUSTOM_RESOURCE_DEFINITION: ResourceDefinition = ResourceDefin
     ..PLAIN
 };
 
-/// Whether it is the kind of definitions.
+/// Whether the kind is CustomResourceDefinition.
 pub(crate) fn is_definition(kind: &Kind) -> bool {
     kind.is(
         CUSTOM_RESOURCE_DEFINITION.group,

@@ -1,6 +1,6 @@
 //! Decoding and validation of custom resources.
 //!
-//! Owns the order of steps and their messages. Schema semantics are in `structural`.
+//! Owns the order of the steps and the messages. Schema semantics are in `structural`.
 
 use crate::structural::{self, Before, Rules};
 use fake_apiserver::extension::json_path::member_at;
@@ -20,7 +20,7 @@ const FORM: [&str; 5] = [
     "FieldValueNotSupported",
 ];
 
-/// Decodes and validates by a structural schema and its CEL rules.
+/// Decodes and validates custom resources by a structural schema and its CEL rules.
 pub(crate) struct SchemaStrategy {
     rules: Rules,
 }
@@ -151,7 +151,7 @@ fn whole_numbers(value: &mut Value) {
     }
 }
 
-/// Validates a status by the schema of the status alone.
+/// Validates the status of a custom resource by the schema of the status alone.
 fn status(defined: &Defined, new: &Value, old: &Value, errors: &mut ErrorList) {
     let schema = defined.schema.properties.get("status");
     let status = new.get("status").zip(schema);
@@ -162,7 +162,7 @@ fn status(defined: &Defined, new: &Value, old: &Value, errors: &mut ErrorList) {
     }
 }
 
-/// Whether kind or apiVersion differ from those of the resource; reports errors.
+/// Reports an error if kind or apiVersion of the object differ from those of the resource. Returns whether one differs.
 fn has_wrong_type(definition: &ResourceDefinition, object: &Value, errors: &mut ErrorList) -> bool {
     let before = errors.len();
     for (field, expected) in [
@@ -177,7 +177,7 @@ fn has_wrong_type(definition: &ResourceDefinition, object: &Value, errors: &mut 
     errors.len() > before
 }
 
-/// Validates a replica count of `scale`, and with the observed count the selector.
+/// Validates a replica count of the `scale` subresource; with the observed count also the selector.
 fn replicas(object: &Value, scale: &ScalePaths, path: &[String], errors: &mut ErrorList) {
     let shown = |path: &[String]| format!(".{}", path.join("."));
     match member_at(object, path) {

@@ -4,10 +4,10 @@ use super::budget::State;
 use kube_cel::cel::{ExecutionError, FunctionContext, Value};
 use std::sync::Arc;
 
-/// Bytes that cost as much as one node (upstream: `StringTraversalCostFactor`).
+/// Bytes of a string that cost as much as one node (upstream: `StringTraversalCostFactor`).
 const BYTES: usize = 10;
 
-/// Runs `work` with the state of the evaluation that calls the function.
+/// Calls `work` with the state of the evaluation that calls the function.
 pub(super) fn with_state<T>(
     with: &FunctionContext<'_, '_>,
     work: impl FnOnce(&State) -> Result<T, ExecutionError>,
@@ -18,10 +18,10 @@ pub(super) fn with_state<T>(
         Some(Ok(Value::Opaque(opaque))) => opaque.downcast_ref::<State>(),
         _ => None,
     };
-    work(state.ok_or_else(|| with.error("there is no budget"))?)
+    work(state.ok_or_else(|| with.error("the evaluation has no cost budget"))?)
 }
 
-/// Charges for a result of this size.
+/// Charges the budget for a result of `bytes` bytes.
 pub(super) fn charge(with: &FunctionContext<'_, '_>, bytes: usize) -> Result<(), ExecutionError> {
     with_state(with, |state| state.charge(1 + bytes / BYTES))
 }
@@ -46,7 +46,7 @@ pub(super) fn texts(values: &[Value]) -> Result<Vec<Arc<String>>, ExecutionError
     texts.collect()
 }
 
-/// The receiver, of an opaque type.
+/// The receiver of a method call, as the opaque type `T`.
 pub(super) fn receiver<T: 'static>(this: &Value) -> Result<&T, ExecutionError> {
     let found = match this {
         Value::Opaque(opaque) => opaque.downcast_ref::<T>(),

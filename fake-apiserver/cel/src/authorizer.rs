@@ -1,4 +1,4 @@
-//! The CEL variable `authorizer`: a chain of calls that ends with a decision.
+//! The CEL variable `authorizer`: a chain of method calls that ends with a decision.
 
 use super::arguments::{receiver, texts, with_state};
 use super::decisions::{Check, Decision};
@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 type Name = fn(&mut Check, &[Arc<String>]);
 
-/// Calls that set an attribute of the check, with their argument counts. Selectors are ignored, as RBAC does not evaluate them.
+/// Methods that set an attribute of the check, with their argument counts. Selector arguments are ignored, as RBAC does not evaluate
+/// selectors.
 const CALLS: [(&str, usize, Name); 10] = [
     ("serviceAccount", 2, |check, with| {
         check.account = Some((with[0].to_string(), with[1].to_string()));
@@ -44,7 +45,7 @@ pub(super) fn register(context: &mut Context<'_>) {
                 }
                 let decision = with_state(with, |state| {
                     let found = state.decisions.find(check);
-                    found.ok_or_else(|| with.error("there is no decision yet"))
+                    found.ok_or_else(|| with.error("the authorization check is not decided yet"))
                 })?;
                 Ok(Value::Opaque(Arc::new(decision)))
             },

@@ -1,9 +1,9 @@
 //! The cost budget of CEL evaluation.
 //!
-//! The `cel` crate counts no costs; `rewrite` inserts the calls that charge. Each iteration of a macro costs the nodes of its body.
-//! Functions whose result may be larger than their operands (addition, `join`, `replace`, `format` …) cost the size of the result, and so
-//! do elements of lists and maps. Other costs are bounded by the length of the expression times the size of the object. Each charge also
-//! checks the deadline: copying a large object in a loop takes longer than its cost suggests.
+//! The `cel` crate does not count costs, so `rewrite` inserts calls that charge the budget. Each iteration of a macro costs the nodes of
+//! its body. Functions whose result may be larger than their operands (addition, `join`, `replace`, `format` …) cost the size of the
+//! result; elements of lists and maps cost their size. Other costs are bounded by the length of the expression times the size of the
+//! object. Each charge also checks the deadline: copying a large object in a loop takes longer than its cost suggests.
 
 use super::decisions::Decisions;
 use kube_cel::cel::ExecutionError;
@@ -15,31 +15,31 @@ use std::time::{Duration, Instant};
 /// Maximum cost of one evaluation (upstream: `PerCallLimit`).
 const CALL: i64 = 1_000_000;
 
-/// Time limit of all evaluations that share a budget. They run while the store is locked.
+/// Time limit for all evaluations that share a budget. Evaluations run while the store is locked.
 const TIME: Duration = Duration::from_secs(3);
 
-/// The budget shared by expressions that are evaluated together.
+/// The cost budget that a group of expressions shares.
 #[derive(Clone, Debug)]
 pub struct Budget(pub(super) Arc<State>);
 
-/// The value of the variable [`State::VARIABLE`], which functions read.
+/// The state of a budget. Functions read it from the variable [`State::VARIABLE`].
 #[derive(Debug)]
 pub(crate) struct State {
     left: AtomicI64,
     /// Remaining cost of the current evaluation.
     call: AtomicI64,
-    /// Set by the first evaluation: on a slow host, preparing a large object takes long.
+    /// Set by the first evaluation, because on a slow host the preparation of a large object takes long.
     deadline: OnceLock<Instant>,
     pub(super) decisions: Decisions,
 }
 
 impl Budget {
-    /// For all rules of a custom resource or all expressions of a policy (upstream: `RuntimeCELCostBudget`).
+    /// The budget for all rules of a custom resource or all expressions of a policy (upstream: `RuntimeCELCostBudget`).
     pub fn validation() -> Self {
         Self::of(10_000_000)
     }
 
-    /// For match conditions (upstream: `RuntimeCELCostBudgetMatchConditions`).
+    /// The budget for match conditions (upstream: `RuntimeCELCostBudgetMatchConditions`).
     pub fn conditions() -> Self {
         Self::of(2_500_000)
     }
@@ -53,7 +53,7 @@ impl Budget {
         }))
     }
 
-    /// Whether it is exhausted.
+    /// Whether the budget is exhausted.
     pub fn is_spent(&self) -> bool {
         self.0.left.load(Ordering::Relaxed) < 0
     }

@@ -1,19 +1,19 @@
 //! RBAC decisions in CEL expressions.
 //!
-//! CEL functions must not borrow from the request, so an evaluation only records the checks. They are decided after it, and the
-//! expression is evaluated again with the decisions.
+//! CEL functions must not borrow from the request, so an evaluation only records the authorization checks. After the evaluation they are
+//! decided, and the expression is evaluated again with the decisions.
 
 use kube_cel::cel::objects::Opaque;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 
-/// Authorizes the checks of an expression.
+/// Decides the authorization checks of an expression.
 pub trait Authorizer {
-    /// Decides a check: whether it is allowed, and why.
+    /// Whether the check is allowed, and the reason.
     fn authorize(&self, check: &Check) -> (bool, String);
 }
 
-/// The request attributes collected by calls on `authorizer`.
+/// The attributes of an authorization check, collected by calls on `authorizer`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Check {
     /// Namespace and name of the service account to check instead of the request's user.
@@ -22,19 +22,19 @@ pub struct Check {
     pub path: Option<String>,
     /// The API group of `authorizer.group`.
     pub group: Option<String>,
-    /// The plural name.
+    /// The plural name of the resource.
     pub resource: String,
-    /// Empty for the resource itself.
+    /// The subresource; empty for the main resource.
     pub subresource: String,
-    /// Empty for all namespaces.
+    /// The namespace; empty for all namespaces.
     pub namespace: String,
-    /// Empty for all names.
+    /// The object name; empty for all names.
     pub name: String,
     /// The verb of `check`.
     pub verb: String,
 }
 
-/// The checks of an evaluation; `None` until decided.
+/// The authorization checks of an evaluation, each with its decision; `None` until decided.
 #[derive(Debug, Default)]
 pub(super) struct Decisions(Mutex<HashMap<Check, Option<Decision>>>);
 
@@ -57,7 +57,7 @@ impl Opaque for Decision {
 }
 
 impl Decisions {
-    /// Decides the pending checks; returns whether there were any.
+    /// Decides the pending authorization checks; returns whether there were any.
     pub(super) fn decide(&self, authorizer: Option<&dyn Authorizer>) -> bool {
         let mut any = false;
         for (check, decision) in self.0.lock().iter_mut().filter(|(_, known)| known.is_none()) {
@@ -71,7 +71,7 @@ impl Decisions {
         any
     }
 
-    /// The decision of a check; records the check if it is undecided.
+    /// The decision of an authorization check; records the check if it is undecided.
     pub(super) fn find(&self, check: Check) -> Option<Decision> {
         self.0.lock().entry(check).or_default().clone()
     }

@@ -1,4 +1,4 @@
-//! The nesting depth of a CEL expression, measured before parsing: parser and evaluator recurse to that depth.
+//! The nesting depth of a CEL expression, measured before parsing, because parser and evaluator recurse to that depth.
 
 /// Maximum number of code points in an expression (cel-go: `ExpressionSizeCodePointLimit`).
 const SIZE: usize = 100_000;
@@ -6,13 +6,13 @@ const SIZE: usize = 100_000;
 /// Maximum nesting depth (cel-go: `MaxRecursionDepth`).
 const DEPTH: usize = 250;
 const TOO_DEEP: &str = "expression recursion limit exceeded: 250";
-/// The parser of `cel` 0.13 drops all but one of consecutive `!`.
+/// Error message: the parser of `cel` 0.13 drops all but one of consecutive `!`.
 const NOT_NOT: &str = "'!' before '!' is not supported";
 
 /// The nesting depth of an expression, or cel-go's error if the expression is too long or nested too deep.
 ///
-/// Computed from tokens, before anything recurses: brackets, and within each pair the operators and the longest chain of selections
-/// between two separators. cel-go counts parsed nodes, which are never more.
+/// Computed from the tokens, without recursion: brackets, and within each pair of brackets the operators and the longest chain of
+/// selections between two separators. The result is never less than the depth of cel-go's syntax tree.
 pub(super) fn of(text: &str) -> Result<usize, String> {
     let size = text.chars().count();
     if size > SIZE {
@@ -26,11 +26,11 @@ fn failure(why: &str) -> String {
     format!("compilation failed: ERROR: <input>:-1:0: {why}")
 }
 
-/// Counts within one pair of brackets since the last comma.
+/// Counts of operators and selections in one pair of brackets since the last comma.
 #[derive(Clone, Copy, Default)]
 struct Level {
     conditionals: usize,
-    /// Since the last `&&` or `||`, whose chains are parsed into a balanced tree.
+    /// Operators since the last `&&` or `||`. Chains of `&&` and `||` are parsed into a balanced tree.
     operators: usize,
     /// Selections and indexes of the current operand.
     chain: usize,
@@ -56,7 +56,7 @@ impl Level {
     }
 }
 
-/// The depth, or the error.
+/// The nesting depth, or the error.
 fn measure(text: &[u8]) -> Result<usize, &'static str> {
     // The current pair of brackets, the enclosing pairs, and the total depth of those.
     let (mut level, mut outer, mut outside) = (Level::default(), Vec::new(), 0);
@@ -64,7 +64,7 @@ fn measure(text: &[u8]) -> Result<usize, &'static str> {
     while let Some(byte) = text.get(at) {
         match byte {
             b'"' | b'\'' => at = end_of_string(text, at),
-            // A quoted member name, which may contain any characters.
+            // A field name in backticks, which may contain any characters.
             b'`' => {
                 let name = text[at + 1..].iter();
                 let length = name.take_while(|byte| !matches!(byte, b'`' | b'\n')).count();
@@ -112,7 +112,7 @@ fn measure(text: &[u8]) -> Result<usize, &'static str> {
 
 /// Whether the operator `in` begins at `at`.
 fn is_in(text: &[u8], at: usize) -> bool {
-    // It may directly follow a number: `1in x`.
+    // `in` may directly follow a number: `1in x`.
     let before = at.checked_sub(1).and_then(|at| text.get(at));
     let before = before.filter(|byte| !byte.is_ascii_digit());
     text[at..].starts_with(b"in") && !is_part_of_name(before) && !is_part_of_name(text.get(at + 2))
@@ -122,7 +122,8 @@ fn is_part_of_name(byte: Option<&u8>) -> bool {
     byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
 }
 
-/// The index of the last byte of the string that begins at `at`; `at` itself if it is unterminated: the parser continues after the quote.
+/// The index of the last byte of the string literal that begins at `at`. Returns `at` if the literal is unterminated: the parser continues
+/// after the quote.
 fn end_of_string(text: &[u8], at: usize) -> usize {
     let quote = text[at];
     let triple = [quote; 3];
@@ -149,7 +150,7 @@ fn end_of_string(text: &[u8], at: usize) -> usize {
 /// Characters that may follow a backslash in a string (CEL spec, lexical elements).
 const ESCAPED: &[u8] = b"abfnrtv\\?\"'`xXuU01234567";
 
-/// Whether the quote begins a raw string: prefixed by `r` or `br` that is not part of a name.
+/// Whether the quote at `at` begins a raw string: it has the prefix `r` or `br`, and the prefix is not part of a name.
 fn is_raw(text: &[u8], at: usize) -> bool {
     let before = |back: usize| at.checked_sub(back).and_then(|at| text.get(at));
     let is = |byte: Option<&u8>, letter: u8| byte.is_some_and(|byte| byte.eq_ignore_ascii_case(&letter));
@@ -180,7 +181,7 @@ mod tests {
             ("a", " >= b", ""),
             ("self", ".all(x, x", ""),
             ("", "a && b ? c : ", "d"),
-            // Names, numbers and strings with misleading ends.
+            // Names, numbers and strings that end like the beginning of another token.
             ("1", "in 1", ""),
             ("self.`a//b`", "+1", ""),
             ("`+", "+1", ""),

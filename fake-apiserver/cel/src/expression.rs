@@ -17,7 +17,7 @@ pub struct Expression {
     tree: IdedExpr,
     depth: usize,
     text: String,
-    /// None if only evaluation can determine the type.
+    /// The static type; None if only evaluation can determine the type.
     of: Option<&'static str>,
     variables: BTreeSet<String>,
     members: BTreeSet<Vec<String>>,
@@ -83,17 +83,17 @@ impl Expression {
         self.members.iter().map(Vec::as_slice)
     }
 
-    /// The source.
+    /// The source text of the expression.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Evaluates to JSON.
+    /// Evaluates the expression to JSON.
     pub fn evaluate(&self, scope: &Scope<'_>) -> Result<Json, Failure> {
         self.work(scope, |value| value::to_json(&value))
     }
 
-    /// Evaluates to a CEL value.
+    /// Evaluates the expression to a CEL value.
     pub(super) fn value(&self, scope: &Scope<'_>) -> Result<Value, Failure> {
         self.work(scope, Ok)
     }
@@ -124,7 +124,7 @@ fn failed(why: &str) -> String {
 }
 
 impl Scope<'_> {
-    /// Binds `variables.NAME` to the value of an expression. An error is reported by the expressions that use it.
+    /// Binds `variables.NAME` to the value of an expression. If the evaluation fails, expressions that use the variable report the error.
     pub fn compute(&mut self, name: &str, expression: &Result<Expression, String>) {
         let value = match expression {
             Ok(expression) => expression.value(self),

@@ -1,4 +1,4 @@
-//! The CEL functions: those of `cel` and `kube-cel`, with replacements for missing, different or unbounded ones.
+//! The CEL functions of the crates `cel` and `kube-cel`, with replacements for functions that are missing, different or unbounded.
 
 use super::arguments::{charge, receiver, size, texts, with_state};
 use super::{authorizer, urls};
@@ -10,12 +10,12 @@ use kube_cel::cel::{Context, ExecutionError, FunctionContext, IdedExpr, ResolveR
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, LazyLock};
 
-/// Charges a number of nodes; returns true.
+/// Inserted function: charges a number of nodes and returns true.
 pub(super) const TICK: &str = "@tick";
-/// Charges the size of a value and returns the value.
+/// Inserted function: charges the size of a value and returns the value.
 pub(super) const SIZED: &str = "@sized";
 
-/// An optional as a list of at most one item.
+/// Inserted function: converts an optional to a list of at most one item.
 pub(super) const ITEMS: &str = "@items";
 
 /// Type names, as compared with the result of `type()`.
@@ -31,7 +31,7 @@ pub(super) const TYPES: [(&str, &str); 9] = [
     ("uint", "uint"),
 ];
 
-/// The functions of the crates, without replacements.
+/// The functions of `cel` and `kube-cel`, without replacements.
 static ORIGINALS: LazyLock<Context<'static>> = LazyLock::new(|| Context::default().with_all());
 
 /// All functions and the type names, without variables.
@@ -68,14 +68,14 @@ pub(super) static FUNCTIONS: LazyLock<Context<'static>> = LazyLock::new(|| {
     context
 });
 
-/// Whether a function of that name exists. The registry of `cel` is private, so this calls the function without arguments.
+/// Whether a function named `name` exists. The function registry of `cel` is private, so this calls the function without arguments.
 pub(super) fn exists(name: &str) -> bool {
     let call = call(name, None, Vec::new());
     let outcome = catch_unwind(AssertUnwindSafe(|| Value::resolve(&call, &FUNCTIONS)));
     !matches!(outcome, Ok(Err(ExecutionError::UndeclaredReference(_))))
 }
 
-/// The result of `timestamp()` or `duration()` for a string; none on error.
+/// The result of `timestamp()` or `duration()` for a string; None on error.
 pub fn convert(name: &str, text: &str) -> Option<Value> {
     Value::resolve(&call(name, None, vec![text_literal(text)]), &FUNCTIONS).ok()
 }
@@ -128,7 +128,7 @@ fn to_bool(with: &FunctionContext<'_, '_>, value: Value) -> ResolveResult {
     }
 }
 
-/// Unix seconds of a timestamp, seconds of a duration: `cel` converts neither.
+/// `int()` of a timestamp (Unix seconds) or a duration (seconds), which `cel` does not convert.
 fn to_int(value: Value) -> ResolveResult {
     match value {
         Value::Timestamp(time) => Ok(time.timestamp().into()),

@@ -1,6 +1,6 @@
-//! CEL expressions, on the crates `cel` and `kube-cel` (Kubernetes' CEL libraries).
+//! CEL expressions, built on the crates `cel` and `kube-cel` (Kubernetes' CEL libraries).
 //!
-//! Owns the limits of expressions, the known variables and functions, and the cost budget. There is no type checker before
+//! Owns the limits on expressions, the known variables and functions, and the cost budget. Expressions are not type-checked before
 //! evaluation. Does not know schemas, admission or requests.
 //!
 //! ```

@@ -1,8 +1,7 @@
 //! Rewrites the syntax tree of an expression before evaluation.
 //!
-//! Selections become index operations, which `cel` evaluates without copying the operand and with an error for strings. Field names are
-//! unescaped, message literals become maps, `optMap` becomes a comprehension over a list, and the calls that charge the budget
-//! are inserted.
+//! Selections become index operations, which `cel` evaluates without copying the operand, and with an error for strings. Field names are
+//! unescaped, message literals become maps, `optMap` becomes a comprehension over a list, and calls that charge the budget are inserted.
 
 use super::functions::{self, ITEMS, SIZED, TICK, call, node, text_literal};
 use kube_cel::cel::IdedExpr;
@@ -57,7 +56,7 @@ const NAMESPACES: [&str; 9] = [
     "sets",
     "strings",
 ];
-/// Functions whose result may be larger than their arguments.
+/// Functions whose result may be larger than their arguments, so that the result is charged.
 const GROWING: [&str; 6] = ["encode", "format", "join", "quote", "replace", "split"];
 /// Accessors of timestamps and durations, for which `cel` ignores the time zone argument.
 const TIMES: [&str; 10] = [
@@ -74,10 +73,10 @@ const TIMES: [&str; 10] = [
 ];
 /// The accumulator variable of macros.
 const RESULT: &str = "@result";
-/// Variables whose members are bound as variables of their own.
+/// Variables whose members are bound as separate variables.
 const PREFIXES: [&str; 2] = ["authorizer", "variables"];
 
-/// The field name that an escaped name refers to.
+/// Removes the escapes from a field name.
 fn unescape(name: &str) -> Cow<'_, str> {
     let inner = name.strip_prefix("__").and_then(|rest| rest.strip_suffix("__"));
     if let Some(word) = inner.filter(|word| RESERVED.contains(word)) {
@@ -105,17 +104,17 @@ fn unescape(name: &str) -> Cow<'_, str> {
 pub(super) struct Rewrite {
     /// Free variables: not declared by a macro of the expression.
     pub(super) variables: BTreeSet<String>,
-    /// Paths of their selected members.
+    /// Member paths that are selected from free variables.
     pub(super) members: BTreeSet<Vec<String>>,
     /// The error of the first unsupported call.
     pub(super) unsupported: Option<String>,
-    /// It uses regular expressions, whose parser recurses.
+    /// The expression uses regular expressions, whose parser recurses.
     pub(super) has_pattern: bool,
     declared: Vec<String>,
 }
 
 impl Rewrite {
-    /// Rewrites an expression; returns the number of its nodes that are evaluated exactly once.
+    /// Rewrites an expression; returns the number of nodes that are evaluated exactly once.
     pub(super) fn visit(&mut self, tree: &mut IdedExpr) -> i64 {
         match take(&mut tree.expr) {
             Expr::Ident(name) => {
@@ -200,7 +199,7 @@ impl Rewrite {
         (expr, 1 + nodes)
     }
 
-    /// The member path of a value, starting with the variable; none for other expressions.
+    /// The member path that an expression selects, starting with the variable; None for other expressions.
     fn path(&self, tree: &IdedExpr) -> Option<Vec<String>> {
         match &tree.expr {
             Expr::Ident(name) if !self.declared.contains(name) => Some(vec![name.clone()]),
@@ -230,7 +229,7 @@ impl Rewrite {
             called.args[1] = text_literal(&unescape(field.inner()));
             op::OPT_INDEX.clone_into(&mut called.func_name);
         }
-        // The method form reports errors of its receiver; the function form would report a missing receiver.
+        // The method form reports errors in the evaluation of its receiver; the function form would report a missing receiver.
         if called.func_name == "size" && called.target.is_none() {
             called.target = called.args.pop().map(Box::new);
         }
@@ -287,7 +286,7 @@ impl Rewrite {
         self.declared.truncate(self.declared.len() - 2);
         let cost = node(Expr::Literal(LiteralValue::Int(of_loop.into())));
         let goes_on = take(&mut inner.loop_cond);
-        // An error in the condition ends the loop; an error in an operand of `&&` would not.
+        // An error in the loop condition ends the loop; an error in an operand of `&&` would not.
         let stop = node(Expr::Literal(LiteralValue::Boolean(false.into())));
         inner.loop_cond = call(
             op::CONDITIONAL,
@@ -327,7 +326,7 @@ pub(super) fn undeclared(name: &str) -> String {
     format!("undeclared reference to '{name}' (in container '')")
 }
 
-/// Whether the outermost operation of an operand returns an optional.
+/// Whether the outermost operation of the expression returns an optional.
 fn is_optional(operand: &IdedExpr) -> bool {
     let Expr::Call(called) = &operand.expr else {
         return false;
@@ -345,7 +344,7 @@ fn is_optional(operand: &IdedExpr) -> bool {
         .contains(&called.func_name.as_str())
 }
 
-/// Whether an addition with this operand needs no charge: numbers do not grow, and results of macros are charged per element.
+/// Whether an addition with this operand needs no charge: numbers do not grow, and macro results are charged per element.
 fn adds_little(operand: &IdedExpr) -> bool {
     match &operand.expr {
         Expr::Literal(LiteralValue::Int(_) | LiteralValue::UInt(_) | LiteralValue::Double(_)) => true,
@@ -358,7 +357,7 @@ fn is_type(name: &str) -> bool {
     functions::TYPES.iter().any(|(known, _)| *known == name)
 }
 
-/// `target.optMap(name, body)`: a comprehension over the value of the target, if any. Lists carry the intermediate values, since macro
+/// Rewrites `target.optMap(name, body)` to a comprehension over a list of at most one item. Intermediate values are lists, since macro
 /// variables of `cel` cannot be optional.
 fn opt_map(target: IdedExpr, name: &str, body: IdedExpr, wraps: bool) -> IdedExpr {
     let step = match wraps {
@@ -378,7 +377,7 @@ fn opt_map(target: IdedExpr, name: &str, body: IdedExpr, wraps: bool) -> IdedExp
     })))
 }
 
-/// The type of an expression, if its outermost operation determines it.
+/// The static type of an expression, if its outermost operation determines the type.
 pub(super) fn static_type(tree: &IdedExpr) -> Option<&'static str> {
     const BOOL: [&str; 10] = [
         op::LOGICAL_AND,

@@ -1,4 +1,4 @@
-//! The variables of expressions that are evaluated together.
+//! The variables and the budget that a group of expressions shares.
 
 use super::budget::{Budget, State};
 use super::decisions::{Authorizer, Check};
@@ -17,10 +17,10 @@ pub enum Failure {
     Spent,
 }
 
-/// Maximum length of an evaluation error in characters: some contain the offending value.
+/// Maximum length of an evaluation error, in characters: some errors contain the invalid value.
 const ERROR: usize = 512;
 
-/// Variables and budget of expressions.
+/// The variables and the budget for the evaluation of expressions.
 pub struct Scope<'a> {
     pub(super) context: Context<'static>,
     pub(super) budget: Budget,
@@ -54,7 +54,7 @@ impl<'a> Scope<'a> {
         self.bind("authorizer.requestResource", Value::Opaque(Arc::new(request)));
     }
 
-    /// Decides the pending checks; returns whether there were any.
+    /// Decides the pending authorization checks; returns whether there were any.
     pub(super) fn decide(&self) -> bool {
         self.budget.0.decisions.decide(self.authorizer)
     }
@@ -70,7 +70,7 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// The message of an evaluation error, with cel-go's text for the most frequent ones.
+/// The text of an evaluation error; the most frequent errors have cel-go's text.
 fn shown(why: &ExecutionError) -> String {
     match why {
         ExecutionError::NoSuchKey(key) => format!("no such key: {key}"),

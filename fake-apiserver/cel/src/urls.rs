@@ -1,4 +1,4 @@
-//! Kubernetes' URL library. That of `kube-cel` uses the crate `url`, which does not parse like Go.
+//! Kubernetes' URL library for CEL. That of `kube-cel` uses the crate `url`, which parses URLs differently from Go.
 
 use super::arguments::receiver;
 use fake_apiserver::extension::url::Url;
@@ -8,7 +8,7 @@ use kube_cel::cel::{Context, FunctionContext, ResolveResult, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The value of `url(string)`.
+/// The CEL value that `url(string)` returns.
 #[derive(Debug, PartialEq, Eq)]
 struct UrlValue(Url);
 

@@ -6,7 +6,7 @@ use serde_json::{Map, Value as Json};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The CEL value of JSON without a schema.
+/// Converts JSON without a schema to a CEL value.
 pub fn from_json(json: &Json) -> Value {
     match json {
         Json::Null => Value::Null,
@@ -28,14 +28,14 @@ pub fn from_json(json: &Json) -> Value {
     }
 }
 
-/// An optional.
+/// Creates a CEL optional.
 pub fn optional(value: Option<Value>) -> Value {
     Value::Opaque(Arc::new(
         value.map_or_else(OptionalValue::none, OptionalValue::of),
     ))
 }
 
-/// The value as JSON; an optional becomes its value or `null`. The error names a type without JSON form.
+/// Converts a CEL value to JSON. An optional becomes its value or `null`. The error names the type that JSON cannot represent.
 pub(super) fn to_json(value: &Value) -> Result<Json, String> {
     Ok(match value {
         Value::Null => Json::Null,
@@ -48,7 +48,7 @@ pub(super) fn to_json(value: &Value) -> Result<Json, String> {
         Value::Map(map) => {
             let members = map.map.iter().map(|(key, member)| match key {
                 Key::String(name) => Ok((name.to_string(), to_json(member)?)),
-                _ => Err("keys of objects are strings".to_owned()),
+                _ => Err("map keys must be strings".to_owned()),
             });
             Json::Object(members.collect::<Result<Map<_, _>, String>>()?)
         }
@@ -57,7 +57,7 @@ pub(super) fn to_json(value: &Value) -> Result<Json, String> {
         }
         other => {
             return Err(format!(
-                "a value of type {} is no part of an object",
+                "a value of type {} cannot be converted to JSON",
                 other.type_of()
             ));
         }

@@ -23,7 +23,7 @@ Flags:
 /// The file names of kube-apiserver's certificate and key in `--cert-dir`.
 const FILES: [&str; 2] = ["apiserver.crt", "apiserver.key"];
 
-/// Runs the command line.
+/// Runs the program with these command line arguments.
 pub(super) async fn main(arguments: &[String]) -> ExitCode {
     let typed = match flags::parse(&[FLAGS, IDLE], arguments) {
         Ok(Parsed::Help) => {
@@ -107,7 +107,7 @@ fn account_tokens(typed: &Typed) -> Result<AccountTokens, String> {
     })
 }
 
-/// The certificate from files, or a new one, which is written to `--cert-dir` for the next start.
+/// The serving certificate from files, or a new one, which is written to `--cert-dir` for the next start.
 fn certificate(typed: &Typed, listen: SocketAddr) -> Result<Certificate, String> {
     let folder = typed.last("cert-dir").map(PathBuf::from);
     let named = ["tls-cert-file", "tls-private-key-file"].map(|flag| typed.last(flag).map(PathBuf::from));
@@ -151,9 +151,9 @@ fn write_secret(file: &Path, text: &str) -> std::io::Result<()> {
     opened.write_all(text.as_bytes())
 }
 
-/// Writes the snapshot, atomically. It contains secrets.
+/// Writes the snapshot of all objects atomically. Only the owner can read the file, since it contains Secrets.
 fn keep(file: &Path, text: &str) -> Result<(), String> {
     let new = file.with_extension("new");
     let written = write_secret(&new, text).and_then(|()| fs::rename(&new, file));
-    written.map_err(|why| format!("{}: {why}; objects are lost", file.display()))
+    written.map_err(|why| format!("{}: {why}; the objects were not saved", file.display()))
 }

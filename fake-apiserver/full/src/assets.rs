@@ -1,4 +1,4 @@
-//! `envtest-assets FOLDER`: installs this program in a folder under the names that envtest starts.
+//! The command `envtest-assets FOLDER`: installs this program in a folder under the names that envtest starts.
 
 use std::fs;
 use std::io::{Error, ErrorKind, Result};
@@ -7,14 +7,13 @@ use std::process::ExitCode;
 
 use super::out;
 
-/// The name of the command.
 pub(super) const COMMAND: &str = "envtest-assets";
 /// The name under which this program acts as etcd.
 pub(super) const ETCD: &str = "etcd";
 /// The programs that envtest starts.
 const NAMES: [&str; 2] = [ETCD, "kube-apiserver"];
 
-/// Installs the programs and prints the variable KUBEBUILDER_ASSETS.
+/// Installs the programs and prints the variable `KUBEBUILDER_ASSETS`.
 pub(super) fn main(arguments: &[String]) -> ExitCode {
     let [folder] = arguments else {
         out::stderr_line(&format!(

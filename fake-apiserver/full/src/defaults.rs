@@ -1,4 +1,4 @@
-//! AlwaysPullImages, DefaultIngressClass and DenyServiceExternalIPs.
+//! The admission plugins AlwaysPullImages, DefaultIngressClass and DenyServiceExternalIPs.
 
 use fake_apiserver::Status;
 use fake_apiserver::extension::{AdmissionPlugin, Attributes, Part, Transaction, json, metadata};
@@ -33,10 +33,10 @@ impl AdmissionPlugin for AlwaysPullImages {
 
 /// Annotation of the default IngressClass.
 const IS_DEFAULT_CLASS: &str = "ingressclass.kubernetes.io/is-default-class";
-/// The annotation that named the class before `ingressClassName`.
+/// The annotation that named the IngressClass before the field `ingressClassName` existed.
 const INGRESS_ANNOTATION: &str = "kubernetes.io/ingress.class";
 
-/// Sets the newest default class for ingresses without a class.
+/// Sets the newest default IngressClass for ingresses without a class.
 pub(crate) struct DefaultIngressClass;
 
 impl AdmissionPlugin for DefaultIngressClass {

@@ -1,4 +1,4 @@
-//! An etcd without storage: it listens on the client URL and responds to health checks.
+//! An etcd without storage: listens on the client URL and responds to health checks.
 
 use super::flags::{self, Flag, FlagKind, Parsed};
 use super::{out, signals};
@@ -35,7 +35,7 @@ const FLAGS: &[Flag] = &[
     flag(
         "listen-client-urls",
         FlagKind::Value,
-        "Where to say that all is well.",
+        "URLs on which health checks are answered.",
     ),
     flag("listen-peer-urls", FlagKind::Value, ""),
     flag("log-level", FlagKind::Value, ""),
@@ -46,7 +46,7 @@ const FLAGS: &[Flag] = &[
     flag("version", FlagKind::Switch, "Print the version."),
 ];
 
-/// Runs the command line.
+/// Runs the program with these command line arguments.
 pub(super) async fn main(arguments: &[String]) -> ExitCode {
     // etcd's flags may start with a single dash.
     let arguments: Vec<String> = arguments.iter().map(|word| dashed(word)).collect();

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-/// A flag.
+/// A command line flag.
 pub(super) struct Flag {
     pub(super) name: &'static str,
     pub(super) kind: FlagKind,
@@ -12,20 +12,20 @@ pub(super) struct Flag {
     pub(super) about: &'static str,
 }
 
-/// The argument of a flag.
+/// Whether a flag takes a value or is boolean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FlagKind {
-    /// A value.
+    /// The flag requires a value.
     Value,
-    /// `true`, `false`, or none, which means `true`.
+    /// A boolean flag: `true`, `false`, or no value, which means `true`.
     Switch,
 }
 
-/// The parsed flags: all values of each, in order.
+/// The parsed flags with all their values, in the order of the command line.
 #[derive(Debug, Default)]
 pub(super) struct Typed(BTreeMap<&'static str, Vec<String>>);
 
-/// The result of parsing.
+/// The result of parsing a command line.
 #[derive(Debug)]
 pub(super) enum Parsed {
     /// `--help` was given.
@@ -86,7 +86,7 @@ fn switch(value: &str) -> Option<bool> {
 }
 
 impl Typed {
-    /// The effective value: the last one.
+    /// The last value of a flag, which takes precedence over earlier ones.
     pub(super) fn last(&self, name: &str) -> Option<&str> {
         self.0.get(name)?.last().map(String::as_str)
     }
@@ -96,14 +96,14 @@ impl Typed {
         self.last(name).and_then(switch).unwrap_or_default()
     }
 
-    /// All values; a value may contain several, separated by commas.
+    /// All values of a flag. A value may contain several, separated by commas.
     pub(super) fn list(&self, name: &str) -> Vec<&str> {
         let all = self.0.get(name).into_iter().flatten();
         let all = all.flat_map(|value| value.split(','));
         all.map(str::trim).filter(|value| !value.is_empty()).collect()
     }
 
-    /// The value parsed as `T`; the error names the flag.
+    /// The value of a flag, parsed as `T`. The error names the flag.
     pub(super) fn parsed<T: std::str::FromStr>(&self, name: &str) -> Result<Option<T>, String>
     where
         T::Err: std::fmt::Display,
@@ -116,7 +116,7 @@ impl Typed {
     }
 }
 
-/// The flags as listed by `--help`.
+/// The list of flags in the output of `--help`.
 pub(super) fn listed(known: &[&'static [Flag]]) -> String {
     let line = |flag: &Flag| {
         let value = if flag.kind == FlagKind::Value {
@@ -125,7 +125,7 @@ pub(super) fn listed(known: &[&'static [Flag]]) -> String {
             ""
         };
         let about = match flag.about {
-            "" => "Taken, and without effect here.",
+            "" => "Accepted without effect.",
             about => about,
         };
         format!("      --{:<44} {about}\n", format!("{}{value}", flag.name))

@@ -20,7 +20,7 @@ use fake_apiserver::Status;
 use fake_apiserver::extension::{Extension, Kind, metadata};
 use serde_json::Value;
 
-/// The extensions of this crate, custom resources and admission webhooks. Plugins are in the order of kube-apiserver.
+/// The extensions of this crate, of custom resources and of admission webhooks. Plugins are in the order of kube-apiserver.
 pub fn extensions() -> Vec<Extension> {
     let plugins = Extension {
         plugins: vec![
@@ -42,7 +42,7 @@ pub fn extensions() -> Vec<Extension> {
     ]
 }
 
-/// A rejection whose message contains the name of the object, or else its `generateName`.
+/// A Status with reason Forbidden. Its message contains the name of the object, or else `generateName`.
 fn forbidden(kind: &Kind, object: &Value, reason: &str) -> Status {
     let name = match metadata::text(object, "name") {
         "" => metadata::text(object, "generateName"),

@@ -1,4 +1,4 @@
-//! LimitRanger: defaults of containers, and bounds on pods and claims, from the LimitRanges of the namespace.
+//! The admission plugin LimitRanger: applies the defaults and bounds in the LimitRanges of the namespace to pods and PVCs.
 
 use crate::forbidden;
 use fake_apiserver::Status;
@@ -14,7 +14,6 @@ use std::sync::Arc;
 /// The annotation that lists the applied defaults.
 const ANNOTATION: &str = "kubernetes.io/limit-ranger";
 
-/// The LimitRanger plugin.
 pub(crate) struct LimitRanger;
 
 impl AdmissionPlugin for LimitRanger {
@@ -42,7 +41,7 @@ impl AdmissionPlugin for LimitRanger {
     ) -> Result<(), Status> {
         let is_pod = request.kind.is("", "pods");
         let is_checked = match request.part {
-            // Container resources change only through `pods/resize`.
+            // Container resources can only be changed through `pods/resize`.
             Part::Main => !is_pod || request.old.is_none(),
             part => part == Part::Sub(Subresource::Resize),
         };
@@ -97,14 +96,14 @@ fn complete(txn: &dyn Transaction, pod: &mut Value) {
     }
 }
 
-/// Overwrites amounts.
+/// Overwrites the quantities in `under` with those in `over`.
 fn lay(under: &mut Value, over: &Value) {
     for (name, amount) in over.as_object().into_iter().flatten() {
         under[name] = amount.clone();
     }
 }
 
-/// Sets missing amounts; returns their names.
+/// Sets the quantities that are missing in `resources`; returns the names of the resources that were set.
 fn fill(resources: &mut Value, side: &str, amounts: &Value) -> Vec<String> {
     let mut new = Vec::new();
     for (name, amount) in amounts.as_object().into_iter().flatten() {
@@ -117,14 +116,14 @@ fn fill(resources: &mut Value, side: &str, amounts: &Value) -> Vec<String> {
     new
 }
 
-/// Rejects objects outside the bounds.
+/// Rejects objects outside the bounds of a LimitRange.
 fn check(txn: &dyn Transaction, kind: &Kind, object: &Value) -> Result<(), Status> {
     for range in ranges(txn, object) {
         let mut errors = Vec::new();
         for limit in list(&range.value()["spec"]["limits"]) {
             check_limit(kind, limit, object, &mut errors);
         }
-        // Each error is reported once.
+        // Removes duplicate errors.
         let mut seen: Vec<String> = Vec::new();
         errors.retain(|error| {
             !seen.contains(error) && {
@@ -141,7 +140,7 @@ fn check(txn: &dyn Transaction, kind: &Kind, object: &Value) -> Result<(), Statu
     Ok(())
 }
 
-/// The resources that are compared with a limit.
+/// The container or pod resources that are compared with a limit.
 struct Requirements {
     requests: Amounts,
     limits: Amounts,
@@ -162,7 +161,7 @@ fn check_limit(kind: &Kind, limit: &Value, object: &Value, errors: &mut Vec<Stri
         }
         ("pods", "Pod") => {
             let mut bare = object.clone();
-            // The overhead of the RuntimeClass is not part of the request.
+            // The overhead of the RuntimeClass does not count as request.
             json::assign(&mut bare["spec"], "overhead", Value::Null);
             let whole = Requirements {
                 requests: pod_requests(&bare),
@@ -230,7 +229,7 @@ fn least(
     }
 }
 
-/// The same for claims, which have storage requests but no limits.
+/// Checks minimum and maximum of a PVC, which has storage requests but no limits.
 fn claim(limit: &Value, requests: &Amounts, errors: &mut Vec<String>) {
     let of = string(limit, "type");
     for (name, bound) in &Amounts::read(&limit["min"]).0 {

@@ -1,7 +1,7 @@
-//! The fake API server as a program with kube-apiserver's command line, and an etcd without storage: for envtest and for scripts
-//! that start a control plane.
+//! The fake API server as a program with kube-apiserver's command line, and an etcd without storage: for envtest and for scripts that start
+//! a control plane.
 //!
-//! Owns command lines, files and signals. The server itself is in `fake-apiserver`.
+//! Owns command lines, files and signals. The API server itself is in the crate `fake-apiserver`.
 
 mod apiserver;
 mod assets;

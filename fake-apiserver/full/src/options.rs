@@ -1,7 +1,7 @@
 //! The flags of kube-apiserver and their mapping to server options.
 //!
-//! Flags without effect are accepted, so that existing command lines work. Flags that would change responses in a way
-//! that is not supported are rejected.
+//! Flags whose effect is not needed here are accepted, so that existing command lines work. Flags that would change responses in an
+//! unsupported way are rejected.
 
 use super::flags::{Flag, FlagKind, Typed};
 use fake_apiserver::{Admission, Authorization, Cidr, Limits, Network, ServerOptions, parse_duration};
@@ -184,7 +184,7 @@ pub(super) fn address(typed: &Typed) -> Result<SocketAddr, String> {
     Ok((ip, port).into())
 }
 
-/// The server options; files have been read already.
+/// The server options from the flags. Files that the flags name were read before.
 pub(super) fn server(
     typed: &Typed,
     listen: SocketAddr,
@@ -282,8 +282,8 @@ fn duration(typed: &Typed, name: &str) -> Result<Option<Duration>, String> {
         return Ok(None);
     };
     let wrong = |why: &str| {
-        format!("invalid argument {text:?} for \"--{name}\" flag: {why}; write one such as 1h0m0s")
+        format!("invalid argument {text:?} for \"--{name}\" flag: {why}; write a duration such as 1h0m0s")
     };
     let read = parse_duration(text).map_err(|why| wrong(&why))?;
-    read.map(Some).ok_or_else(|| wrong("it is before the present"))
+    read.map(Some).ok_or_else(|| wrong("it must not be negative"))
 }

@@ -1,4 +1,4 @@
-//! RuntimeClass: requires the class that a pod names, and sets its overhead, node selector and tolerations.
+//! The admission plugin RuntimeClass: rejects pods whose RuntimeClass does not exist, and sets overhead, node selector and tolerations.
 
 use crate::forbidden;
 use fake_apiserver::Status;
@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 const OVERHEAD: &str = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead";
 
-/// The RuntimeClass plugin.
 pub(crate) struct RuntimeClass;
 
 impl AdmissionPlugin for RuntimeClass {
@@ -41,13 +40,13 @@ impl AdmissionPlugin for RuntimeClass {
     }
 }
 
-/// The RuntimeClass of that name; None if it does not exist.
+/// The RuntimeClass with this name; None if it does not exist.
 fn class(txn: &dyn Transaction, name: &str) -> Option<Arc<Object>> {
     let kind = txn.kind("node.k8s.io", "runtimeclasses")?;
     txn.object(&kind, None, name).filter(|_| !name.is_empty())
 }
 
-/// Rejects a pod whose overhead does not come from a RuntimeClass.
+/// Rejects a pod with `overhead` if its RuntimeClass defines no overhead.
 fn check(txn: &dyn Transaction, kind: &Kind, pod: &Value) -> Result<(), Status> {
     let name = json::string(&pod["spec"], "runtimeClassName");
     let class = class(txn, name);

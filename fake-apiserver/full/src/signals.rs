@@ -2,7 +2,7 @@
 
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Resolves on SIGTERM or SIGINT. The handlers are installed by the call.
+/// Installs handlers for SIGTERM and SIGINT. The returned future resolves on either signal.
 pub(super) fn termination() -> std::io::Result<impl Future<Output = ()> + Send> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;

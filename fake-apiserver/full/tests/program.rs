@@ -1,4 +1,4 @@
-//! The program with kube-apiserver's command line, as envtest and scripts call it.
+//! Tests of the program with kube-apiserver's command line, started as by envtest and scripts.
 
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Service, ServiceAccount};
 use kube::Client;
@@ -14,7 +14,7 @@ use std::process::{Child, Command, Output, Stdio};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_fake-apiserver");
 
-/// A certificate authority for clients.
+/// A certificate authority for client certificates.
 struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 impl Authority {
@@ -45,7 +45,7 @@ impl Authority {
     }
 }
 
-/// The first line of stderr, which contains the address.
+/// The first line that the program writes to stderr; it contains the address.
 fn first_line(child: &mut Child) -> String {
     let reported = child.stderr.take().expect("stderr is piped");
     let mut lines = BufReader::new(reported).lines();
@@ -109,16 +109,16 @@ impl Running {
     }
 }
 
-/// Kills the program if the test fails.
+/// Kills the program if a test fails before it stops the program.
 impl Drop for Running {
     fn drop(&mut self) {
-        // After a successful test it has exited already.
+        // An error means that the program has exited already.
         self.child.kill().ok();
         self.child.wait().ok();
     }
 }
 
-/// The certificates of a PEM file in DER, as kube requires.
+/// Parses the certificates of a PEM file to DER, which the `kube` crate requires.
 fn rustls_pem(text: &[u8]) -> Vec<Vec<u8>> {
     use rustls::pki_types::CertificateDer;
     use rustls::pki_types::pem::PemObject;
@@ -280,7 +280,7 @@ async fn service_account_tokens_are_signed_with_the_configured_key() {
     running.end();
 }
 
-/// All flags that envtest passes. `--service-account-key-file` is a certificate there.
+/// Passes all flags that envtest passes; envtest passes a certificate as `--service-account-key-file`.
 #[tokio::test]
 async fn service_account_key_file_may_be_a_certificate() {
     let authority = Authority::new();
@@ -352,7 +352,7 @@ fn flags_are_those_of_kube_apiserver() {
         ),
         (
             ["--service-account-signing-key-file=/dev/null"],
-            "Error: /dev/null: it has no key in PEM: no items found; write an RSA or ECDSA key\n",
+            "Error: /dev/null: it contains no key in PEM format: no items found; use an RSA or ECDSA key\n",
         ),
         (
             ["--client-ca-file=/nowhere/ca.crt"],
@@ -418,7 +418,7 @@ fn envtest_assets_installs_working_programs() {
         ended.expect("the program starts")
     };
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    // The second time, existing files are replaced.
+    // The second iteration tests that existing files are replaced.
     for _ in 0..2 {
         let written = run(
             Path::new(PROGRAM),

@@ -1,4 +1,4 @@
-//! Fuzzes the target `accept`.
+//! `cargo fuzz` program of the target `accept`, which `src/texts.rs` implements.
 
 #![no_main]
 

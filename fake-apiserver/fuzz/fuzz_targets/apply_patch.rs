@@ -1,4 +1,4 @@
-//! Fuzzes the target `apply_patch`.
+//! `cargo fuzz` program of the target `apply_patch`, which `src/bodies.rs` implements.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Fuzzes the target `continue_token`.
+//! `cargo fuzz` program of the target `continue_token`, which `src/texts.rs` implements.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Fuzzes the target `delete_options`.
+//! `cargo fuzz` program of the target `delete_options`, which `src/bodies.rs` implements.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Fuzzes the target `field_selector`.
+//! `cargo fuzz` program of the target `field_selector`, which `src/texts.rs` implements.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Fuzzes the target `forms`.
+//! `cargo fuzz` program of the target `forms`, which `src/bodies.rs` implements.
 
 #![no_main]
 

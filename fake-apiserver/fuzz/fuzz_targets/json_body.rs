@@ -1,4 +1,4 @@
-//! Fuzzes the target `json_body`.
+//! `cargo fuzz` program of the target `json_body`, which `src/bodies.rs` implements.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Fuzzes the target `json_patch`.
+//! `cargo fuzz` program of the target `json_patch`, which `src/bodies.rs` implements.
 
 #![no_main]
 

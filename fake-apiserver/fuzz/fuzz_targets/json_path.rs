@@ -1,4 +1,4 @@
-//! Fuzzes the target `json_path`.
+//! `cargo fuzz` program of the target `json_path`, which `src/rules.rs` implements.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Fuzzes the target `label_selector`.
+//! `cargo fuzz` program of the target `label_selector`, which `src/texts.rs` implements.
 
 #![no_main]
 

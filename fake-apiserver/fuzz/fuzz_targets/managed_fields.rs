@@ -1,4 +1,4 @@
-//! Fuzzes the target `managed_fields`.
+//! `cargo fuzz` program of the target `managed_fields`, which `src/bodies.rs` implements.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Fuzzes the target `merge_patch`.
+//! `cargo fuzz` program of the target `merge_patch`, which `src/bodies.rs` implements.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Fuzzes the target `path`.
+//! `cargo fuzz` program of the target `path`, which `src/texts.rs` implements.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Fuzzes the target `pattern`.
+//! `cargo fuzz` program of the target `pattern`, which `src/rules.rs` implements.
 
 #![no_main]
 

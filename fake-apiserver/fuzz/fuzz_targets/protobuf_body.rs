@@ -1,4 +1,4 @@
-//! Fuzzes the target `protobuf_body`.
+//! `cargo fuzz` program of the target `protobuf_body`, which `src/bodies.rs` implements.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Fuzzes the target `quantity`.
+//! `cargo fuzz` program of the target `quantity`, which `src/texts.rs` implements.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Fuzzes the target `rule`.
+//! `cargo fuzz` program of the target `rule`, which `src/rules.rs` implements.
 
 #![no_main]
 

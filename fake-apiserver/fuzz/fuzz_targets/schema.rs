@@ -1,4 +1,4 @@
-//! Fuzzes the target `schema`.
+//! `cargo fuzz` program of the target `schema`, which `src/rules.rs` implements.
 
 #![no_main]
 

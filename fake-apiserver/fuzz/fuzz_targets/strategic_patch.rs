@@ -1,4 +1,4 @@
-//! Fuzzes the target `strategic_patch`.
+//! `cargo fuzz` program of the target `strategic_patch`, which `src/bodies.rs` implements.
 
 #![no_main]
 

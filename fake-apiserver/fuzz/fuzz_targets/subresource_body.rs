@@ -1,4 +1,4 @@
-//! Fuzzes the target `subresource_body`.
+//! `cargo fuzz` program of the target `subresource_body`, which `src/bodies.rs` implements.
 
 #![no_main]
 

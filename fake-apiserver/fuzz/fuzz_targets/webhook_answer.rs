@@ -1,4 +1,4 @@
-//! Fuzzes the target `webhook_answer`.
+//! `cargo fuzz` program of the target `webhook_answer`, which `src/reviews.rs` implements.
 
 #![no_main]
 

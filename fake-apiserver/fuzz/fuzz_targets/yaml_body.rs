@@ -1,4 +1,4 @@
-//! Fuzzes the target `yaml_body`.
+//! `cargo fuzz` program of the target `yaml_body`, which `src/bodies.rs` implements.
 
 #![no_main]
 

@@ -1,12 +1,12 @@
-//! A response, and the properties of every response.
+//! A response, and the properties that every response must have.
 
 use serde_json::Value;
 
-/// Maximum response size: bytes per request byte, plus a constant.
+/// Maximum response bytes per request byte, in addition to a constant.
 const GROWTH_MAX: usize = 40;
 const BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// A response.
+/// A response of the server.
 #[derive(Debug)]
 pub struct Answer {
     pub code: u16,
@@ -27,19 +27,19 @@ impl Answer {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// Checks that the response is complete, matches its media type, and is not too long. Errors must have a message.
+    /// Checks that the response is complete, matches its media type, and is not too long. Error responses must have a message.
     ///
-    /// `may_fail`: kube-apiserver returns a 500 for this input, too.
+    /// `may_fail`: kube-apiserver, too, returns a 500 for this input.
     pub fn check(&self, sent: usize, may_fail: bool) {
         let (code, media, text) = (self.code, self.media.as_str(), self.text());
         let most = BYTES_MAX + GROWTH_MAX * sent;
         assert!(
             self.body.len() <= most,
-            "a request of {sent} bytes has a response of {} bytes",
+            "the response to a request of {sent} bytes has {} bytes, which is too long",
             self.body.len()
         );
-        // The HTTP parser rejects malformed HTTP, and non-canonical paths are redirected, without a body. Missing OpenAPI documents
-        // have no body either.
+        // These responses have no body: the HTTP parser rejects malformed HTTP, non-canonical paths are redirected, and OpenAPI documents
+        // may not exist.
         let is_bare = media.is_empty() && self.body.is_empty() && matches!(code, 301 | 400 | 404 | 414 | 431);
         if self.is_stream || is_bare {
             return;
@@ -51,12 +51,12 @@ impl Answer {
                 assert!(self.body.starts_with(b"k8s\0"), "{code}: {text}");
             }
             "text/plain" => {
-                assert!(!text.is_empty(), "{code} without words");
+                assert!(!text.is_empty(), "{code} without a message");
             }
             other => panic!("{code} in {other:?}: {text}"),
         }
         let is_timeout = code == 504 && text.contains("Timeout");
-        // kube-apiserver also returns a 500 for an unparsable resourceVersion, and for a Binding without node.
+        // kube-apiserver, too, returns a 500 for an unparsable resourceVersion and for a Binding without node.
         let is_revision = code == 500 && (text.contains("strconv.ParseUint") || text.contains("target."));
         assert!(
             code < 500 || is_timeout || is_revision || (code == 500 && may_fail),

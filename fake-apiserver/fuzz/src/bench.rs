@@ -1,4 +1,4 @@
-//! A server and a client that sends arbitrary bytes. The client implements HTTP/1.1 as far as this server uses it.
+//! A server and a client that sends arbitrary bytes. The client implements only the part of HTTP/1.1 that this server uses.
 
 use super::answer::Answer;
 use super::hook::Hook;
@@ -9,12 +9,12 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 
-/// Number of runs per server: leftovers of runs must not accumulate.
+/// Number of runs per server. A new server is then started, so that leftover objects do not accumulate.
 const RUNS_MAX: u32 = 20_000;
-/// Longer than any response takes.
+/// Read timeout: no response takes this long.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// kube-apiserver returns a 500 for objects with a resourceVersion on create, and for too large objects.
+/// Errors for which kube-apiserver returns a 500: objects with a resourceVersion on create, and objects that are too large.
 const FAILURES: [&str; 3] = [
     "resourceVersion should not be set on objects to be created",
     "etcdserver: request is too large",
@@ -31,10 +31,10 @@ pub struct Bench {
     token: String,
     stream: Option<TcpStream>,
     runs: u32,
-    /// A webhook for all new ConfigMaps, started by the first target that uses it.
+    /// The webhook for all new ConfigMaps, started by the first target that uses it.
     hook: Option<Hook>,
     _running: Running,
-    /// Last, so that it is dropped last.
+    /// The last field, so that it is dropped last.
     _runtime: Runtime,
 }
 
@@ -42,7 +42,7 @@ impl Bench {
     /// Runs `f` with the server of this thread.
     pub fn with(f: impl FnOnce(&mut Self)) {
         BENCH.with_borrow_mut(|kept| {
-            // A run that panics discards the server.
+            // The server is put back after the run, so a run that panics discards it.
             let mut bench = kept
                 .take()
                 .filter(|bench| bench.runs < RUNS_MAX)
@@ -96,7 +96,7 @@ impl Bench {
         answer
     }
 
-    /// The webhook server; the first call registers it for all new ConfigMaps.
+    /// The webhook server. The first call registers it for all new ConfigMaps.
     pub fn hook(&mut self) -> &Hook {
         if self.hook.is_none() {
             let hook = Hook::start();
@@ -113,7 +113,7 @@ impl Bench {
         self.hook.as_ref().expect("the webhook server was started above")
     }
 
-    /// Creates an object whose webhook may respond with anything, which may cause a 500; returns the checked response.
+    /// Sends an object for which the webhook may return any response; the response to the request may therefore be a 500.
     pub fn answered(&mut self, path: &str, body: &[u8]) -> Answer {
         let answer = self.ask("POST", path, &[("content-type", b"application/json")], body);
         answer.check(body.len(), true);
@@ -139,7 +139,7 @@ impl Bench {
         }
         request.extend(b"\r\n");
         request.extend(body);
-        // An idle connection may have been closed by the server; a new one must respond.
+        // The server may have closed an idle connection; on a new connection it must respond.
         let kept = self
             .stream
             .take()
@@ -152,12 +152,17 @@ impl Bench {
             stream.set_nodelay(true).expect("TCP_NODELAY can be set");
             self.answer(stream, &request)
         })
-        .unwrap_or_else(|| panic!("no answer to {method} {path}: {}", String::from_utf8_lossy(body)))
+        .unwrap_or_else(|| {
+            panic!(
+                "no response to {method} {path}: {}",
+                String::from_utf8_lossy(body)
+            )
+        })
     }
 
-    /// Sends a request and reads its response; none if the server closes the connection instead.
+    /// Sends a request and reads its response. None if the server closes the connection instead.
     fn answer(&mut self, mut stream: TcpStream, request: &[u8]) -> Option<Answer> {
-        // A server that rejects the request early may close the connection before it has read everything.
+        // A server that rejects a request early may close the connection before it has read all of it.
         drop(stream.write_all(request));
         let mut bytes = Vec::new();
         let head_end = loop {

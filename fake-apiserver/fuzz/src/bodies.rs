@@ -1,6 +1,6 @@
-//! Request bodies of every media type: objects, options and patches.
+//! Fuzz targets for request bodies of every media type: objects, options and patches.
 //!
-//! If a target covers several kinds, the first byte selects one.
+//! If a target covers several kinds, the first byte of the input selects one.
 
 use super::bench::Bench;
 use super::texts::escaped;
@@ -13,7 +13,7 @@ const PRESENT: &str = "/api/v1/namespaces/default/configmaps/present";
 const SCALE: &str = "/apis/apps/v1/namespaces/default/deployments/d/scale";
 const CLAIM: &str = "/api/v1/namespaces/default/persistentvolumeclaims/c";
 
-/// Collections whose kinds have their own validation, conversion, defaults, keyed lists or actions.
+/// Collections of kinds with special validation, conversion, defaults, keyed lists or actions.
 const COLLECTIONS: [&str; 16] = [
     "/api/v1/namespaces/default/configmaps",
     "/apis/storage.k8s.io/v1/namespaces/default/csistoragecapacities",
@@ -33,7 +33,7 @@ const COLLECTIONS: [&str; 16] = [
     "/apis/authorization.k8s.io/v1/subjectaccessreviews",
 ];
 
-/// The collection selected by the first byte, and the remaining bytes.
+/// Splits the input into the collection that the first byte selects and the remaining bytes.
 fn collection(bytes: &[u8]) -> (&'static str, &[u8]) {
     let (first, rest) = bytes.split_first().unwrap_or((&b'a', &[]));
     let number = usize::from(first.wrapping_sub(b'a'));
@@ -74,19 +74,19 @@ fn create(bench: &mut Bench, media: &str, bytes: &[u8]) {
 /// The path of a created object.
 fn path_of(collection: &str, code: u16, object: &Value) -> Option<String> {
     let name = object["metadata"]["name"].as_str()?;
-    // Names are path segments, except in RBAC, where names may contain any characters.
+    // Names are valid path segments, except those of RBAC objects, which may contain any characters.
     let name = escaped(name.as_bytes(), b"-_.~:");
     (code == 201 && !name.is_empty()).then(|| format!("{collection}/{name}"))
 }
 
-/// Deletes an object and removes its finalizers.
+/// Deletes an object and then removes its finalizers.
 fn remove(bench: &mut Bench, path: &str) {
     let free = br#"{"metadata":{"finalizers":null,"ownerReferences":null}}"#;
     bench.send("DELETE", &format!("{path}?gracePeriodSeconds=0"), JSON, b"");
     bench.send("PATCH", path, "application/merge-patch+json", free);
 }
 
-/// An object in every media type: writing back what was read changes nothing.
+/// Reads an object in every media type and writes it back: the object must not change.
 pub(super) fn forms(bench: &mut Bench, bytes: &[u8]) {
     let (collection, body) = collection(bytes);
     let made = bench.send("POST", collection, JSON, body);
@@ -169,7 +169,7 @@ pub(super) fn apply_patch(bench: &mut Bench, bytes: &[u8]) {
     remove(bench, CLAIM);
 }
 
-/// The input is the `fieldsV1` of a manager; an apply patch is merged with it.
+/// The input is the `fieldsV1` of a field manager; an apply patch is then merged with it.
 pub(super) fn managed_fields(bench: &mut Bench, bytes: &[u8]) {
     let Ok(fields) = serde_json::from_slice::<Value>(bytes) else {
         return;
@@ -210,7 +210,7 @@ fn make_deployment(bench: &mut Bench) {
     bench.send("POST", deployments, JSON, deployment);
 }
 
-/// Bodies of subresources, which have their own types.
+/// The input is the body of a subresource, which has a type of its own.
 pub(super) fn subresource_body(bench: &mut Bench, bytes: &[u8]) {
     const PODS: &str = "/api/v1/namespaces/default/pods";
     const ACCOUNTS: &str = "/api/v1/namespaces/default/serviceaccounts";

@@ -1,4 +1,4 @@
-//! A webhook server that responds with arbitrary bytes. It implements HTTP/1.1 as far as the API server uses it.
+//! A webhook server that sends arbitrary bytes. It implements only the part of HTTP/1.1 that the API server uses.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -10,21 +10,21 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Where the response contains the bytes of a run.
+/// Which part of the webhook's response consists of the fuzz input.
 #[derive(Clone, Copy)]
 pub enum Form {
-    /// They are the whole body.
+    /// The whole body.
     Whole,
-    /// They are the response of the review.
+    /// The `response` of the AdmissionReview.
     Response,
-    /// They are the patch of a valid response.
+    /// The patch of a valid response.
     Patch,
 }
 
-/// A running webhook server. Its thread ends with the process.
+/// A running webhook server. Its thread runs until the process ends.
 pub struct Hook {
     address: SocketAddr,
-    /// Its certificate, as `caBundle`.
+    /// The certificate of the server, as `caBundle`.
     authority: String,
     said: Arc<Mutex<(Option<Form>, Vec<u8>)>>,
 }
@@ -70,12 +70,12 @@ impl Hook {
         hook
     }
 
-    /// Sets the response of all later reviews.
+    /// Sets the response to all later reviews.
     pub fn say(&self, form: Form, bytes: &[u8]) {
         *self.said.lock().unwrap_or_else(PoisonError::into_inner) = (Some(form), bytes.to_vec());
     }
 
-    /// The webhook configuration, for all new ConfigMaps.
+    /// A webhook configuration that sends all new ConfigMaps to this server.
     pub fn configuration(&self) -> Value {
         json!({
             "apiVersion": "admissionregistration.k8s.io/v1",
@@ -93,7 +93,7 @@ impl Hook {
     }
 }
 
-/// The next review; none if the connection ends.
+/// Reads the next AdmissionReview; None if the client closes the connection.
 fn question(stream: &mut Stream) -> Option<Value> {
     let mut length = 0;
     loop {

@@ -1,8 +1,7 @@
-//! Fuzzing of all client input, through HTTP requests to a running server.
+//! Fuzz targets for all client input, sent as HTTP requests to a running server.
 //!
-//! Owns the table of fuzz targets: how input bytes become a request, and which property every response must have.
-//! The same functions are run by `cargo fuzz` and, on seeds and mutated seeds, by the ordinary test `fuzzed`. Does not
-//! know the server's internals.
+//! Owns the table of fuzz targets: how input bytes become a request, and which property every response must have. `cargo fuzz` runs the
+//! targets; the ordinary test `fuzzed` runs them on seeds and mutated seeds. Does not know the server's internals.
 
 mod answer;
 mod bench;
@@ -14,10 +13,10 @@ mod texts;
 
 pub use bench::Bench;
 
-/// A fuzz target: turns bytes into requests; panics if a property is violated.
+/// A fuzz target: sends requests built from bytes, and panics if a property is violated.
 pub type Target = fn(&mut Bench, &[u8]);
 
-/// All targets by name, which is also the name of their program in `fuzz_targets` and of their folder in `seeds`.
+/// All fuzz targets by name. Each has a program in `fuzz_targets` and a folder in `seeds` with the same name.
 pub const TARGETS: [(&str, Target); 22] = [
     ("accept", texts::accept),
     ("apply_patch", bodies::apply_patch),
@@ -43,7 +42,7 @@ pub const TARGETS: [(&str, Target); 22] = [
     ("yaml_body", bodies::yaml_body),
 ];
 
-/// Runs a target on the bytes, with a server that all runs of the thread share.
+/// Runs a fuzz target on the bytes. All runs of a thread share one server.
 pub fn run(name: &str, bytes: &[u8]) {
     let found = TARGETS.iter().find(|(known, _)| *known == name);
     let (_, target) = found.expect("the target exists");

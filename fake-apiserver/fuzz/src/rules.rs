@@ -1,4 +1,4 @@
-//! CustomResourceDefinitions: schemas, CEL rules, patterns, and JSON paths of printer columns.
+//! Fuzz targets for CustomResourceDefinitions: schemas, CEL rules, patterns, and JSONPaths of printer columns.
 
 use super::bench::Bench;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitio
 const OBJECTS: &str = "/apis/fuzzed.example.com/v1/namespaces/default/ruleds";
 const JSON: &str = "application/json";
 
-/// The input is a validation rule; an accepted one is evaluated for an object.
+/// The input is a CEL validation rule. If the server accepts it, it is evaluated for an object.
 pub(super) fn rule(bench: &mut Bench, bytes: &[u8]) {
     let rule = String::from_utf8_lossy(bytes);
     let text = json!({"type": "string", "maxLength": 9});
@@ -27,7 +27,7 @@ pub(super) fn rule(bench: &mut Bench, bytes: &[u8]) {
     undefine(bench);
 }
 
-/// Whether the server accepts a definition with this schema and these columns.
+/// Creates a CRD with this schema and these columns; returns whether the server accepts it.
 fn define(bench: &mut Bench, schema: &Value, columns: &Value) -> bool {
     let version = json!({"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema},
         "additionalPrinterColumns": columns});
@@ -42,7 +42,7 @@ fn undefine(bench: &mut Bench) {
     bench.send("DELETE", &path, JSON, b"");
 }
 
-/// The input is the JSON path of a printer column; an accepted one is evaluated for an object.
+/// The input is the JSONPath of a printer column. If the server accepts it, it is evaluated for an object.
 pub(super) fn json_path(bench: &mut Bench, bytes: &[u8]) {
     let path = String::from_utf8_lossy(bytes);
     let columns = json!([{"name": "c", "type": "string", "jsonPath": path}]);
@@ -64,7 +64,7 @@ pub(super) fn json_path(bench: &mut Bench, bytes: &[u8]) {
     undefine(bench);
 }
 
-/// The input is a pattern; an accepted one validates strings.
+/// The input is a `pattern`. If the server accepts it, strings are validated against it.
 pub(super) fn pattern(bench: &mut Bench, bytes: &[u8]) {
     let text = json!({"type": "string", "pattern": String::from_utf8_lossy(bytes)});
     schema(
@@ -75,7 +75,7 @@ pub(super) fn pattern(bench: &mut Bench, bytes: &[u8]) {
     );
 }
 
-/// The input is a schema; an accepted one validates and defaults objects.
+/// The input is a schema. If the server accepts it, objects are defaulted and validated.
 pub(super) fn schema(bench: &mut Bench, bytes: &[u8]) {
     let Ok(schema) = serde_json::from_slice(bytes) else {
         return;

@@ -1,4 +1,4 @@
-//! Text in the request head: paths, parameters and headers.
+//! Fuzz targets for text in the request head: paths, parameters and headers.
 
 use super::bench::Bench;
 use base64::Engine;
@@ -9,7 +9,7 @@ use std::fmt::Write;
 const JSON: &[u8] = b"application/json";
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
-/// Bytes as part of a URL; bytes other than alphanumeric and `plain` ones are percent-encoded.
+/// Percent-encodes all bytes except alphanumeric ones and those in `plain`.
 pub(super) fn escaped(bytes: &[u8], plain: &[u8]) -> String {
     let mut text = String::new();
     for byte in bytes {
@@ -45,7 +45,7 @@ pub(super) fn field_selector(bench: &mut Bench, bytes: &[u8]) {
     }
 }
 
-/// The input is a continue token, verbatim and in base64.
+/// The input is a continue token, sent verbatim and in base64.
 pub(super) fn continue_token(bench: &mut Bench, bytes: &[u8]) {
     for token in [escaped(bytes, b"-_.="), URL_SAFE_NO_PAD.encode(bytes)] {
         for options in ["limit=1", "limit=1&resourceVersion=0", "labelSelector=a"] {
@@ -77,7 +77,7 @@ pub(super) fn quantity(bench: &mut Bench, bytes: &[u8]) {
     }
 }
 
-/// The input is the Accept header of requests for an object, a list, a watch, discovery, a text and OpenAPI.
+/// The input is the Accept header of requests for an object, a list, a watch, discovery, a plain text and OpenAPI.
 pub(super) fn accept(bench: &mut Bench, bytes: &[u8]) {
     let value: Vec<u8> = bytes
         .iter()
@@ -91,7 +91,7 @@ pub(super) fn accept(bench: &mut Bench, bytes: &[u8]) {
     }
 }
 
-/// The input is a path with query; the first byte selects the method.
+/// The input is a path with query. The first byte selects the method.
 pub(super) fn path(bench: &mut Bench, bytes: &[u8]) {
     const METHODS: [&str; 7] = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "FUZZ"];
     let (first, rest) = bytes.split_first().unwrap_or((&b'a', b"/"));

@@ -1,6 +1,6 @@
-//! A log of used permissions, and minimal roles derived from it.
+//! A log of the permissions that clients used, and minimal roles derived from this log.
 //!
-//! Owns a log of permissions with limited size, not of requests. Does not authorize: it records decisions.
+//! Owns the log, which contains each permission once and is limited in size. Does not authorize: callers pass the decisions.
 
 use crate::access::auth::account_of;
 use crate::access::rbac::{Attributes, PolicyRule, ResourceOrPath, default_rules};
@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
-/// Limit of distinct permissions in the log, because each request can have a new path.
+/// Maximum number of different permissions in the log. Needed because each request can have a new path.
 const ENTRIES_MAX: usize = 16_384;
 
 /// A permission required by a client, with counts of allowed and denied requests.
@@ -24,11 +24,11 @@ pub struct Usage {
     pub verb: String,
     /// API group; empty for the core group.
     pub group: String,
-    /// The resource with its subresource, for example `pods/status`; empty for a path.
+    /// The resource with its subresource, for example `pods/status`; empty for a non-resource path.
     pub resource: String,
     /// The namespace; empty for cluster-wide requests.
     pub namespace: String,
-    /// Non-resource path; empty for a resource.
+    /// The non-resource path; empty for a resource.
     pub path: String,
     /// Number of allowed requests.
     pub allowed: u64,
@@ -36,7 +36,7 @@ pub struct Usage {
     pub denied: u64,
 }
 
-/// The log of a server. Entries are indexed by a hash of their attributes, so that recording a known one copies nothing.
+/// The log of a server. Entries are indexed by a hash of their attributes, so that recording a permission again copies nothing.
 #[derive(Default)]
 pub(crate) struct UsageLog {
     hasher: RandomState,
@@ -166,9 +166,9 @@ impl Usage {
     }
 }
 
-/// The minimal roles, with their bindings, that allow what a user was allowed to do: a ClusterRole for cluster-wide
-/// requests, and a Role per namespace for the others. All have the name `name`. Omits the default permissions of all
-/// authenticated users (discovery, self reviews).
+/// The minimal roles, with their bindings, that allow what a user was allowed to do: a ClusterRole for cluster-wide requests, and a Role
+/// per namespace for the others. All roles and bindings are named `name`. Omits the default permissions of all authenticated users
+/// (discovery, self reviews).
 ///
 /// The rules have no `resourceNames`: the objects that a client reads differ between runs.
 pub fn minimal_roles(usage: &[Usage], user: &str, name: &str) -> Vec<Value> {
@@ -201,7 +201,7 @@ pub fn minimal_roles(usage: &[Usage], user: &str, name: &str) -> Vec<Value> {
 }
 
 impl Usage {
-    /// The rule that allows exactly this permission.
+    /// The RBAC rule that allows exactly this permission.
     fn rule(&self) -> PolicyRule {
         let one = |text: &str| vec![text.to_owned()];
         if self.resource.is_empty() {
@@ -220,7 +220,7 @@ impl Usage {
     }
 }
 
-/// Merges permissions into few rules: resources of a group with equal verbs share a rule.
+/// Merges permissions into few rules: resources of a group that are used with the same verbs share a rule.
 fn rules(entries: &[&Usage]) -> Vec<PolicyRule> {
     let mut verbs: BTreeMap<(&str, &str, &str), BTreeSet<&str>> = BTreeMap::new();
     for entry in entries {
@@ -257,7 +257,7 @@ fn rules(entries: &[&Usage]) -> Vec<PolicyRule> {
     merged.into_iter().map(rule).collect()
 }
 
-/// A role and its binding; cluster-wide if the namespace is empty.
+/// A role and its binding. If the namespace is empty, a ClusterRole and ClusterRoleBinding.
 fn role(name: &str, namespace: &str, rules: &[PolicyRule], user: &str) -> [Value; 2] {
     let prefix = if namespace.is_empty() { "Cluster" } else { "" };
     let mut metadata = json!({"name": name});

@@ -1,6 +1,6 @@
 //! The interface of admission policies, which another crate implements.
 //!
-//! Owns when policies are called and what they get. Does not know CEL.
+//! Owns when policies are called and which context they receive. Does not know CEL.
 
 use super::request::{AdmissionRequest, Requester};
 use super::state_reader::StateReader;
@@ -10,18 +10,19 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 
-/// The configured policies. All calls are made with the store locked.
+/// The configured policies. All methods are called with the store locked.
 pub trait Policies: Debug + Send + Sync {
-    /// Whether there are none.
+    /// Whether no policies are configured.
     fn is_empty(&self) -> bool;
 
-    /// Whether there are validating policies.
+    /// Whether any validating policy is configured.
     fn has_validating(&self) -> bool;
 
     /// Whether any policy may match requests for this resource and subresource.
     fn may_match_resource(&self, kind: &Kind, part: Part) -> bool;
 
-    /// Runs mutating policies on an object; with `only`, just those due for reinvocation. None if there are no mutating policies.
+    /// Runs the mutating policies on an object, or only the policies in `only`, which are due for reinvocation. `None` if there are no
+    /// mutating policies.
     fn mutate(
         &self,
         context: &PolicyContext<'_>,
@@ -39,13 +40,13 @@ pub struct Mutated {
     pub object: Value,
     /// Whether a policy changed the object.
     pub changed: bool,
-    /// Policies to reinvoke because a later policy changed the object. Keys: policy, binding and parameter.
+    /// Policies to reinvoke because a later policy changed the object. Each key consists of policy, binding and parameter.
     pub reinvoke: BTreeSet<String>,
-    /// Policies to reinvoke if a webhook or the server changes the object.
+    /// Policies to reinvoke if a webhook or the server changes the object afterwards.
     pub reinvoke_if_changed: BTreeSet<String>,
 }
 
-/// The context of policies on one request.
+/// The context in which policies are evaluated for one request.
 pub struct PolicyContext<'a> {
     /// The admission request.
     pub request: &'a AdmissionRequest,
@@ -53,14 +54,14 @@ pub struct PolicyContext<'a> {
     pub requester: &'a Requester,
     /// The state of the server.
     pub state: &'a dyn StateReader,
-    /// Conversion of the request's objects.
+    /// Converts the objects of the request between versions.
     pub conversion: &'a dyn VersionConversion,
 }
 
-/// Conversion of objects between versions.
+/// Conversion of objects between API versions.
 pub trait VersionConversion {
-    /// An object in the version of `kind`.
+    /// Converts an object to the version of `kind`.
     fn convert(&self, kind: &Kind, object: &Value) -> Value;
-    /// A changed object in the version of `kind`, converted back to the version in which writes are validated.
+    /// Converts an object changed in the version of `kind` back to the version in which writes are validated.
     fn convert_back(&self, kind: &Kind, before: &Value, changed: Value) -> Result<Value, String>;
 }

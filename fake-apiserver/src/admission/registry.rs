@@ -1,7 +1,7 @@
 //! The configured webhooks and policies.
 //!
-//! Owns the registry built from objects of admissionregistration.k8s.io, and its invalidation. Does not read the store:
-//! the caller passes the objects.
+//! Owns the registry built from objects of admissionregistration.k8s.io, and its invalidation. Does not read the store: callers pass the
+//! objects.
 
 use super::policies::Policies;
 use super::webhooks::Webhooks;
@@ -11,13 +11,13 @@ use parking_lot::RwLock;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Builds webhooks or policies from their objects. `objects` lists a resource of admissionregistration.k8s.io by its plural
-/// name.
+/// Builds webhooks or policies from the objects that configure them. `objects` lists a resource of admissionregistration.k8s.io by its
+/// plural name.
 ///
-/// Called with the store locked, after a change of an object of a resource that configures admission.
+/// Called with the store locked, after a change of an object that configures admission.
 pub type Configured<T> = fn(objects: &dyn Fn(&str) -> Objects) -> Arc<T>;
 
-/// The configured webhooks and policies; each None if there are none.
+/// The configured webhooks and policies; `None` where none are configured.
 #[derive(Debug, Default)]
 pub(crate) struct Registry {
     pub(crate) webhooks: Option<Arc<dyn Webhooks>>,
@@ -27,9 +27,9 @@ pub(crate) struct Registry {
 /// The cached registry of a server.
 #[derive(Default)]
 pub(crate) struct Registrar {
-    /// Number of changes of webhook and policy objects.
+    /// Number of changes of webhook and policy objects so far.
     changes: AtomicU64,
-    /// The registry, and the number of changes that it includes.
+    /// The cached registry, and the value of `changes` when it was built.
     known: RwLock<(u64, Arc<Registry>)>,
 }
 
@@ -51,7 +51,7 @@ impl Registry {
         self.may_call(kind, part) || policies.is_some_and(|policies| policies.may_match_resource(kind, part))
     }
 
-    /// The same for webhooks only.
+    /// Whether any webhook may match requests for this resource and subresource.
     pub(crate) fn may_call(&self, kind: &Kind, part: Part) -> bool {
         let webhooks = self.webhooks.as_ref();
         webhooks.is_some_and(|webhooks| webhooks.may_match_resource(kind, part))
@@ -59,14 +59,14 @@ impl Registry {
 }
 
 impl Registrar {
-    /// Invalidates the registry after a change of its objects. Called while the state is locked.
+    /// Invalidates the registry after a change of webhook or policy objects. Called while the state is locked.
     pub(crate) fn invalidate(&self) {
         self.changes.fetch_add(1, Ordering::Release);
     }
 
-    /// The registry. None if it is empty. Calls `read` only if the cached registry is outdated.
+    /// The registry; `None` if it is empty. Calls `read` only to rebuild an outdated registry.
     pub(crate) fn current(&self, read: impl FnOnce() -> Registry) -> Option<Arc<Registry>> {
-        // The count is read before the objects: after a concurrent change, the registry counts as outdated.
+        // The counter is read before the objects, so that a concurrent change makes the new registry outdated.
         let changes = self.changes.load(Ordering::Acquire);
         if changes == 0 {
             return None;

@@ -1,4 +1,4 @@
-//! An admission request. Does not know webhooks.
+//! An admission request. Does not know webhooks or policies.
 
 use crate::access::auth::User;
 use crate::kinds::{Kind, NAMESPACE, Part, request_kind};
@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The operation of a request, as in rules and AdmissionReviews.
+/// The operation of an admission request, as in webhook rules and AdmissionReviews.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// `CREATE`.
@@ -23,41 +23,41 @@ pub enum Operation {
 pub struct AdmissionTarget {
     /// The resource, in the version of the request.
     pub kind: Kind,
-    /// The object itself or a subresource.
+    /// Whether the request is about the object itself or a subresource.
     pub part: Part,
-    /// Empty for cluster-scoped objects. For a Namespace, its own name.
+    /// Namespace of the object; empty for cluster-scoped objects. For a Namespace, its own name.
     pub namespace: String,
-    /// Empty if it is not generated yet.
+    /// Name of the object; empty if it is not generated yet.
     pub name: String,
 }
 
 /// The phase of admission.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// Mutating webhooks.
+    /// Mutating admission: webhooks and policies may change the object.
     Mutating,
-    /// Reinvocation of mutating webhooks, by index, after the object has changed.
+    /// Reinvocation of mutating webhooks, given by index, after the object has changed.
     Reinvoke(BTreeSet<usize>),
-    /// Validating webhooks.
+    /// Validating admission: webhooks and policies may only reject the request.
     Validating,
-    /// Mutating and validating webhooks on a deletion.
+    /// Both mutating and validating webhooks, called for a deletion.
     Delete,
 }
 
-/// An admission request, for which webhooks are called.
+/// An admission request, which is passed to webhooks and policies.
 #[derive(Clone)]
 pub struct AdmissionRequest {
     /// The phase of admission.
     pub phase: Phase,
     /// The operation.
     pub operation: Operation,
-    /// The object of the operation.
+    /// The object or subresource of the request.
     pub target: AdmissionTarget,
-    /// Nothing will be stored.
+    /// Whether the request is a dry run, so that nothing will be stored.
     pub dry_run: bool,
-    /// The new object, in the version in which writes are validated.
+    /// The new object in the version in which writes are validated.
     pub object: Option<Value>,
-    /// The current object, in the same version.
+    /// The stored object in the version in which writes are validated.
     pub old: Option<Arc<Object>>,
 }
 
@@ -65,12 +65,12 @@ pub struct AdmissionRequest {
 pub struct Requester {
     /// The user of the request.
     pub user: Arc<User>,
-    /// The options of the request without their kind.
+    /// The request options, such as `CreateOptions`, without their kind.
     pub options: Value,
 }
 
 impl Operation {
-    /// The name in rules and AdmissionReviews.
+    /// The operation as spelled in webhook rules and AdmissionReviews.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Create => "CREATE",
@@ -79,7 +79,7 @@ impl Operation {
         }
     }
 
-    /// The kind of the request options.
+    /// The kind of the request options, such as `CreateOptions`.
     pub fn options(self) -> &'static str {
         match self {
             Self::Create => "CreateOptions",
@@ -90,7 +90,7 @@ impl Operation {
 }
 
 impl AdmissionTarget {
-    /// Group, version and kind of the object in a request: those of the resource, or of the subresource's body.
+    /// Group, version and kind of the object in an admission request: those of the resource or, for a subresource, of its body.
     pub fn body_of(&self, kind: &Kind) -> (&'static str, &'static str, &'static str) {
         let of = |kind: &Kind| (kind.group, kind.version, kind.kind);
         let own = of(kind);
@@ -100,12 +100,12 @@ impl AdmissionTarget {
         }
     }
 
-    /// Whether it is a Namespace or a subresource of one.
+    /// Whether the target is a Namespace or a subresource of a Namespace.
     pub fn is_namespace(&self) -> bool {
         self.kind == NAMESPACE
     }
 
-    /// Whether the object of the request has the kind of the resource itself.
+    /// Whether the object in the admission request has the kind of the resource itself, not the kind of a subresource body.
     pub fn is_whole(&self) -> bool {
         match self.part {
             Part::Main | Part::Status => true,
@@ -115,7 +115,7 @@ impl AdmissionTarget {
 }
 
 impl AdmissionRequest {
-    /// Whether it is the same request on equal objects.
+    /// Whether both requests have the same target, phase and operation, and equal objects.
     pub(super) fn equals(&self, other: &Self) -> bool {
         let same_old = match (&self.old, &other.old) {
             (None, None) => true,

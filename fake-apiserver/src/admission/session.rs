@@ -1,7 +1,7 @@
 //! The admission session of one request: webhook calls and their responses.
 //!
-//! A verb that lacks a webhook response aborts without effect and is repeated once the response is there. A response is
-//! valid only for the same object: if the object has changed meanwhile, the webhooks are called again.
+//! A verb that needs a missing webhook response aborts without effect and is retried after the response has arrived. A response is valid
+//! only for the same object: if the object has changed in the meantime, the webhooks are called again.
 
 use super::registry::Registry;
 use super::request::{AdmissionRequest, Requester};
@@ -12,22 +12,22 @@ use crate::object::Object;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Pending and completed webhook calls of one request.
+/// Pending and completed webhook calls of one request, which may need several attempts.
 pub(crate) struct AdmissionSession {
     pub(crate) registry: Arc<Registry>,
     pub(crate) requester: Arc<Requester>,
-    /// The time of the first attempt.
+    /// The time of the first attempt, used by all attempts.
     pub(crate) now: Option<Arc<str>>,
-    /// Random seed of uids and generated names.
+    /// Random seed for uids and generated names, used by all attempts.
     pub(crate) seed: Option<u64>,
-    /// Admission requests still to be sent.
+    /// Admission requests to send to webhooks.
     pub(crate) pending: Vec<AdmissionRequest>,
     completed: Vec<(AdmissionRequest, AdmissionResponse)>,
-    /// Stored objects to convert, each with the resource and version to convert to.
+    /// Stored objects to convert, each with the resource in the requested version.
     pub(crate) to_convert: Vec<(Kind, Arc<Object>)>,
     /// Objects to convert before they are stored, each with the resource in its storage version.
     pub(crate) values_to_convert: Vec<(Kind, Value)>,
-    /// Error of a failed conversion.
+    /// The error of a failed conversion.
     pub(crate) unconvertible: Option<Status>,
     values: Vec<(&'static str, Value, Value)>,
 }
@@ -48,7 +48,7 @@ impl AdmissionSession {
         }
     }
 
-    /// The response to an equal admission request, if there is one.
+    /// The recorded response to an equal admission request, if any.
     pub(crate) fn response(&self, request: &AdmissionRequest) -> Option<&AdmissionResponse> {
         let mut completed = self.completed.iter().rev();
         completed
@@ -61,14 +61,14 @@ impl AdmissionSession {
         self.completed.push((request, response));
     }
 
-    /// An object that was already converted to the version of a resource.
+    /// The recorded conversion of an object to the version of `kind`, if any.
     pub(crate) fn converted(&self, kind: &Kind, object: &Value) -> Option<Value> {
         let mut known = self.values.iter().rev();
         let found = known.find(|(version, from, _)| *version == kind.version && from == object);
         found.map(|(_, _, converted)| converted.clone())
     }
 
-    /// Records a converted object.
+    /// Records the conversion of the object `from` to a version.
     pub(crate) fn record_converted(&mut self, version: &'static str, from: Value, converted: Value) {
         self.values.push((version, from, converted));
     }
@@ -78,7 +78,7 @@ impl AdmissionSession {
         !self.pending.is_empty() || !self.to_convert.is_empty() || !self.values_to_convert.is_empty()
     }
 
-    /// Number of responses and conversions.
+    /// Number of recorded responses and conversions.
     pub(crate) fn completed_count(&self) -> usize {
         self.completed.len() + self.values.len()
     }

@@ -1,4 +1,4 @@
-//! Read access of admission to the state.
+//! Read access of admission to the state of the server.
 
 use crate::access::auth::User;
 use crate::access::rbac::{Attributes, Decision};
@@ -7,18 +7,18 @@ use crate::machinery::status::Status;
 use crate::object::{Object, Objects};
 use std::sync::Arc;
 
-/// Read access to the state, implemented with and without its lock held.
+/// Read access to the state. One implementation holds the store lock, the other does not.
 pub trait StateReader {
-    /// An object by its key.
+    /// The object with this storage key.
     fn object(&self, kind: &Kind, key: &str) -> Option<Arc<Object>>;
-    /// The Namespace of that name. An error if it does not exist.
+    /// The Namespace with this name. An error if it does not exist.
     fn namespace(&self, name: &str) -> Result<Arc<Object>, Status> {
         let found = self.object(&NAMESPACE, name);
         found.ok_or_else(|| Status::not_found(NAMESPACE.resource(), name))
     }
     /// All objects of a resource.
     fn objects(&self, kind: &Kind) -> Objects;
-    /// The served resource with that apiVersion and kind of its objects.
+    /// The served resource whose objects have this apiVersion and kind.
     fn served_kind(&self, api_version: &str, kind: &str) -> Option<Kind>;
     /// The served versions of a resource.
     fn served_versions(&self, kind: &Kind) -> Vec<Kind>;

@@ -1,6 +1,6 @@
 //! The interface of admission webhooks, which another crate implements.
 //!
-//! Owns when webhooks are called and what they get. Does not know AdmissionReviews.
+//! Owns when webhooks are called and which context they receive. Does not know AdmissionReviews.
 
 use super::request::{AdmissionRequest, Requester};
 use super::state_reader::StateReader;
@@ -14,20 +14,20 @@ use std::fmt::Debug;
 
 /// The configured admission webhooks.
 pub trait Webhooks: Debug + Send + Sync {
-    /// Whether there are none.
+    /// Whether no webhooks are configured.
     fn is_empty(&self) -> bool;
 
     /// Whether any webhook may match requests for this resource and subresource.
     fn may_match_resource(&self, kind: &Kind, part: Part) -> bool;
 
-    /// Whether any webhook of the phase may match a request, regardless of labels. Called with the store locked.
+    /// Whether any webhook of the request's phase may match the request, regardless of labels. Called with the store locked.
     fn may_match(&self, request: &AdmissionRequest) -> bool;
 
-    /// Calls the webhooks of the phase. The store is not locked.
+    /// Calls the webhooks of the request's phase. The store is not locked.
     fn dispatch<'a>(&'a self, context: WebhookContext<'a>) -> BoxFuture<'a, AdmissionResponse>;
 }
 
-/// The context of webhooks on one request.
+/// The context in which webhooks are called for one request.
 #[derive(Clone, Copy)]
 pub struct WebhookContext<'a> {
     /// The admission request.
@@ -36,18 +36,18 @@ pub struct WebhookContext<'a> {
     pub requester: &'a Requester,
     /// The state of the server.
     pub state: &'a (dyn StateReader + Sync),
-    /// Conversion of the request's objects.
+    /// Converts the objects of the request between versions.
     pub converter: &'a dyn ObjectConverter,
-    /// Connections to webhooks.
+    /// Sends HTTPS requests to webhooks.
     pub client: &'a dyn WebhookClient,
 }
 
-/// Conversion of the objects of an admission request, also by conversion webhooks.
+/// Conversion of the objects of an admission request between API versions, if necessary by conversion webhooks.
 pub trait ObjectConverter: Sync {
-    /// An object in the version of `kind`, as webhooks get it.
+    /// Converts an object to the version of `kind`, in which webhooks receive it.
     fn convert<'a>(&'a self, kind: &'a Kind, object: &'a Value) -> BoxFuture<'a, Result<Value, String>>;
 
-    /// An object in the version of `kind` that a webhook changed, converted back to the version in which writes are validated.
+    /// Converts an object that a webhook changed in the version of `kind` back to the version in which writes are validated.
     fn convert_back<'a>(
         &'a self,
         kind: &'a Kind,
@@ -56,10 +56,10 @@ pub trait ObjectConverter: Sync {
     ) -> BoxFuture<'a, Result<Value, String>>;
 }
 
-/// Combined response of the webhooks of a phase.
+/// The combined response of all webhooks of a phase.
 #[derive(Clone, Debug)]
 pub struct AdmissionResponse {
-    /// The object after all webhooks, or the denial.
+    /// The object after all webhooks, or the error of the webhook that denied the request.
     pub outcome: Result<Option<Value>, Status>,
     /// Warnings for the client.
     pub warnings: Vec<String>,
@@ -67,12 +67,12 @@ pub struct AdmissionResponse {
     pub changed: bool,
     /// Webhooks to reinvoke because a later webhook changed the object.
     pub reinvoke: BTreeSet<usize>,
-    /// Webhooks to reinvoke if the server or a policy changes the object.
+    /// Webhooks to reinvoke if the server or a policy changes the object afterwards.
     pub reinvoke_if_changed: BTreeSet<usize>,
 }
 
 impl AdmissionResponse {
-    /// Admitted without change.
+    /// The response that admits the request without changes.
     pub fn allowed() -> Self {
         Self {
             outcome: Ok(None),

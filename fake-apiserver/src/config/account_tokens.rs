@@ -1,17 +1,17 @@
-//! Signing and verification of service account tokens.
+//! Options for signing and verifying service account tokens.
 
 use crate::machinery::jws::{PublicKey, SigningKey};
 
 /// Issuers, audiences and keys of service account tokens.
 #[derive(Clone, Debug)]
 pub struct AccountTokens {
-    /// Accepted issuers; new tokens have the first as `iss` (`--service-account-issuer`).
+    /// Accepted issuers. The first is the `iss` claim of new tokens (`--service-account-issuer`).
     pub issuers: Vec<String>,
-    /// Default audiences of tokens, and the accepted ones (`--api-audiences`). Empty: the issuers.
+    /// Accepted audiences, which are also the default audiences of new tokens (`--api-audiences`). Empty: the issuers.
     pub audiences: Vec<String>,
-    /// Key that signs tokens. Unset: a new P-256 key.
+    /// Key that signs tokens. Unset: a P-256 key that is generated at start.
     pub signing_key: Option<SigningKey>,
-    /// Public keys that verify tokens. Empty: the public half of the signing key.
+    /// Public keys that verify tokens. Empty: the public key of the signing key.
     pub keys: Vec<PublicKey>,
 }
 
@@ -27,7 +27,7 @@ impl Default for AccountTokens {
 }
 
 impl AccountTokens {
-    /// Default and accepted audiences.
+    /// Accepted audiences, which are also the default audiences of new tokens.
     pub(crate) fn audiences(&self) -> &[String] {
         match self.audiences.is_empty() {
             true => &self.issuers,

@@ -19,7 +19,7 @@ pub(crate) enum Plugin {
 /// One plugin of kube-apiserver.
 struct PluginEntry {
     name: &'static str,
-    /// Enabled by default in kube-apiserver.
+    /// Whether kube-apiserver enables the plugin by default.
     enabled: bool,
     support: Support,
 }
@@ -28,11 +28,11 @@ struct PluginEntry {
 enum Support {
     /// Implemented in this crate.
     Implemented(Plugin),
-    /// Implemented by other crates ([`crate::extension::AdmissionPlugin`]).
+    /// Implemented by another crate ([`crate::extension::AdmissionPlugin`]).
     External,
-    /// Accepted without effect: it has nothing to do here, or its work is always done elsewhere.
+    /// Can be enabled without effect: the plugin has nothing to do in this server, or the server always does its work.
     NoOp,
-    /// Not implemented; enabling it is an error.
+    /// Not implemented; enabling the plugin is an error.
     Missing,
 }
 use Support::{External, Implemented, Missing, NoOp};
@@ -53,33 +53,33 @@ const fn disabled_by_default(name: &'static str, support: Support) -> PluginEntr
     }
 }
 
-/// All plugins, in the order in which they run.
+/// All plugins of kube-apiserver, in the order in which they run.
 const PLUGINS: &[PluginEntry] = &[
     disabled_by_default("AlwaysAdmit", NoOp),
     disabled_by_default("NamespaceAutoProvision", Missing),
-    // New objects need an existing namespace that is not terminating; some namespaces cannot be deleted.
+    // New objects require an existing namespace that is not terminating; some namespaces cannot be deleted.
     enabled_by_default("NamespaceLifecycle", Implemented(Plugin::NamespaceLifecycle)),
     disabled_by_default("NamespaceExists", NoOp),
     disabled_by_default("LimitPodHardAntiAffinityTopology", Missing),
-    // Pods get the defaults of limit ranges; pods and PVCs are checked against their limits.
+    // Sets the defaults of LimitRanges in pods; validates pods and PVCs against the limits.
     enabled_by_default("LimitRanger", External),
-    // Pods get an existing service account and a volume with its token.
+    // Pods require an existing service account and get a volume with its token.
     enabled_by_default("ServiceAccount", Implemented(Plugin::ServiceAccount)),
     disabled_by_default("NodeRestriction", NoOp),
-    // New nodes are tainted until they are ready.
+    // Adds a taint to new nodes until they are ready.
     enabled_by_default(
         "TaintNodesByCondition",
         Implemented(Plugin::TaintNodesByCondition),
     ),
-    // Pods get `imagePullPolicy: Always`.
+    // Sets `imagePullPolicy: Always` in pods.
     disabled_by_default("AlwaysPullImages", External),
     disabled_by_default("ImagePolicyWebhook", Missing),
-    // Pods must satisfy the Pod Security Standard of their namespace's labels.
+    // Pods must satisfy the Pod Security Standard in the labels of their namespace.
     enabled_by_default("PodSecurity", External),
     disabled_by_default("PodNodeSelector", Missing),
-    // Pods get the priority of their priority class.
+    // Sets the priority of pods from their PriorityClass.
     enabled_by_default("Priority", Implemented(Plugin::Priority)),
-    // Pods tolerate not-ready and unreachable nodes for five minutes.
+    // Adds tolerations to pods for not-ready and unreachable nodes, for five minutes.
     enabled_by_default(
         "DefaultTolerationSeconds",
         Implemented(Plugin::DefaultTolerationSeconds),
@@ -87,29 +87,29 @@ const PLUGINS: &[PluginEntry] = &[
     disabled_by_default("PodTolerationRestriction", Missing),
     disabled_by_default("EventRateLimit", Missing),
     disabled_by_default("ExtendedResourceToleration", Missing),
-    // PVCs without a storage class get the default one.
+    // Sets the default StorageClass in PVCs without class.
     enabled_by_default("DefaultStorageClass", Implemented(Plugin::DefaultStorageClass)),
-    // PVCs and PVs get a finalizer that protects them while they are in use.
+    // Adds a finalizer to PVCs and PVs that protects them from deletion while they are in use.
     enabled_by_default(
         "StorageObjectInUseProtection",
         Implemented(Plugin::StorageObjectInUseProtection),
     ),
     enabled_by_default("PodGroupProtection", NoOp),
     disabled_by_default("OwnerReferencesPermissionEnforcement", Missing),
-    // PVCs can be expanded only once bound, and if their storage class allows it.
+    // PVCs can be expanded only if they are bound and their StorageClass allows expansion.
     enabled_by_default(
         "PersistentVolumeClaimResize",
         Implemented(Plugin::PersistentVolumeClaimResize),
     ),
-    // Pods get the overhead, node selector and tolerations of their runtime class.
+    // Sets the overhead, node selector and tolerations of the RuntimeClass in pods.
     enabled_by_default("RuntimeClass", External),
     enabled_by_default("CertificateApproval", NoOp),
     enabled_by_default("CertificateSigning", NoOp),
     enabled_by_default("ClusterTrustBundleAttest", NoOp),
     enabled_by_default("CertificateSubjectRestriction", NoOp),
-    // Ingresses without a class get the default ingress class.
+    // Sets the default IngressClass in Ingresses without class.
     enabled_by_default("DefaultIngressClass", External),
-    // Services must not have external IPs.
+    // Rejects Services with external IPs.
     disabled_by_default("DenyServiceExternalIPs", External),
     enabled_by_default("PodTopologyLabels", NoOp),
     enabled_by_default("PodGroupWorkloadExists", NoOp),
@@ -120,14 +120,14 @@ const PLUGINS: &[PluginEntry] = &[
     enabled_by_default("MutatingAdmissionWebhook", NoOp),
     enabled_by_default("ValidatingAdmissionPolicy", NoOp),
     enabled_by_default("ValidatingAdmissionWebhook", NoOp),
-    // Enforces the resource quotas of a namespace.
+    // Enforces the ResourceQuotas of a namespace.
     enabled_by_default("ResourceQuota", External),
-    // Refuses every write.
+    // Rejects every write.
     disabled_by_default("AlwaysDeny", Implemented(Plugin::AlwaysDeny)),
 ];
 
-/// The enabled admission plugins, by their names on the command line of kube-apiserver. Plugins of other crates run only in a
-/// server that was created with them ([`crate::ApiServer::with_extensions`]).
+/// The enabled admission plugins, by their names on the command line of kube-apiserver. Plugins of other crates run only if the server was
+/// created with them ([`crate::ApiServer::with_extensions`]).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Admission {
     enabled: BTreeSet<Plugin>,
@@ -135,19 +135,20 @@ pub struct Admission {
     external: BTreeSet<&'static str>,
 }
 
-/// An unknown admission plugin, or one that cannot be enabled here.
+/// An admission plugin that is unknown or cannot be enabled in this server.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PluginError {
-    /// kube-apiserver does not have the plugin.
+    /// kube-apiserver has no such plugin.
     #[error("enable-admission-plugins plugin {0:?} is unknown")]
     Unknown(String),
-    /// kube-apiserver has the plugin; this server does not.
-    #[error("the admission plugin {0:?} does nothing in this server; leave it out")]
+    /// kube-apiserver has the plugin, but this server does not implement it.
+    #[error("admission plugin {0:?} is not implemented by this server; remove it from the enabled plugins")]
     Missing(String),
 }
 
 impl Default for Admission {
-    /// The defaults of kube-apiserver except StorageObjectInUseProtection: no controller runs here that removes its finalizers.
+    /// The defaults of kube-apiserver except StorageObjectInUseProtection: this server has no controller that removes the finalizers of
+    /// that plugin.
     fn default() -> Self {
         let mut all = Self::kubernetes_defaults();
         all.enabled.remove(&Plugin::StorageObjectInUseProtection);
@@ -168,7 +169,7 @@ impl Admission {
         }
     }
 
-    /// All plugins of kube-apiserver in the order in which they run, each with whether it is enabled by default.
+    /// All plugins of kube-apiserver in the order in which they run, and whether each is enabled by default.
     pub fn names() -> impl Iterator<Item = (&'static str, bool)> {
         PLUGINS.iter().map(|entry| (entry.name, entry.enabled))
     }
@@ -195,11 +196,11 @@ impl Admission {
         Ok(())
     }
 
-    /// Enables a plugin that is known to be supported here.
+    /// Enables a plugin that this server supports.
     #[must_use]
     pub fn with(mut self, name: &str) -> Self {
         let known = self.enable(name);
-        debug_assert!(known.is_ok(), "{name} is no admission plugin");
+        debug_assert!(known.is_ok(), "{name} is not an admission plugin");
         self
     }
 
@@ -207,7 +208,7 @@ impl Admission {
         self.enabled.contains(&plugin)
     }
 
-    /// Whether a plugin of another crate is enabled. Plugins unknown to kube-apiserver always are.
+    /// Whether a plugin of another crate is enabled. Plugins that kube-apiserver does not have are always enabled.
     pub(crate) fn is_external_enabled(&self, name: &str) -> bool {
         PluginEntry::find(name).is_err() || self.external.contains(name)
     }

@@ -8,11 +8,11 @@ use std::str::FromStr;
 /// The cluster network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Network {
-    /// Service CIDR (`--service-cluster-ip-range`). Its first address is that of `default/kubernetes`.
+    /// Service CIDR (`--service-cluster-ip-range`). The service `default/kubernetes` gets the first address.
     pub services: Cidr,
     /// Range of node ports (`--service-node-port-range`).
     pub node_ports: RangeInclusive<u16>,
-    /// Address in the endpoints of `default/kubernetes` (`--advertise-address`). The server does not listen there by itself.
+    /// Address in the endpoints of `default/kubernetes` (`--advertise-address`). The server does not listen on this address by itself.
     pub advertise: SocketAddr,
 }
 
@@ -75,7 +75,7 @@ impl Cidr {
         self.address.is_ipv4()
     }
 
-    /// Number of assignable addresses: without the network address and, for IPv4, the broadcast address.
+    /// Number of assignable addresses: all except the network address and, for IPv4, the broadcast address.
     pub(crate) fn size(&self) -> u64 {
         let host = u32::from(self.bits() - self.prefix).min(62);
         ((1_u64 << host) - 1).saturating_sub(u64::from(self.is_ipv4()))

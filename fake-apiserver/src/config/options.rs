@@ -1,4 +1,4 @@
-//! Options of a server. Does not know how they are implemented.
+//! Options of a server. Does not know how the options are implemented.
 
 use crate::config::account_tokens::AccountTokens;
 use crate::config::admission::Admission;
@@ -12,28 +12,28 @@ use std::time::Duration;
 /// Options of an [`ApiServer`](crate::ApiServer).
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
-    /// Number of events retained over all resources, from which watches and paged lists can continue. Older events are
-    /// compacted: a watch from before gets a `410 Expired` event, a list a 410 response.
+    /// Number of changes that the log retains over all resources, so that watches and paged lists can continue. Older changes are
+    /// compacted: a watch that starts at an older revision gets a `410 Expired` event, a list a 410 response.
     pub history: usize,
-    /// Bytes of JSON for which the most recently written objects are also held parsed. Other objects are parsed again
-    /// whenever more than their serialized form is needed.
+    /// Size, in bytes of JSON, up to which the most recently written objects are also cached in parsed form. Other objects are parsed
+    /// whenever their content is read.
     pub parsed_bytes: usize,
-    /// Undelivered events that one watch may have before it is closed. Writers never wait for watchers.
+    /// Maximum number of undelivered events of a watch; if a watch has more, it is closed. Writers never wait for watches.
     pub watch_queue: usize,
-    /// Behave as a cluster without kubelets: pods bound to a node are deleted at once instead of after the kubelet confirmed
-    /// their termination, and new nodes do not get the `node.kubernetes.io/not-ready` taint.
+    /// Behave like a cluster without kubelets: pods bound to a node are deleted at once, without waiting for a kubelet to confirm their
+    /// termination, and new nodes do not get the `node.kubernetes.io/not-ready` taint.
     pub kubelet_less: bool,
     /// Allow privileged containers (`--allow-privileged`).
     pub allow_privileged: bool,
-    /// The enabled admission plugins. With `kubelet_less`, nodes are not tainted and service accounts are not required,
-    /// whatever is set here.
+    /// The enabled admission plugins. With `kubelet_less`, nodes are not tainted and service accounts are not required even if the plugins
+    /// are enabled.
     pub admission: Admission,
-    /// How long event objects are retained after their last write (`--event-ttl`).
+    /// How long Event objects are retained after their last write (`--event-ttl`).
     pub event_ttl: Duration,
-    /// Interval of compaction: states older than one interval become unreadable, so paged lists end with `410 Expired`
-    /// after one to two intervals. Watches continue as far back as `history` reaches.
+    /// Interval of compaction. States older than one interval can no longer be read, so paged lists end with `410 Expired` after one to two
+    /// intervals. Watches can resume as far back as `history` reaches.
     pub compaction: Duration,
-    /// Authorization mode.
+    /// How requests over connections are authorized.
     pub authorization: Authorization,
     /// Create the service account `default` in each namespace, as kube-controller-manager does.
     pub default_service_accounts: bool,
@@ -46,61 +46,61 @@ pub struct ServerOptions {
     pub client_authority: Option<String>,
     /// Limits on clients.
     pub limits: Limits,
-    /// The Kubernetes release whose API is served. Everything outside KEP-1472 is always as in 1.36.
+    /// The Kubernetes release whose API is served. API parts unrelated to KEP-1472 are those of 1.36 in all releases.
     pub release: Release,
     /// Feature gates by name. Only `CSIStorageCapacity` has an effect: it exists from 1.19, is on by default from 1.21 and is
     /// locked from 1.24 on.
     pub gates: BTreeMap<String, bool>,
-    /// Also serve versions that only earlier releases served, for clients older than the server. Reset by
-    /// [`crate::ApiServer::set_release`].
+    /// Also serve API versions that only earlier releases served, for clients older than the release. [`crate::ApiServer::set_release`]
+    /// resets this option.
     pub removed_versions: bool,
-    /// Seed of generated names and UIDs, for reproducible runs. Unset: random. Tokens are always random.
+    /// Seed for generated names and UIDs, for reproducible runs. Unset: random. Tokens are always random.
     pub seed: Option<u64>,
-    /// Latency added to every request over a connection. In simulated time it makes the clock advance even if a client retries
-    /// without a pause.
+    /// Latency added to every request over a connection. In simulated time, this makes the clock advance even if a client retries without a
+    /// pause.
     pub latency: Duration,
-    /// Addresses of webhook services by `namespace/name`; the service port is ignored. Services not listed here are resolved by their
-    /// endpoints and endpoint slices.
+    /// Addresses of webhook services by `namespace/name`; the service port is ignored. Services that are not listed here are resolved by
+    /// their Endpoints and EndpointSlices.
     pub services: BTreeMap<String, SocketAddr>,
-    /// Allow webhooks at non-loopback addresses. Those in `services` are always allowed.
+    /// Allow webhooks at addresses other than loopback. Addresses in `services` are always allowed.
     pub remote_webhooks: bool,
     /// The clock for `creationTimestamp`, `deletionTimestamp` and managed fields.
     pub clock: fn() -> Timestamp,
 }
 
-/// Authorization of requests over connections. In-process clients may do everything.
+/// Authorization of requests over connections. In-process clients have all permissions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Authorization {
-    /// Authenticated users may do everything; anonymous ones may read health, version and `/.well-known`.
+    /// Authenticated users have all permissions; anonymous users may read health, version and `/.well-known`.
     #[default]
     AlwaysAllow,
-    /// RBAC objects decide. The default roles and bindings exist from the start, and members of `system:masters` may do
-    /// everything.
+    /// Authorization by RBAC objects. The default roles and bindings exist from the start. Members of `system:masters` have all
+    /// permissions.
     Rbac,
 }
 
-/// Limits on the connections, requests and time of clients.
+/// Limits on connections, requests and response times of clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Maximum number of connections; further ones are closed at once.
+    /// Maximum number of connections; additional connections are closed at once.
     pub connections: usize,
-    /// Maximum number of read requests in flight, watches excepted; further ones are answered 429. 0: unlimited.
+    /// Maximum number of read requests in flight, except watches; additional requests fail with 429. 0: unlimited.
     /// (`--max-requests-inflight`)
     pub requests_inflight: usize,
     /// Maximum number of mutating requests in flight (`--max-mutating-requests-inflight`). 0: unlimited.
     pub mutating_requests_inflight: usize,
-    /// Bytes of responses that clients may leave unread, over all connections, before lists are answered 429. kube-apiserver has
-    /// no such limit: its requests count as in flight until their responses are written.
+    /// Maximum size, in bytes, of responses that clients have not read yet, over all connections. Beyond it, lists fail with 429.
+    /// kube-apiserver has no such limit: there, a request counts as in flight until its response is written.
     pub unread_bytes: usize,
     /// Timeout of the TLS handshake.
     pub handshake: Duration,
-    /// Timeout for receiving the headers of a request, including the first of a connection.
+    /// Timeout for receiving the headers of a request, also of the first request on a new connection.
     pub headers: Duration,
-    /// Timeout of a request, watches excepted, from the end of its headers and including its body; then it is answered 504.
-    /// Clients can set a shorter one (`timeout`).
+    /// Timeout of a request, except of watches. It starts at the end of the headers and includes the body; then the request fails with 504.
+    /// Clients can set a shorter timeout (`timeout`).
     pub request: Duration,
-    /// Timeout for a client that reads nothing of what is being sent, or takes no part of a pending response (up to twice as
-    /// long); then its connection is closed.
+    /// Timeout for a client that reads no data while the server writes, or (up to twice as long) reads no part of a pending response. Then
+    /// its connection is closed.
     pub stalled: Duration,
 }
 

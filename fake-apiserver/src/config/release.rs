@@ -1,7 +1,7 @@
 //! Kubernetes releases and their feature gates: which resource definitions a release serves.
 //!
-//! Owns the milestones of KEP-1472. Does not know objects: the effects of a release on them are in the resource definitions.
-//! Stored objects survive every change of release.
+//! Owns the milestones of KEP-1472. Does not know objects: the resource definitions determine the effects of a release on objects. A change
+//! of the release deletes no objects.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ pub struct Release(u8);
 
 /// The text is not a supported release.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no release from {first} to {last}; write one like 1.23", first = Release::OLDEST, last = Release::NEWEST)]
+#[error("`{0}` is not a release from {first} to {last}; write a release such as 1.23", first = Release::OLDEST, last = Release::NEWEST)]
 pub struct UnknownRelease(String);
 
 impl Release {
@@ -32,12 +32,12 @@ impl Release {
             .then_some(release)
     }
 
-    /// All releases, the oldest first.
+    /// All supported releases, oldest first.
     pub fn all() -> impl Iterator<Item = Self> {
         (Self::OLDEST.0..=Self::NEWEST.0).map(Self)
     }
 
-    /// The feature gates that have an effect here; others are accepted without effect.
+    /// The feature gates that have an effect in this server; other gates are accepted without effect.
     pub fn gates() -> impl Iterator<Item = &'static str> {
         GATES.into_iter().map(|gate| gate.name)
     }
@@ -85,14 +85,14 @@ impl From<Release> for String {
     }
 }
 
-/// A feature gate of kube-apiserver that has an effect here.
+/// A feature gate of kube-apiserver that has an effect in this server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gate {
     /// `CSIStorageCapacity` (KEP-1472).
     CsiStorageCapacity,
 }
 
-/// Stages of a feature gate, as minor releases.
+/// The minor releases in which a feature gate reached its stages.
 struct Stages {
     name: &'static str,
     /// Alpha: the gate exists and is off by default.
@@ -103,7 +103,7 @@ struct Stages {
     locked: u8,
 }
 
-/// Indexed by [`Gate`].
+/// The stages of each gate, indexed by [`Gate`].
 const GATES: [Stages; 1] = [Stages {
     name: "CSIStorageCapacity",
     known: 19,
@@ -117,13 +117,13 @@ pub struct Profile {
     /// The release.
     pub release: Release,
     on: [bool; GATES.len()],
-    /// Versions of earlier releases are served, too.
+    /// Whether API versions that only earlier releases served are served, too.
     removed: bool,
 }
 
 impl Profile {
-    /// Gates that the release does not have or has locked keep their fixed value; gates without effect here are accepted, as
-    /// a real server has many more.
+    /// Creates a profile. Gates that the release does not have or has locked have their fixed value; gates without effect in this server
+    /// are accepted.
     pub(crate) fn new(release: Release, gates: &BTreeMap<String, bool>) -> Self {
         let on = GATES.map(|gate| {
             let minor = release.minor();
@@ -137,7 +137,7 @@ impl Profile {
         }
     }
 
-    /// The profile with versions of earlier releases served, too, or not.
+    /// Sets whether API versions that only earlier releases served are served, too.
     pub(crate) fn with_removed(self, removed: bool) -> Self {
         Self { removed, ..self }
     }
@@ -151,7 +151,7 @@ impl Profile {
     }
 }
 
-/// The releases that serve a resource version, and the gate that it requires.
+/// The releases that serve a resource version, and the feature gate that it requires.
 #[derive(Clone, Copy, Debug)]
 pub struct Life {
     first: u8,
@@ -165,12 +165,12 @@ impl Life {
     /// Served by no release.
     pub const NEVER: Self = Self::since(u8::MAX);
 
-    /// From a minor release on.
+    /// Served from a minor release on.
     pub const fn since(first: u8) -> Self {
         Self::during(first, u8::MAX)
     }
 
-    /// From one minor release to another, both inclusive.
+    /// Served from one minor release to another, both inclusive.
     pub const fn during(first: u8, last: u8) -> Self {
         Self {
             first,
@@ -179,7 +179,7 @@ impl Life {
         }
     }
 
-    /// Only while a feature gate is on.
+    /// Served only if a feature gate is on.
     pub const fn behind(self, gate: Gate) -> Self {
         Self {
             gate: Some(gate),

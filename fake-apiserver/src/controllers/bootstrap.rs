@@ -14,12 +14,12 @@ use crate::patch::managed::FieldManager;
 use crate::store::{Store, Txn};
 use serde_json::{Value, json};
 
-/// The client of these writes in reports to the observer.
+/// The client name of these writes, as reported to the observer.
 const CLIENT: &str = "system:apiserver";
 /// Initial namespaces.
 const INITIAL: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
 
-/// Creates all initial objects, as the server itself.
+/// Creates all initial objects.
 pub(crate) fn create(store: &Store) {
     store.bootstrap(&CLIENT.into(), create_all);
 }
@@ -38,7 +38,7 @@ fn create_all(txn: &mut Txn<'_>) {
     }
 }
 
-/// Records the server as field manager.
+/// Records kube-apiserver as field manager of the object.
 fn track(txn: &Txn<'_>, kind: &Kind, object: &mut Value) {
     let writer = FieldManager {
         kind,
@@ -68,14 +68,14 @@ fn create_namespace(txn: &mut Txn<'_>, name: &str) {
     });
     debug_assert_eq!(NAMESPACE.generation, Generation::None);
     track(txn, &NAMESPACE, &mut object);
-    // Added by the server's strategy, so that it has no field manager.
+    // In kube-apiserver, the strategy adds this field, so it has no field manager.
     object["spec"] = json!({"finalizers": ["kubernetes"]});
     txn.put(&NAMESPACE, name, object);
     add_account(txn, name);
 }
 
-/// Creates the ConfigMap with the date since which kube-apiserver tracks the use of legacy service account tokens; the
-/// controller manager reads it at start.
+/// Creates the ConfigMap that contains the date since which kube-apiserver tracks the use of legacy service account tokens.
+/// kube-controller-manager reads the ConfigMap at start.
 fn track_tokens(txn: &mut Txn<'_>) {
     let (namespace, name) = (
         "kube-system",
@@ -105,7 +105,7 @@ fn create_roles(txn: &mut Txn<'_>) {
     roles::settle(txn);
 }
 
-/// `kinds`: cluster-wide and namespaced.
+/// Creates a default role or binding. `kinds` are the cluster-scoped and the namespaced kind.
 fn put(txn: &mut Txn<'_>, kinds: [&Kind; 2], made: &rbac::DefaultObject) {
     let kind = kinds[usize::from(made.namespace.is_some())];
     let mut object = json!({

@@ -1,11 +1,11 @@
-//! Expiry of events.
+//! Expiry of Event objects.
 
 use super::follow_up::follow_up;
 use crate::store::Txn;
 use crate::verbs::call::Target;
 use crate::verbs::remove;
 
-/// Deletes expired objects. Called by the next request, whatever it is.
+/// Deletes expired Event objects. Called at the start of every request.
 pub(crate) fn expire(txn: &mut Txn<'_>) {
     txn.compact();
     while let Some((kind, key)) = txn.next_expired() {

@@ -1,4 +1,4 @@
-//! What controllers of other crates can read and write.
+//! Access of controllers in other crates to the state.
 
 use crate::kinds::{Kind, Part};
 use crate::object::Object;

@@ -3,7 +3,7 @@
 use super::{namespaces, services};
 use crate::store::{FollowUp, Txn};
 
-/// Runs the controllers for the changes of a transaction, under the same lock.
+/// Runs the controllers for the changes of a transaction, within the transaction.
 pub(crate) fn follow_up(txn: &mut Txn<'_>) {
     while let Some(work) = txn.next_work() {
         match work {

@@ -1,10 +1,10 @@
-//! Garbage collection of objects whose owners are deleted.
+//! Garbage collection of objects whose owners were deleted.
 //!
-//! Implements the garbage collector of kube-controller-manager, as the client `system:gc`: deletes dependents whose
-//! owners were all deleted, removes references to deleted owners from other dependents, and releases owners in
-//! `foregroundDeletion` or `orphan` deletion once their dependents are done. One transaction per object, so that other
-//! requests run in between. Like upstream, which relies on discovery, skips resources that are not served and treats
-//! owners of such resources as existing; both are checked again when served resources change.
+//! Implements the garbage collector of kube-controller-manager, as the client `system:gc`: deletes dependents whose owners were all
+//! deleted, removes references to deleted owners from other dependents, and removes the `foregroundDeletion` or `orphan` finalizer of
+//! owners when their dependents are deleted or orphaned. Each object is processed in its own transaction, so that other requests run in
+//! between. Like upstream, which relies on discovery, skips resources that are not served and treats owners of such resources as existing;
+//! both are checked again when served resources change.
 
 use super::follow_up::follow_up;
 use super::namespaces::CONTROLLERS;
@@ -18,11 +18,11 @@ use crate::verbs::{remove, write};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// The client of the garbage collector's writes.
+/// The client name of the garbage collector's writes.
 const CLIENT: &str = "system:gc";
 
-/// Processes the queue of the garbage collector, in the background if there is a runtime. The server is not quiet
-/// before it is empty.
+/// Processes the queue of the garbage collector, in the background if there is an async runtime. The server does not count as idle before
+/// the queue is empty.
 pub(crate) fn collect(store: &Arc<Store>) {
     let (store, busy) = (store.clone(), store.activity().begin());
     let work = move || {
@@ -42,7 +42,7 @@ pub(crate) fn collect(store: &Arc<Store>) {
     }
 }
 
-/// Processes one object. Returns false if the queue is empty.
+/// Processes one object of the queue. Returns false if the queue is empty.
 fn step(txn: &mut Txn<'_>) -> bool {
     let Some((kind, key)) = txn.next_to_collect() else {
         return false;
@@ -68,11 +68,11 @@ fn step(txn: &mut Txn<'_>) -> bool {
 /// State of an owner.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Owner {
-    /// Exists, and does not wait for dependents.
+    /// The owner exists and does not wait for dependents.
     Solid,
-    /// In foreground deletion: waits for its dependents.
+    /// The owner is in foreground deletion and waits for its dependents.
     Waiting,
-    /// Does not exist, or has another uid.
+    /// The owner does not exist or has another uid.
     Absent,
 }
 
@@ -96,7 +96,7 @@ fn dependent(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>) {
         let remaining: Value = remaining.map(|(reference, _)| reference.clone()).collect();
         return write(txn, kind, object, "ownerReferences", remaining);
     }
-    // An owner that waits for this object must wait for its dependents too.
+    // If an owner waits for this object, this object must in turn wait for its dependents.
     let dependents = match states.contains(&Owner::Waiting) {
         true => txn.dependents(metadata::text(object.value(), "uid")),
         false => Vec::new(),
@@ -118,8 +118,8 @@ fn is_waiting(object: &Value) -> bool {
     metadata::is_deleting(object) && metadata::finalizers(object).contains(&FOREGROUND)
 }
 
-/// Sets blockOwnerDeletion to false in all owner references: in a cycle of owners, each object would wait for the next
-/// one forever. Returns the changed object.
+/// Sets blockOwnerDeletion to false in all owner references of an object, because objects that own each other would wait for each other
+/// forever. Returns the changed object.
 fn unblock(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>) -> Option<Arc<Object>> {
     let mut references = object.value()["metadata"]["ownerReferences"].clone();
     for reference in references.as_array_mut().into_iter().flatten() {
@@ -130,7 +130,7 @@ fn unblock(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>) -> Option<Arc<O
     txn.get(kind, &target.key())
 }
 
-/// Whether an owner has a resource that is not served now.
+/// Whether the object has an owner whose resource is not served at present.
 fn has_hidden_owner(txn: &Txn<'_>, object: &Value) -> bool {
     let references = object["metadata"]["ownerReferences"].as_array();
     references
@@ -159,7 +159,7 @@ fn state(txn: &Txn<'_>, object: &Value, reference: &Value) -> Owner {
     };
     let namespace = metadata::text(object, "namespace");
     if kind.namespaced && namespace.is_empty() {
-        // A cluster-scoped object cannot have a namespaced owner: the reference is ignored.
+        // A cluster-scoped object cannot have a namespaced owner, so the reference is ignored.
         return Owner::Solid;
     }
     match txn.get(&kind, &kind.key(Some(namespace), text("name"))) {
@@ -174,7 +174,7 @@ fn state(txn: &Txn<'_>, object: &Value, reference: &Value) -> Owner {
     }
 }
 
-/// Processes an owner that is being deleted and waits for its dependents.
+/// Processes an object that is being deleted and waits for its dependents.
 fn owner(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>) {
     let uid = metadata::text(object.value(), "uid").to_owned();
     let dependents = txn.dependents(&uid);
@@ -220,7 +220,7 @@ fn release(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>, finalizer: &str
     write(txn, kind, object, "finalizers", remaining);
 }
 
-/// Writes a list in `metadata`; removes it if it is empty.
+/// Sets a list in the `metadata` of an object; removes the field if the list is empty.
 fn write(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>, field: &str, list: Value) {
     let mut changed = object.value().clone();
     let empty = list.as_array().is_none_or(Vec::is_empty);
@@ -231,7 +231,7 @@ fn write(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>, field: &str, list
         part: Part::Main,
     };
     writer.track(&txn.now, Some(object), &mut changed);
-    // Cannot fail: the object was valid and only metadata changes.
+    // Cannot fail: the object was valid, and only metadata changes.
     drop(write::store(
         txn,
         &Target::of(kind, object.value()),

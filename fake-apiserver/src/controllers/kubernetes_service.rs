@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 
 /// The field manager of the server's own writes.
 pub(super) const SERVER: &str = "kube-apiserver";
-/// Namespace and name of the server's service.
+/// Namespace and name of the service of the API server.
 const NAMESPACE: &str = "default";
 const NAME: &str = "kubernetes";
 
-/// Creates these objects.
+/// Creates the service and all other objects that describe the server.
 pub(super) fn create(txn: &mut Txn<'_>) {
     let options = txn.options();
     let (network, authority) = (options.network.clone(), options.client_authority.clone());
@@ -68,7 +68,7 @@ fn endpoints(txn: &mut Txn<'_>, network: &Network) {
     write(txn, &ENDPOINT_SLICE, (NAMESPACE, NAME), SERVER, slice);
 }
 
-/// The CA of client certificates, for extension API servers.
+/// Publishes the CA of client certificates in a ConfigMap, for extension API servers.
 fn publish_client_authority(txn: &mut Txn<'_>, authority: Option<String>) {
     let data = authority.map_or_else(|| json!({}), |pem| json!({"client-ca-file": pem}));
     let name = "extension-apiserver-authentication";
@@ -79,7 +79,7 @@ fn publish_client_authority(txn: &mut Txn<'_>, authority: Option<String>) {
     write(txn, &CONFIG_MAP, ("kube-system", name), SERVER, map);
 }
 
-/// Creates an object from its content; sets type and system metadata.
+/// Creates an object from its content, and sets its type and system metadata.
 pub(super) fn write(
     txn: &mut Txn<'_>,
     kind: &Kind,

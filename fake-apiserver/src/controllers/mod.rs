@@ -1,8 +1,8 @@
-//! Controllers: initial objects, termination of namespaces, expiry of events, garbage collection, and aggregated
-//! cluster roles. Other crates add controllers.
+//! Controllers: initial objects, termination of namespaces, expiry of events, garbage collection, and aggregated ClusterRoles. Other crates
+//! can add controllers.
 //!
-//! Implements those controllers of kube-controller-manager without which deletions would never complete. Writes through
-//! `verbs`; does not know requests.
+//! Implements the controllers of kube-controller-manager that are needed for deletions to complete. Writes through `verbs`; does not know
+//! requests.
 
 mod bootstrap;
 mod expiry;

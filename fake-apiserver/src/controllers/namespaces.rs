@@ -9,7 +9,7 @@ use crate::store::Txn;
 use crate::verbs::remove::{is_finished, remove_all};
 use serde_json::json;
 
-/// The field manager of controllers that run in kube-controller-manager in a real cluster.
+/// The field manager for writes that kube-controller-manager performs in a real cluster.
 pub(super) const CONTROLLERS: &str = "kube-controller-manager";
 
 /// Creates the service account `default` of a new namespace, if enabled.
@@ -40,7 +40,7 @@ pub(super) fn empty(txn: &mut Txn<'_>, namespace: &str) {
     finish(txn, namespace);
 }
 
-/// After the deletion of an object: finishes a terminating namespace if it is empty.
+/// Called after the deletion of an object: completes the termination of its namespace if that is empty now.
 pub(super) fn settle(txn: &mut Txn<'_>, namespace: &str) {
     let found = txn.get(&NAMESPACE, namespace);
     if found.is_some_and(|found| metadata::is_deleting(found.value())) {

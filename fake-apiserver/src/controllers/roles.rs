@@ -1,14 +1,14 @@
-//! Aggregated cluster roles: their rules are those of the cluster roles that they select.
+//! Aggregated ClusterRoles: their rules are the rules of all ClusterRoles that their aggregationRule selects.
 //!
-//! Implements the clusterrole-aggregation controller of kube-controller-manager, within the request that changed a role.
+//! Implements the clusterrole-aggregation controller of kube-controller-manager, in the transaction that changed a role.
 
 use crate::kinds::CLUSTER_ROLE;
 use crate::machinery::selector::LabelSelector;
 use crate::store::Txn;
 use serde_json::Value;
 
-/// Updates the rules of all aggregated roles. They can select each other, so this repeats until nothing changes, at
-/// most as often as there are roles.
+/// Updates the rules of all aggregated ClusterRoles. Because these can select each other, repeats this until nothing changes, at most once
+/// per role.
 pub(crate) fn settle(txn: &mut Txn<'_>) {
     let rounds = txn.snapshot(&CLUSTER_ROLE).objects.len();
     for _ in 0..rounds {
@@ -18,7 +18,7 @@ pub(crate) fn settle(txn: &mut Txn<'_>) {
     }
 }
 
-/// Updates each outdated aggregated role. Returns whether there was one.
+/// Updates each outdated aggregated ClusterRole once. Returns whether any was outdated.
 fn round(txn: &mut Txn<'_>) -> bool {
     let roles = txn.snapshot(&CLUSTER_ROLE).objects;
     let mut changed = false;
@@ -52,7 +52,7 @@ fn round(txn: &mut Txn<'_>) -> bool {
     changed
 }
 
-/// Whether two lists contain the same rules in any order; the order of roles that select each other would change forever.
+/// Whether two lists contain the same rules in any order. With roles that select each other, the order could change forever.
 fn same(one: &Value, other: &Value) -> bool {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let (one, other) = (list(one), list(other));

@@ -1,4 +1,4 @@
-//! IPAddress objects of services: created and deleted with their services.
+//! IPAddress objects of Services. They are created and deleted together with the Service.
 
 use super::kubernetes_service::{self, write};
 use crate::kinds::IP_ADDRESS;

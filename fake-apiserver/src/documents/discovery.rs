@@ -1,6 +1,6 @@
-//! Discovery documents: the served groups, versions and resources, aggregated or not.
+//! Discovery documents: the served groups, versions and resources, in aggregated and unaggregated form.
 //!
-//! Does not know HTTP, nor content negotiation.
+//! Does not know HTTP or content negotiation.
 
 use super::served::{groups, of_group, parts, verbs};
 use crate::kinds::{Api, Kind};
@@ -22,13 +22,13 @@ pub(crate) enum DiscoveryDocument {
     Resources(&'static str, &'static str),
 }
 
-/// A discovery document with its media type.
+/// A discovery document and the media type of the response.
 pub(crate) struct Cached {
     pub(crate) media: &'static str,
     pub(crate) document: Value,
 }
 
-/// A discovery document. `aggregated`: the version of aggregated discovery that the client accepts, if any; `address`: the
+/// Builds a discovery document. `aggregated` is the version of aggregated discovery that the client accepts, if any; `address` is the
 /// server's address as the client sees it.
 pub(crate) fn document(
     which: &DiscoveryDocument,
@@ -149,7 +149,7 @@ fn resources(group: &str, version: &str, api: &Api) -> Value {
     list
 }
 
-/// `storageVersionHash`: a short hash that changes when objects are stored in another version.
+/// `storageVersionHash`: a short hash that changes if the storage version changes.
 fn storage_version(stored: &Kind) -> String {
     let version = stored.storage_version.unwrap_or(stored.version);
     let text = format!("{}/{version}/{}", stored.group, stored.kind);
@@ -165,7 +165,7 @@ fn add_names(entry: &mut Map<String, Value>, kind: &Kind) {
     }
 }
 
-/// `APIGroupDiscoveryList` of the given groups.
+/// The `APIGroupDiscoveryList` of the given groups.
 fn all_in_one(document_version: &str, groups: Vec<(&'static str, Vec<&'static str>)>, api: &Api) -> Value {
     let items: Vec<Value> = groups
         .into_iter()
@@ -192,7 +192,7 @@ fn all_in_one(document_version: &str, groups: Vec<(&'static str, Vec<&'static st
 
 fn aggregated_resource(kind: &Kind) -> Value {
     let response = |name: &str, home: Option<(&str, &str)>| {
-        // kube-apiserver omits group and version if they equal those of the enclosing entry, except for custom resources.
+        // kube-apiserver omits group and version if they equal those of the enclosing list, except for custom resources.
         let own = kind.defined().map(|_| (kind.group, kind.version));
         let (group, version) = home.or(own).unwrap_or_default();
         json!({"group": group, "version": version, "kind": name})

@@ -1,6 +1,6 @@
 //! Documents about the API itself: discovery and OpenAPI.
 //!
-//! Computed from the resource definitions, the schema and the release. Does not know HTTP.
+//! Both are computed from the resource definitions, the schema and the release. Does not know HTTP.
 
 pub(crate) mod discovery;
 pub(crate) mod openapi;

@@ -4,7 +4,7 @@ use super::served::groups;
 use crate::kinds::Api;
 use serde_json::{Value, json};
 
-/// The first minor release whose `/version` contains the emulation and minimum compatibility versions.
+/// The first minor release whose `/version` contains the emulation version and the minimum compatibility version.
 const COMPATIBILITY: u8 = 33;
 
 /// `/version`: the release that this server emulates.
@@ -31,7 +31,7 @@ pub(crate) fn version(api: &Api) -> Value {
     version
 }
 
-/// The architecture of this host, by its Go name.
+/// The CPU architecture of this host, by its Go name.
 fn architecture() -> &'static str {
     match std::env::consts::ARCH {
         "x86_64" => "amd64",
@@ -40,7 +40,7 @@ fn architecture() -> &'static str {
     }
 }
 
-/// `/`: the served paths. `own`: those that the server adds.
+/// The document at `/`: the served paths. `own` are paths that the HTTP layer serves.
 pub(crate) fn paths(api: &Api, own: impl IntoIterator<Item = String>) -> Value {
     let mut paths: Vec<String> = own.into_iter().collect();
     paths.extend(["/api", "/api/v1", "/apis", "/apis/"].map(str::to_owned));

@@ -1,11 +1,11 @@
 //! Which groups, versions, resources and subresources a release serves, and their verbs.
 //!
-//! Computed from the resource definitions. Does not know the forms of documents.
+//! Computed from the resource definitions. Does not know the formats of discovery documents.
 
 use crate::kinds::{Api, Kind, Subresource, request_kind};
 use crate::machinery::versions;
 
-/// The verbs of built-in resources; some lack `deletecollection`.
+/// The verbs of built-in resources. Some resources have no `deletecollection`.
 const VERBS: [&str; 8] = [
     "create",
     "delete",
@@ -27,15 +27,15 @@ const DEFINED_VERBS: [&str; 8] = [
     "update",
     "watch",
 ];
-/// The verbs that a custom resource loses while its CustomResourceDefinition is being deleted.
+/// The verbs that a custom resource no longer has while its CustomResourceDefinition is being deleted.
 const MAKING: [&str; 3] = ["create", "patch", "update"];
 const STATUS_VERBS: [&str; 3] = ["get", "patch", "update"];
 
-/// The groups except the core group, each with its versions, the preferred one first.
+/// All groups except the core group, with their versions. The preferred version is first.
 pub(super) fn groups(api: &Api) -> Vec<(&'static str, Vec<&'static str>)> {
     let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
     for kind in api.served().filter(|kind| !kind.group.is_empty()) {
-        // A custom resource may belong to a group that an earlier definition listed.
+        // A custom resource may belong to a group that a preceding resource has added.
         let known = match groups.last() {
             Some((last, _)) if *last == kind.group => groups.last_mut(),
             _ => groups.iter_mut().find(|(group, _)| *group == kind.group),
@@ -68,7 +68,7 @@ pub(super) fn of_group<'a>(group: &'a str, version: &'a str, api: &'a Api) -> im
     all.filter(move |kind| kind.version == version && kind.life.contains(api.profile))
 }
 
-/// Whether the group, or this version of it, serves any resource.
+/// Whether the group, or the given version of the group, serves any resource.
 pub(crate) fn has(group: &str, version: Option<&str>, api: &Api) -> bool {
     let mut all = api.catalogue.of_group(group);
     all.any(|kind| {
@@ -96,10 +96,10 @@ pub(super) struct Subentry {
     pub(super) name: &'static str,
     /// The kind of its request and response bodies.
     pub(super) body: &'static str,
-    /// Group and version of that kind, if they differ from those of the resource.
+    /// Group and version of the body's kind, if they differ from those of the resource.
     pub(super) home: Option<(&'static str, &'static str)>,
     pub(super) verbs: Vec<&'static str>,
-    /// Whether requests are proxied (exec, attach, port-forward, proxy).
+    /// Whether the server connects requests to a node, pod or service (exec, attach, port-forward, proxy).
     pub(super) is_connection: bool,
 }
 

@@ -1,4 +1,4 @@
-//! An applied fault: its effect, and the request that it hit. Does not know fault rules beyond their id.
+//! An applied fault and the request, watch or history that it affected. Does not know fault rules beyond their id.
 
 use super::rule::{Effect, RuleId};
 use crate::request::Verb;
@@ -10,27 +10,28 @@ use std::time::Duration;
 /// A fault that was applied to a request, a watch or the server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AppliedFault {
-    /// The fault rule.
+    /// The rule that injected the fault.
     pub rule: RuleId,
-    /// The client whose request or watch it was; `None` for a fault of the server itself.
+    /// The client that sent the affected request or opened the affected watch; `None` if history was compacted.
     pub client: Option<Arc<str>>,
-    /// The effect.
+    /// What the fault does.
     pub effect: Effect,
-    /// The verb of the request; `None` for a fault of the server itself.
+    /// The verb of the affected request; `None` if history was compacted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verb: Option<Verb>,
-    /// Plural resource name, `pods/binding` for a subresource; `None` for a non-resource path, and for all resources.
+    /// Plural resource name, `pods/binding` for a subresource; `None` for a non-resource path and if the history of all resources was
+    /// compacted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resource: Option<String>,
     /// The object name in the path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Whether a real API server may do the same.
+    /// Whether a real API server may behave like this fault.
     pub legal: bool,
 }
 
 impl AppliedFault {
-    /// The delay of the request or watch, if the rule bounds it.
+    /// The delay of the request or watch; `None` if the fault is no delay or the rule sets no limit.
     pub fn delay(&self) -> Option<Duration> {
         match self.effect {
             Effect::Delay { milliseconds }
@@ -41,13 +42,13 @@ impl AppliedFault {
         }
     }
 
-    /// Whether the fault only delays the request or watch, so that it does not fail.
+    /// Whether the fault only delays the request or watch and does not make it fail.
     pub fn is_delay(&self) -> bool {
         matches!(self.effect, Effect::Delay { .. } | Effect::HoldWatch { .. })
     }
 }
 
-/// The effect, the request and its object: `status 503: update pods/status p`, `compacted to revision 7: everything`.
+/// Formats the effect, the request and its object: `status 503: update pods/status p`, `compacted to revision 7: everything`.
 impl fmt::Display for AppliedFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:", self.effect)?;

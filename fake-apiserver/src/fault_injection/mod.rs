@@ -1,7 +1,7 @@
 //! Fault injection: a table of rules that decides which requests and watches fail.
 //!
-//! Owns matching and counting. The table is part of the store's state, so rules, watches and writes are ordered by one lock.
-//! It only decides the effect on a request; `http` and `store` refuse, delay or disconnect.
+//! Owns matching and counting. The table is part of the store's state, so rules, watches and writes are ordered by one lock. The table only
+//! decides the effect of a fault; `http` and `store` carry it out: they refuse, delay or disconnect.
 
 mod applied;
 mod refusal;
@@ -23,20 +23,20 @@ const RULES_MAX: usize = 1024;
 /// An installed rule and its counters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InstalledRule {
-    /// Its id, for removal.
+    /// The id, needed to remove the rule.
     pub id: RuleId,
-    /// The rule; an unset revision is filled in.
+    /// The rule. If its effect has no revision, the revision at installation is filled in.
     pub rule: Rule,
-    /// Whether a real API server may do the same ([`Rule::is_legal`]).
+    /// Whether a real API server may behave like this rule ([`Rule::is_legal`]).
     pub legal: bool,
-    /// Number of requests and watches that matched.
+    /// Number of requests and watches that the rule's selector matched.
     pub matched: u64,
     /// Number of matches to which the rule was applied.
     pub applied: u64,
 }
 
-/// The fault rules of a server. This crate's server applies them itself; a proxy in front of another server applies what the
-/// table decides.
+/// The fault rules of a server. This crate's server applies them itself; a proxy in front of another API server applies what this table
+/// decides.
 #[derive(Default)]
 pub struct Rules {
     entries: Vec<RuleEntry>,
@@ -86,9 +86,9 @@ pub enum FaultAction {
 
 /// The effect of a rule on one watch.
 pub enum WatchEffect {
-    /// End it after this many events.
+    /// End the watch after this number of events.
     EndAfter(u32),
-    /// Deliver nothing until that rule is removed, or for this duration.
+    /// Deliver no events until the rule is removed, or for this duration.
     Hold(RuleId, Option<Duration>),
 }
 
@@ -99,7 +99,7 @@ impl Rules {
 
     /// Installs a rule.
     ///
-    /// Errors if the rule is invalid, or if too many are installed.
+    /// Errors if the rule is invalid, or if too many rules are installed.
     pub fn install(&mut self, rule: Rule) -> Result<RuleId, RuleError> {
         rule.check()?;
         if self.entries.len() >= RULES_MAX {
@@ -185,7 +185,7 @@ impl Rules {
         Some((effect, applied))
     }
 
-    /// Counts the one application of a rule whose effect happens at installation.
+    /// Records that a rule was applied at installation, such as a history compaction.
     pub fn record_application(&mut self, id: RuleId) -> Option<AppliedFault> {
         let entry = self.entries.iter_mut().find(|entry| entry.id == id)?;
         entry.matched += 1;
@@ -205,7 +205,7 @@ impl RuleEntry {
         Some((effect, self.apply(request)?))
     }
 
-    /// Counts a match; returns the fault if the rule applies to this match.
+    /// Counts a matching request; returns the fault if the rule applies to this request.
     fn apply(&mut self, request: &RequestAttributes<'_>) -> Option<AppliedFault> {
         let Rule { on, skip, times, .. } = &self.rule;
         if !on.matches(request) || times.is_some_and(|times| self.applied >= u64::from(times)) {
@@ -223,7 +223,7 @@ impl RuleEntry {
         Some(self.applied(Some(request)))
     }
 
-    /// Counts an application to a request; `None`: to the server itself.
+    /// Counts one application of the rule, to a request or, if `None`, to the history.
     fn applied(&mut self, request: Option<&RequestAttributes<'_>>) -> AppliedFault {
         self.applied += 1;
         let path = request.and_then(|request| request.resource);
@@ -256,7 +256,7 @@ impl Match {
         client && verb && self.matches_path(request.resource)
     }
 
-    /// Whether a path matches, regardless of client and verb.
+    /// Whether the resource and name of a request match, regardless of client and verb.
     pub fn matches_path(&self, path: Option<&ResourcePath>) -> bool {
         let resource = self
             .resource
@@ -267,7 +267,7 @@ impl Match {
     }
 }
 
-/// Whether a path has the resource and subresource that a rule names.
+/// Whether a request path has the resource and subresource that a rule selects.
 fn is_resource(wanted: &str, path: &ResourcePath) -> bool {
     let (resource, subresource) = match wanted.split_once('/') {
         Some((resource, subresource)) => (resource, Some(subresource)),
@@ -277,7 +277,7 @@ fn is_resource(wanted: &str, path: &ResourcePath) -> bool {
     is_it || (path.is_bindings() && path.acted_on() == wanted)
 }
 
-/// Whether an effect can apply to such a request.
+/// Whether the effect applies to the request: `Stale` applies to reads only, the effects on watches and history to no request.
 fn can_affect(effect: &Effect, request: &RequestAttributes<'_>) -> bool {
     match effect {
         Effect::Status { .. } | Effect::Delay { .. } | Effect::Disconnect | Effect::LoseAnswer => true,
@@ -289,7 +289,7 @@ fn can_affect(effect: &Effect, request: &RequestAttributes<'_>) -> bool {
     }
 }
 
-/// The fault that replaces normal processing, if the effect has one.
+/// The fault that replaces normal processing of the request; `None` for effects that do not.
 fn action(effect: &Effect, request: &RequestAttributes<'_>) -> Option<FaultAction> {
     match *effect {
         Effect::Status {

@@ -5,7 +5,7 @@
 use crate::machinery::status::{GroupResource, Status};
 use crate::request::ResourcePath;
 
-/// Status code, reason and message of refusals, as in kube-apiserver. Other codes have neither reason nor message.
+/// Reason and message by status code, as in kube-apiserver. `refusal` handles codes whose message contains the object.
 const REFUSALS: [(u16, &str, &str); 6] = [
     (401, "Unauthorized", "Unauthorized"),
     (

@@ -1,7 +1,7 @@
 //! Fault rules as data: which requests and watches match, and the effect.
 //!
-//! Classifies each rule by whether a real API server may behave like that. Does not match or apply rules: the table in `mod`
-//! matches, `store` and `http` apply.
+//! Classifies each rule by whether a real API server may behave like that. Does not match or apply rules: the table in `mod` matches
+//! requests, `store` and `http` apply the effects.
 
 use crate::request::Verb;
 use serde::{Deserialize, Serialize};
@@ -24,10 +24,10 @@ pub struct Rule {
     /// Maximum number of matches to which the rule applies. Unset: all, until the rule is removed.
     #[serde(default)]
     pub times: Option<u32>,
-    /// Apply to a random part of the matches only.
+    /// Apply the rule to a random part of the matches only.
     #[serde(default)]
     pub chance: Option<Chance>,
-    /// The effect.
+    /// What happens to the matching requests or watches.
     pub effect: Effect,
 }
 
@@ -44,7 +44,7 @@ pub struct Match {
     /// Plural resource name; `pods/binding` for a subresource.
     #[serde(default)]
     pub resource: Option<String>,
-    /// The object name in the path. A create has no name there, so it never matches a name.
+    /// The object name in the path. The path of a create contains no name, so a create never matches.
     #[serde(default)]
     pub name: Option<String>,
 }
@@ -67,12 +67,12 @@ pub struct Chance {
     deny_unknown_fields
 )]
 pub enum Effect {
-    /// Refuse the request with this HTTP status before it is processed. A watch refused with 410 is accepted and then
-    /// consists of the ERROR event, as in kube-apiserver.
+    /// Refuse the request with this HTTP status before it is processed. A watch refused with 410 is accepted, and its only event is the
+    /// ERROR event, as in kube-apiserver.
     Status {
         /// Status code, 400 to 599.
         code: u16,
-        /// `Retry-After` in seconds; 0: no header.
+        /// Seconds in the `Retry-After` header; 0 sends no header.
         #[serde(default)]
         retry_after_seconds: u32,
     },
@@ -83,33 +83,33 @@ pub enum Effect {
     },
     /// Close the connection before the request is processed (over HTTP/2, its stream).
     Disconnect,
-    /// Execute the request, writes included, and close the connection instead of responding.
+    /// Execute the request, including writes, and close the connection instead of responding.
     LoseAnswer,
-    /// End matching watches: open ones at once, new ones after some events.
+    /// End matching watches: open watches at once, new watches after `after_events` events.
     EndWatch {
         /// Number of events that a new watch delivers first.
         #[serde(default)]
         after_events: u32,
     },
-    /// Let matching watches, open ones included, deliver nothing until the rule is removed or the time is over.
+    /// Let matching watches, including open ones, deliver nothing until the rule is removed or the time has passed.
     HoldWatch {
-        /// Milliseconds from the start of the hold. Unset: until the rule is removed.
+        /// Duration of the hold in milliseconds. Unset: until the rule is removed.
         #[serde(default)]
         milliseconds: Option<u64>,
     },
-    /// Let get and list return an old state, if the request permits any state (`resourceVersion=0`).
+    /// Let get and list return an old state, if the request accepts any state (`resourceVersion=0`).
     Stale {
-        /// The revision of the old state. Unset: the one at which the rule is installed.
+        /// The revision of the old state. Unset: the revision at which the rule is installed.
         #[serde(default)]
         revision: Option<u64>,
-        /// Also for reads without a resourceVersion, which must return the newest state.
+        /// Whether reads without a resourceVersion, which must return the newest state, also return the old state.
         #[serde(default)]
         consistent: bool,
     },
-    /// Compact the history of the matching resources, once, at installation. Watches and lists that continue from an earlier
-    /// revision get 410.
+    /// Compact the history of the matching resources, once, at installation. Watches and lists that continue from an earlier revision fail
+    /// with 410.
     Compact {
-        /// The revision up to which history is compacted. Unset: the newest.
+        /// The revision up to which history is compacted. Unset: the newest revision.
         #[serde(default)]
         revision: Option<u64>,
     },
@@ -119,13 +119,13 @@ pub enum Effect {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum RuleError {
     /// The status code is not an HTTP error.
-    #[error("status {0} is no failure of HTTP; choose one from 400 to 599")]
+    #[error("status code {0} is not an HTTP error; choose a code from 400 to 599")]
     Code(u16),
     /// The probability is not between 0 and 1.
-    #[error("probability {0} is not between 0 and 1; choose one that is")]
+    #[error("probability {0} is not between 0 and 1")]
     Probability(f64),
     /// The maximum number of rules is installed.
-    #[error("{0} fault rules are installed, the maximum; remove some first")]
+    #[error("the maximum of {0} fault rules is installed; remove rules first")]
     TooMany(usize),
 }
 
@@ -141,7 +141,7 @@ impl Rule {
         }
     }
 
-    /// The rule limited to this many matches.
+    /// Limits the rule to this number of matches.
     #[must_use]
     pub fn times(self, times: u32) -> Self {
         Self {
@@ -150,7 +150,7 @@ impl Rule {
         }
     }
 
-    /// Whether a real API server may do this to a correct client, which must then tolerate it.
+    /// Whether a real API server may behave like this, so that a correct client must tolerate it.
     pub fn is_legal(&self) -> bool {
         match &self.effect {
             Effect::Status { code, .. } => is_legal_refusal(*code, &self.on.verbs),
@@ -181,7 +181,7 @@ impl Rule {
 
 /// Status codes that a real API server may return for any verb: missing token or permission, overload, backend errors.
 const LEGAL_CODES: [u16; 6] = [401, 403, 429, 500, 503, 504];
-/// Status codes that it may return for some verbs only: write conflicts and compacted history.
+/// Status codes that a real API server returns for some verbs only: write conflicts and compacted history.
 const LEGAL_CODES_BY_VERB: [(u16, &[Verb]); 2] = [
     (409, &[Verb::Create, Verb::Update, Verb::Patch, Verb::Delete]),
     (410, &[Verb::List, Verb::Watch]),
@@ -199,8 +199,8 @@ impl fmt::Display for Effect {
         match self {
             Self::Status { code, .. } => write!(f, "status {code}"),
             Self::Delay { milliseconds } => write!(f, "delayed by {milliseconds}ms"),
-            Self::Disconnect => f.write_str("disconnected before it was looked at"),
-            Self::LoseAnswer => f.write_str("carried out, answer lost"),
+            Self::Disconnect => f.write_str("disconnected before processing"),
+            Self::LoseAnswer => f.write_str("executed, answer lost"),
             Self::EndWatch { after_events: 0 } => f.write_str("watch ended"),
             Self::EndWatch { after_events } => write!(f, "watch ends after {after_events} events"),
             Self::HoldWatch { milliseconds: None } => f.write_str("watch held"),
@@ -208,7 +208,7 @@ impl fmt::Display for Effect {
                 milliseconds: Some(time),
             } => write!(f, "watch held for {time}ms"),
             Self::Stale { revision, .. } => {
-                write!(f, "answered as of revision {}", revision.unwrap_or_default())
+                write!(f, "state of revision {} returned", revision.unwrap_or_default())
             }
             Self::Compact { revision } => write!(f, "compacted to revision {}", revision.unwrap_or_default()),
         }

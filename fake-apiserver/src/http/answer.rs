@@ -1,7 +1,7 @@
 //! The handling of one request, from its head to its response.
 //!
-//! Owns the order of the steps: authorization, in-flight limit, timeout, fault injection, reading the body, executing the verb.
-//! Every outcome leaves through `answer`, which reports it, responds and updates metrics.
+//! Owns the order of the steps: authorization, in-flight limit, timeout, fault injection, reading the body, executing the verb. All
+//! requests end in `answer`, which reports the outcome, responds and updates metrics.
 
 use super::body::Body;
 use super::endpoint::Endpoint;
@@ -36,10 +36,10 @@ use uuid::fmt::Hyphenated;
 /// `Audit-Id` header.
 const AUDIT_ID: HeaderName = HeaderName::from_static("audit-id");
 
-/// `Status.message` of a request whose handler panicked: 500, as on kube-apiserver.
+/// The `Status.message` of the 500 response if the handler of a request panicked, as in kube-apiserver.
 pub const PANICKED: &str = "This request caused apiserver to panic. Look in the logs for details.";
 
-/// A fault rule closes the connection instead of responding.
+/// Error: a fault rule closes the connection instead of responding.
 #[derive(Debug, thiserror::Error)]
 #[error("a fault rule closed the connection")]
 pub(super) struct ConnectionClosed;
@@ -50,11 +50,11 @@ struct Exchange<'a> {
     head: &'a RequestHead,
     params: Params,
     labels: Labels,
-    /// Revision at which a fault rule makes the request read the state.
+    /// The revision at which the request reads the state, if a fault rule makes it read an old state.
     stale: Option<u64>,
 }
 
-/// Handles a request, reports its response and updates metrics. Errors if a fault rule closes the connection instead.
+/// Handles a request, reports its response and updates metrics. Returns an error if a fault rule closes the connection instead.
 pub(super) async fn answer(
     endpoint: &Endpoint,
     pending: &Arc<PendingResponses>,
@@ -109,7 +109,7 @@ pub(super) async fn answer(
     response
 }
 
-/// The audit id from the request's header, or a new one.
+/// The audit ID in the request's header, or a new one.
 fn audit_id(request: &Request<Incoming>) -> HeaderValue {
     let sent = request.headers().get(AUDIT_ID).filter(|id| !id.is_empty());
     sent.cloned().unwrap_or_else(|| {
@@ -120,7 +120,7 @@ fn audit_id(request: &Request<Incoming>) -> HeaderValue {
 }
 
 impl Exchange<'_> {
-    /// Handles a request within its timeout; watches have none.
+    /// Handles a request and applies the request timeout, except to watches.
     async fn with_timeout(
         self,
         request: Request<Incoming>,
@@ -141,7 +141,7 @@ impl Exchange<'_> {
         }
     }
 
-    /// Evaluates the fault rules for a request, then handles it unless a rule replaces that.
+    /// Evaluates the fault rules for a request, then handles the request unless a rule replaces its processing.
     async fn with_faults(
         mut self,
         request: Request<Incoming>,
@@ -171,7 +171,7 @@ impl Exchange<'_> {
                 route
             }
             Some(FaultAction::LoseAnswer) => {
-                // The response is dropped after execution; an accepted watch ends with it.
+                // After execution, the response is dropped; if it is a watch, the watch ends.
                 self.handle(request, route).await.report(head, service);
                 return Err(ConnectionClosed);
             }
@@ -179,7 +179,7 @@ impl Exchange<'_> {
         Ok(self.handle(request, route).await)
     }
 
-    /// A watch refused by a fault rule: it is accepted and consists of an ERROR event only.
+    /// A watch that a fault rule refuses: the watch starts, and its only event is the ERROR event.
     fn expired_watch(&self, target: &Target, status: Status) -> Outcome {
         let store = &self.endpoint.service.store;
         let plan = WatchPlan {
@@ -192,7 +192,7 @@ impl Exchange<'_> {
         Outcome::of(self.head, Ok(self.watch(target, plan, String::new())))
     }
 
-    /// The event stream of a watch.
+    /// Renders the event stream of a watch.
     fn watch(&self, target: &Target, plan: WatchPlan, include_object: String) -> Rendered {
         let service = &self.endpoint.service;
         Rendered::Watch(Box::new(WatchBody::new(
@@ -276,8 +276,8 @@ impl Exchange<'_> {
         Outcome::executed(head, answer, warnings)
     }
 
-    /// Renders the answer of a verb, on another thread if that takes long. `None` for a long list while too many long lists are being
-    /// rendered, or while clients have left too many bytes of other responses unread.
+    /// Renders the result of a verb, on another thread if that takes long. Returns `None` for a long list if too many long lists are being
+    /// rendered, or if clients have left too many bytes of responses unread.
     async fn render(
         &self,
         target: &Target,
@@ -298,8 +298,8 @@ impl Exchange<'_> {
         Some(plain.map(|plain| Rendered::Plain(plain.zipped(self.head.accepts_gzip, gzip::OBJECT_BYTES_MIN))))
     }
 
-    /// Waits some seconds for a requested revision that is not written yet. Not for event objects, for which
-    /// kube-apiserver has no watch cache.
+    /// Waits some seconds for a requested revision that does not exist yet. Does not wait for Event objects: kube-apiserver has no watch
+    /// cache for them.
     async fn await_revision(&self, verb: Verb, kind: &Kind) {
         let (params, store) = (&self.params, &self.endpoint.service.store);
         let reads = matches!(verb, Verb::Get | Verb::List) || params.flag("sendInitialEvents") == Some(true);
@@ -332,7 +332,7 @@ async fn execute_call(store: &Arc<Store>, long_work: &LongWork, call: Call) -> R
     }
 }
 
-/// Runs a future until `timeout` has passed since `began`; then drops it.
+/// Runs a future until `timeout` has passed since `began`; then drops the future.
 async fn run_until<T>(began: Instant, timeout: Duration, work: impl Future<Output = T>) -> Option<T> {
     if began.elapsed() >= timeout {
         return None;
@@ -340,7 +340,7 @@ async fn run_until<T>(began: Instant, timeout: Duration, work: impl Future<Outpu
     tokio::time::timeout_at(began + timeout, work).await.ok()
 }
 
-/// The `User-Agent` of a write; empty for reads. It is the default field manager.
+/// The `User-Agent` of a write, which is the default field manager. Empty for reads.
 fn user_agent(request: &Request<Incoming>, verb: Verb) -> String {
     let header = request.headers().get(USER_AGENT).filter(|_| !verb.only_reads());
     header.map_or_else(String::new, |agent| {

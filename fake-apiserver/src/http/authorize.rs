@@ -15,7 +15,7 @@ use hyper::header::AUTHORIZATION;
 use hyper::{Method, Request};
 use std::sync::Arc;
 
-/// The authenticated user of a request.
+/// Authenticates a request and returns its user.
 pub(super) fn authenticate(endpoint: &Endpoint, request: &Request<Incoming>) -> Result<Arc<User>, Status> {
     let store = &endpoint.service.store;
     let header = request
@@ -36,7 +36,7 @@ pub(super) fn authenticate(endpoint: &Endpoint, request: &Request<Incoming>) -> 
     }
 }
 
-/// The user on whose behalf a request is sent (impersonation); usually the authenticated user.
+/// The user on whose behalf a request is sent: the impersonated user, or without impersonation the authenticated user.
 pub(super) fn effective_user(
     endpoint: &Endpoint,
     request: &Request<Incoming>,
@@ -45,7 +45,7 @@ pub(super) fn effective_user(
     impersonate::resolve(&endpoint.service.store, request.headers(), authenticated)
 }
 
-/// The authorization attributes of a request, owned.
+/// The authorization attributes of a request, as owned strings.
 pub(super) struct OwnedAttributes {
     verb: &'static str,
     resource: Option<ResourcePath>,
@@ -93,7 +93,7 @@ impl OwnedAttributes {
         }
     }
 
-    /// Authorizes the request or returns the refusal, and records the permission in the usage log.
+    /// Authorizes the request and records the permission in the usage log. Returns an error if the request is denied.
     pub(super) fn authorize(&self, endpoint: &Endpoint, user: &User) -> Result<(), Status> {
         let attributes = self.attributes();
         let decision = endpoint.service.store.authorize(user, attributes);
@@ -103,7 +103,7 @@ impl OwnedAttributes {
     }
 }
 
-/// Adds the namespace and name that kube-apiserver's `RequestInfo` derives beyond the path.
+/// Adds the namespace and name that kube-apiserver's `RequestInfo` derives from more than the path.
 fn complete(path: &mut ResourcePath, verb: Verb, params: &Params) {
     // A Namespace object is in its own namespace.
     if path.group.is_empty() && path.resource == "namespaces" && path.name.is_some() {
@@ -123,7 +123,7 @@ fn complete(path: &mut ResourcePath, verb: Verb, params: &Params) {
     }
 }
 
-/// The resource in a path below `/api/VERSION` or `/apis/GROUP/VERSION`, whether it exists or not.
+/// The resource in a path below `/api/VERSION` or `/apis/GROUP/VERSION`. The resource need not exist.
 fn unknown(path: &str) -> Option<ResourcePath> {
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
     let (group, version, rest) = match parts.as_slice() {
@@ -145,7 +145,7 @@ fn unknown(path: &str) -> Option<ResourcePath> {
     })
 }
 
-/// The verb of a method on a path whose resource is unknown.
+/// The verb that corresponds to a method on a path whose resource is unknown.
 fn resource_verb(method: &Method, path: &ResourcePath) -> Verb {
     match (method, &path.name) {
         (&Method::POST, _) => Verb::Create,
@@ -158,7 +158,7 @@ fn resource_verb(method: &Method, path: &ResourcePath) -> Verb {
     }
 }
 
-/// The verb of a non-resource request: its method in lower case.
+/// The verb of a non-resource request: the HTTP method in lower case.
 fn method_verb(method: &Method) -> &'static str {
     match *method {
         Method::GET => "get",

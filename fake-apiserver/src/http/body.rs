@@ -1,4 +1,4 @@
-//! Response bodies: complete bytes, lists, either of them compressed, and watch streams.
+//! Response bodies: complete bytes and lists, both optionally compressed, and watch streams.
 
 use super::gzip::Zipped;
 use super::pending_responses::PendingResponse;
@@ -10,25 +10,25 @@ use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// Maximum bytes per frame of a complete body. The client's progress is recorded per frame, so that a client that stops reading a
-/// large body is detected.
+/// Maximum bytes per frame of a complete body. The progress of the client is recorded per frame, to detect clients that stop reading a
+/// large body.
 const PIECE_BYTES: usize = 64 * 1024;
 
-/// A response body. The request counts as in flight until the connection has taken all of it.
+/// A response body. The request counts as in flight until the connection has accepted the whole body.
 pub(super) enum Body {
     /// Complete bytes.
     Whole { bytes: Bytes, pending: PendingResponse },
-    /// A list, serialized piece by piece.
+    /// A list that is serialized piece by piece.
     List {
         pieces: Box<Pieces>,
         pending: PendingResponse,
     },
-    /// Bytes or a list, compressed while they are sent.
+    /// Bytes or a list, compressed while being sent.
     Zipped {
         zipped: Box<Zipped>,
         pending: PendingResponse,
     },
-    /// Watch events as they occur.
+    /// Watch events, sent as they occur.
     Watch(Box<WatchBody>),
 }
 

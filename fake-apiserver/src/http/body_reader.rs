@@ -1,6 +1,6 @@
-//! Request bodies by media type: JSON, YAML, protobuf, and the four patch types.
+//! Decoding of request bodies by media type: JSON, YAML, protobuf, and the four patch types.
 //!
-//! Owns which verb accepts which media type. Does not know API types: `verbs::decode` does.
+//! Owns which verb accepts which media type. API types are decoded by `verbs::decode`.
 
 use crate::kinds::{Kind, Part, request_kind};
 use crate::machinery::document::{Document, misfit};
@@ -36,21 +36,21 @@ pub(super) fn content_type(headers: &HeaderMap) -> String {
     }
 }
 
-/// Verb and target for which a body is read.
+/// The verb and target for which a body is read.
 #[derive(Clone, Copy)]
 pub(super) struct Purpose<'a> {
     pub(super) verb: Verb,
     pub(super) target: &'a Target,
 }
 
-/// Decodes a body into the payload of a verb.
+/// Decodes a body into the payload that a verb expects.
 type Reader = fn(Purpose<'_>, &Bytes) -> Result<Payload, Status>;
 
-/// Media types accepted for custom resources.
+/// Media types accepted for objects of custom resources.
 const UNTYPED: &str = "application/json, application/yaml";
 const STRATEGIC: &str = "application/strategic-merge-patch+json";
 
-/// Patch types: media type and decoder.
+/// Media types and decoders of patches.
 const PATCHES: [(&str, Reader); 4] = [
     ("application/json-patch+json", |_, body| {
         Ok(patch(Patch::Json, body))
@@ -84,7 +84,7 @@ pub(super) fn reader(verb: Verb, media: &str, kind: &Kind) -> Result<Option<Read
     Ok(Some(reader))
 }
 
-/// Refuses media types that need a built-in type, which custom resources do not have: protobuf and strategic merge patch.
+/// Rejects media types that require a built-in type: custom resources support neither protobuf nor strategic merge patch.
 fn untyped(verb: Verb, media: &str) -> Result<(), Status> {
     let patches: Vec<&str> = PATCHES
         .iter()
@@ -156,7 +156,7 @@ fn protobuf_object(purpose: Purpose<'_>, body: &Bytes) -> Result<Payload, Status
 }
 
 impl Purpose<'_> {
-    /// Expected `apiVersion` and kind of the body.
+    /// The expected `apiVersion` and `kind` of the body.
     fn expected(self) -> (String, &'static str) {
         let own = &self.target.kind;
         let kind = match self.target.part {
@@ -167,15 +167,15 @@ impl Purpose<'_> {
         (kind.api_version(), kind.kind)
     }
 
-    /// Whether the body has `DeleteOptions`, which are optional.
+    /// Whether the body is a `DeleteOptions`, which is optional.
     fn is_deletion(self) -> bool {
         matches!(self.verb, Verb::Delete | Verb::DeleteCollection)
     }
 }
 
-/// Reads the body of a server-side apply: YAML, of which JSON is a subset.
+/// Parses the body of a server-side apply as YAML, of which JSON is a subset.
 ///
-/// A parse error is reported later: other errors of the request take precedence.
+/// A parse error is reported later, because other errors of the request take precedence.
 fn apply(body: &Bytes) -> Payload {
     let parsed = Document::parse(body).or_else(|_| yaml::parse(body));
     let document = parsed.and_then(|document| match document.value {
@@ -194,7 +194,7 @@ fn apply(body: &Bytes) -> Payload {
     }))
 }
 
-/// Reads a patch. A parse error is reported later, as for apply.
+/// Parses a patch. Like for apply, a parse error is reported later.
 fn patch(style: Patch, body: &Bytes) -> Payload {
     Payload::Patch(style, Document::parse(body))
 }

@@ -6,7 +6,7 @@ use crate::access::auth::User;
 use crate::machinery::x509;
 use std::sync::Arc;
 
-/// The user of a certificate; `None` if it has no common name.
+/// The user in a client certificate; `None` if the certificate has no common name.
 pub(super) fn user(certificate: &[u8]) -> Option<Arc<User>> {
     let subject = x509::certificate(certificate).ok()?.subject;
     let user = User {

@@ -1,4 +1,4 @@
-//! Watch events whose objects a webhook must convert before they are sent. Does not know how they are sent.
+//! Watch events whose objects a conversion webhook must convert before they are sent. Does not know how events are sent.
 
 use crate::kinds::Kind;
 use crate::machinery::status::Status;
@@ -11,13 +11,13 @@ use std::task::{Context, Poll, ready};
 /// Watch events that wait for the conversion of their objects.
 pub(super) struct Converting {
     events: Vec<Delivered>,
-    /// Number of undelivered events that the server's activity counter has recorded for them.
+    /// How many of the events the server's activity counter counts as undelivered.
     pub(super) counted: usize,
     work: Pin<Box<dyn Future<Output = Result<(), Status>> + Send>>,
 }
 
 impl Converting {
-    /// Starts the conversion of the events' objects to the version of a resource.
+    /// Starts the conversion of the objects in `events` to the version of `kind`.
     pub(super) fn new(store: &Arc<Store>, kind: &Kind, events: Vec<Delivered>, counted: usize) -> Self {
         let (store, kind) = (store.clone(), kind.clone());
         let objects: Vec<_> = events.iter().map(|event| event.object.clone()).collect();
@@ -28,7 +28,7 @@ impl Converting {
         }
     }
 
-    /// Polls the conversion: its result, the events, and their count in the activity counter.
+    /// Polls the conversion. Returns its result, the events, and how many of them the activity counter counts.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<(Result<(), Status>, Vec<Delivered>, usize)> {
         let outcome = ready!(self.work.as_mut().poll(cx));
         Poll::Ready((outcome, std::mem::take(&mut self.events), self.counted))

@@ -1,4 +1,4 @@
-//! The context that all requests of one listener or connection share.
+//! The context shared by all requests of one listener or connection.
 
 use super::service::Service;
 use crate::access::auth::User;
@@ -9,10 +9,10 @@ use tokio_util::sync::CancellationToken;
 #[derive(Clone)]
 pub(super) struct Endpoint {
     pub(super) service: Arc<Service>,
-    /// The user of requests without a token; `None`: anonymous.
+    /// The user of requests without a token; `None` for the anonymous user.
     pub(super) default_user: Option<Arc<User>>,
-    /// Set if the client presented a certificate: its user, or `None` if the certificate is invalid or has no common name.
+    /// `Some` if the client presented a certificate: the user, or `None` if the certificate is invalid or has no common name.
     pub(super) certificate_user: Option<Option<Arc<User>>>,
-    /// Cancelled to end watches and connections.
+    /// Cancelled when the server stops, to end watches and connections.
     pub(super) stop: CancellationToken,
 }

@@ -1,6 +1,6 @@
 //! Gzip compression of responses, for clients that accept it.
 //!
-//! Owns the minimum sizes and how much is compressed at a time. Does not know the content.
+//! Owns the minimum sizes and the amount compressed at a time. Does not know the content.
 
 use super::pieces::Pieces;
 use bytes::Bytes;
@@ -10,13 +10,13 @@ use hyper::HeaderMap;
 use hyper::header::ACCEPT_ENCODING;
 use std::io::Write;
 
-/// Size in bytes above which objects, lists and discovery are compressed, as in kube-apiserver.
+/// Size in bytes above which objects, lists and discovery documents are compressed, as in kube-apiserver.
 pub(super) const OBJECT_BYTES_MIN: usize = 128 * 1024;
 /// Size in bytes above which the OpenAPI v2 document is compressed.
 pub(super) const DOCUMENT_BYTES_MIN: usize = 1400;
-/// Bytes compressed at a time, so that a watch on the same connection is not delayed for long.
+/// Number of bytes compressed at a time. Small, so that a watch on the same connection is not delayed for long.
 const PIECE_BYTES: usize = 64 * 1024;
-/// Memory of an encoder in bytes, measured before its first output.
+/// Memory that an encoder uses, in bytes, measured before its first output.
 pub(super) const ENCODER_BYTES: usize = 256 * 1024;
 
 /// Whether the client accepts gzip.
@@ -35,11 +35,11 @@ pub(super) fn is_accepted(headers: &HeaderMap) -> bool {
 
 /// A response body that is compressed while it is sent.
 pub(super) struct Zipped {
-    /// The list, if the body is one.
+    /// The list, if the body is a list.
     list: Option<Box<Pieces>>,
-    /// The remaining bytes of any other body.
+    /// The remaining bytes, if the body is not a list.
     rest: Bytes,
-    /// `None` once everything was sent.
+    /// `None` after everything was sent.
     encoder: Option<GzEncoder<Vec<u8>>>,
 }
 
@@ -54,7 +54,7 @@ impl Zipped {
 
     /// The next compressed piece; `None` at the end.
     pub(super) fn next(&mut self) -> Option<Bytes> {
-        // The encoder may buffer small pieces without producing output.
+        // Loops because the encoder may buffer small pieces without producing output.
         while let Some(mut encoder) = self.encoder.take() {
             let Some(piece) = self.piece() else {
                 // Writing to memory cannot fail.

@@ -1,4 +1,4 @@
-//! The head of a request: user, verb, resource, and the accepted form of the response.
+//! The head of a request: user, verb, resource, and the accepted media type of the response.
 
 use super::authorize::{self, OwnedAttributes};
 use super::endpoint::Endpoint;
@@ -16,7 +16,7 @@ use hyper::body::Incoming;
 use std::sync::Arc;
 use tokio::time::Instant;
 
-/// Everything about a request except its body.
+/// All properties of a request except its body.
 pub(super) struct RequestHead {
     pub(super) user: Arc<User>,
     pub(super) verb: Verb,
@@ -24,16 +24,16 @@ pub(super) struct RequestHead {
     /// The path of a discovery request for a group or version; `None` for other paths.
     pub(super) group_path: Option<String>,
     pub(super) accept: Accept,
-    /// The refusal of a successful response, which would not be available in the accepted form.
+    /// The 406 to send instead of a successful response, which is not available in the accepted form.
     pub(super) metadata_mismatch: Option<Status>,
     pub(super) pretty: bool,
-    /// The client accepts gzip.
+    /// Whether the client accepts gzip.
     pub(super) accepts_gzip: bool,
     pub(super) began: Instant,
 }
 
 impl RequestHead {
-    /// Reads user, verb, resource and accepted form; the result is the refusal, if the request is refused already.
+    /// Reads user, verb, resource and accepted form. The result is an error if the request can be rejected without its body.
     pub(super) fn read(
         endpoint: &Endpoint,
         request: &Request<Incoming>,
@@ -62,7 +62,7 @@ impl RequestHead {
             accepts_gzip: gzip::is_accepted(request.headers()),
             began: Instant::now(),
         };
-        // A request that is refused anyway gets that error, rendered in an available form.
+        // If the request is rejected in any case, the client gets that error instead of a 406, in an available form.
         let acceptable = match accept {
             Err((_, status)) if !route.is_refused(&body_reader::content_type(request.headers())) => {
                 Err(status)
@@ -82,14 +82,14 @@ impl RequestHead {
         }
     }
 
-    /// Reports a response that was produced without the store.
+    /// Reports a response that was produced without a transaction.
     pub(super) fn report(&self, service: &Service, code: u16, failure: Option<&Status>) {
         let resource = self.resource.clone();
         let unknown = self
             .group_path
             .as_ref()
             .filter(|_| resource.is_none() && code == 404);
-        // The response itself does not name the version, as in kube-apiserver.
+        // Adds the path to the reported message only: the message in the response contains no path, as in kube-apiserver.
         let named = unknown.zip(failure).map(|(path, failure)| {
             let message = format!("{}: {path}", failure.message);
             Status {
@@ -111,7 +111,7 @@ impl RequestHead {
 
 /// The path of a discovery request for a group or version, to be reported to the observer; `None` for other paths.
 fn group_path(path: &str) -> Option<String> {
-    /// Maximum length; names of groups and versions are shorter.
+    /// Maximum length of a reported path; existing groups and versions have shorter names.
     const LONGEST: usize = 128;
     let is_group = path.starts_with("/apis/")
         && path.len() <= LONGEST

@@ -8,7 +8,7 @@ use crate::verbs::call::Params;
 use hyper::header::X_CONTENT_TYPE_OPTIONS;
 use tokio_util::sync::CancellationToken;
 
-/// A health check: its name, its endpoints, and whether it passes.
+/// A health check: its name, the endpoints that include it, and whether it passes.
 struct Check {
     name: &'static str,
     endpoints: &'static [&'static str],
@@ -19,7 +19,7 @@ const ALL: &[&str] = &["healthz", "livez", "readyz"];
 const ALIVE: &[&str] = &["healthz", "livez"];
 const READY: &[&str] = &["readyz"];
 
-/// A check that concerns startup only and therefore always passes.
+/// A check that kube-apiserver performs during startup only; here it always passes.
 const fn always_passing(name: &'static str) -> Check {
     Check {
         name,
@@ -37,7 +37,7 @@ const CHECKS: &[Check] = &[
         ..always_passing("loopback-serving-certificate")
     },
     Check {
-        // The store can be locked and has the initial namespaces.
+        // Passes if the store can be locked and contains the initial objects.
         name: "etcd",
         endpoints: ALL,
         is_well: |store, _| store.revision() > 1,
@@ -88,7 +88,7 @@ const CHECKS: &[Check] = &[
     },
 ];
 
-/// The paths of the endpoints and of all single checks.
+/// The paths of the three endpoints and of all individual checks.
 pub(super) fn paths() -> impl Iterator<Item = String> {
     let one = |check: &'static Check| check.endpoints.iter().map(|of| format!("/{of}/{}", check.name));
     let all = ALL.iter().map(|of| format!("/{of}"));
@@ -120,7 +120,7 @@ pub(super) fn indicators(store: &Store, stop: &CancellationToken) -> String {
     )
 }
 
-/// Responds to a path below one of the three endpoints; `None` if there is no such check.
+/// Responds to a path below one of the three endpoints; `None` if the path names no check.
 pub(super) fn answer(
     endpoint: &str,
     rest: &[String],

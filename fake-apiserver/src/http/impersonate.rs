@@ -1,6 +1,6 @@
 //! Impersonation: requests on behalf of another user (`kubectl --as`).
 //!
-//! Owns the `Impersonate-` headers and the permissions that they require. Does not know how permissions are decided.
+//! Owns the `Impersonate-` headers and the permissions that they require. Does not decide on permissions.
 
 use crate::access::auth::{ANONYMOUS, UNAUTHENTICATED, User, account_groups, account_of};
 use crate::access::rbac::{Attributes, ResourceOrPath};
@@ -17,7 +17,7 @@ const EXTRA: &str = "impersonate-extra-";
 
 const AUTHENTICATION: &str = "authentication.k8s.io";
 
-/// The effective user: the authenticated user, or the one in its impersonation headers.
+/// The effective user: the user in the impersonation headers, or without these headers the authenticated user.
 pub(super) fn resolve(store: &Store, headers: &HeaderMap, user: Arc<User>) -> Result<Arc<User>, Status> {
     if !headers
         .keys()

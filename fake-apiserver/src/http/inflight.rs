@@ -1,8 +1,8 @@
 //! Limits on requests in flight.
 //!
-//! Owns the two limits of kube-apiserver, for read-only and for mutating requests. Watches do not count. Members of
-//! `system:masters` are never refused, so that administrators can repair the server. The limits on long lists and on unread
-//! responses protect memory and apply to them as well.
+//! Owns the two limits of kube-apiserver, for read-only and for mutating requests. Watches do not count. Members of `system:masters` are
+//! never refused, so that administrators can repair the server. The limits on long lists and on unread responses protect memory and also
+//! apply to members of `system:masters`.
 
 use super::offload::LongWork;
 use super::pending_responses::{PendingResponse, PendingResponses, UnreadBytes};
@@ -13,7 +13,7 @@ use crate::store::activity::Busy;
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// The in-flight limits of a server, over all its listeners.
+/// The in-flight limits of a server, shared by all its listeners.
 #[derive(Clone)]
 pub(crate) struct InFlight {
     read_only: Option<Arc<Semaphore>>,
@@ -33,7 +33,7 @@ pub(super) struct RequestHold {
 }
 
 impl RequestHold {
-    /// Holds no in-flight permit yet.
+    /// Creates a hold without an in-flight permit.
     pub(super) fn new(busy: Busy, pending: Arc<PendingResponses>, unread: UnreadBytes) -> Self {
         Self {
             busy,
@@ -43,7 +43,7 @@ impl RequestHold {
         }
     }
 
-    /// Acquires an in-flight permit if the request needs one; returns false if it must be refused.
+    /// Acquires an in-flight permit if the request needs one; returns false if the request must be refused.
     pub(super) fn acquire(&mut self, in_flight: &InFlight, verb: Verb, user: &User) -> bool {
         let semaphore = if verb.only_reads() {
             &in_flight.read_only
@@ -57,7 +57,7 @@ impl RequestHold {
         self.permit.is_some() || user.is_in(MASTERS)
     }
 
-    /// The response is ready. Releases the permit: a client that does not read its response blocks no other request.
+    /// Called when the response is ready. Releases the permit, so that a client that does not read its response blocks no other request.
     pub(super) fn response_ready(self, bytes: usize) -> PendingResponse {
         self.pending.add(self.busy, self.unread.add(bytes))
     }

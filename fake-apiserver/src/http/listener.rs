@@ -24,31 +24,32 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// Maximum total bytes of the headers of a request. hyper's default limit of 100 headers remains; any other number would cost
-/// an allocation per request.
+/// Maximum total bytes of the headers of a request. hyper's default limit of 100 headers remains; with any other limit, hyper allocates
+/// memory for each request.
 const HEADER_BYTES_MAX: usize = 64 * 1024;
-/// Maximum number of open streams of an HTTP/2 connection: clients run all their watches over one connection.
+/// Maximum number of open streams of an HTTP/2 connection. Large, because clients open all their watches on one connection.
 const STREAMS_MAX: u32 = 1000;
 /// Interval and timeout of pings on HTTP/2 connections.
 const PING_INTERVAL: Duration = Duration::from_secs(30);
 const PING_TIMEOUT: Duration = Duration::from_secs(20);
-/// Time that connections get to finish their responses when the server stops.
+/// Time for connections to finish their responses when the server stops.
 const STOP_GRACE: Duration = Duration::from_secs(1);
 /// Pause after a failed `accept`, for example because file descriptors ran out.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-/// Send buffer of an HTTP/2 stream in bytes: a client that does not read may have [`STREAMS_MAX`] of them.
+/// Send buffer of an HTTP/2 stream in bytes: a client that does not read can fill [`STREAMS_MAX`] of these buffers.
 const SEND_BUFFER_BYTES: usize = 64 * 1024;
 
 /// Settings of a listener.
 pub(crate) struct ListenerConfig {
     /// TLS; `None` for plain HTTP.
     tls: Option<Tls>,
-    /// The user of requests without a token; `None`: anonymous.
+    /// The user of requests without a token; `None` for the anonymous user.
     default_user: Option<Arc<User>>,
 }
 
 impl ListenerConfig {
-    /// Plain HTTP. Requests without a token are those of the named client, who may do everything; without a name, anonymous.
+    /// Settings for plain HTTP. The user of requests without a token is `default_user`, who has all permissions, or else the anonymous
+    /// user.
     pub(crate) fn plain(default_user: Option<&str>) -> Self {
         Self {
             tls: None,
@@ -56,7 +57,7 @@ impl ListenerConfig {
         }
     }
 
-    /// TLS.
+    /// Settings for HTTPS.
     pub(crate) fn tls(tls: &Tls) -> Self {
         Self {
             tls: Some(tls.clone()),
@@ -105,7 +106,7 @@ pub(crate) async fn serve(
         let Ok(permit) = permits.clone().try_acquire_owned() else {
             tracing::warn!(
                 most = limits.connections,
-                "a connection was closed: too many are open"
+                "a connection was closed: the maximum number of connections is open"
             );
             continue;
         };
@@ -123,18 +124,18 @@ pub(crate) async fn serve(
     outcome
 }
 
-/// Whether `accept` failed because of a single connection rather than the listener.
+/// Whether `accept` failed because of a single connection, so that the listener still works.
 fn is_connection_error(error: &std::io::Error) -> bool {
     use std::io::ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted};
     matches!(error.kind(), ConnectionAborted | ConnectionReset | Interrupted)
 }
 
-/// Whether no later `accept` can succeed (EINVAL). A lack of file descriptors or memory, in contrast, is temporary.
+/// Whether all later calls of `accept` will fail too (EINVAL). A lack of file descriptors or memory, in contrast, is temporary.
 fn is_listener_closed(error: &std::io::Error) -> bool {
     error.kind() == std::io::ErrorKind::InvalidInput
 }
 
-/// Serves one connection that was not accepted by a listener, without TLS, until it ends or `shutdown` resolves.
+/// Serves one connection that does not come from a listener, without TLS, until it ends or `shutdown` resolves.
 pub(crate) async fn serve_connection(
     service: &Arc<Service>,
     stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
@@ -217,7 +218,7 @@ async fn connection(
         async move { answer(&endpoint, &pending_responses, request).await }
     });
     let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), service));
-    // hyper has no header timeout before it has detected the protocol, and none for HTTP/2.
+    // hyper applies its header timeout only after it has detected HTTP/1.1, and has none for HTTP/2.
     let header_timeout = tokio::time::sleep(limits.headers);
     let first_request_timeout = async {
         header_timeout.await;
@@ -238,7 +239,7 @@ async fn connection(
         }
     };
     if let Err(error) = ended {
-        tracing::debug!(%error, "a connection ended early");
+        tracing::debug!(%error, "a connection ended with an error");
     }
 }
 

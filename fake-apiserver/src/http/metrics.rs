@@ -1,7 +1,7 @@
 //! Metrics of the server, for `/metrics`.
 //!
-//! Owns names and labels, a subset of kube-apiserver's. All label values come from tables, so clients cannot increase the
-//! number of series. Does not know requests.
+//! Owns names and labels, a subset of kube-apiserver's. All label values come from fixed tables, so that clients cannot increase the number
+//! of series. Does not know requests.
 
 use jiff::Timestamp;
 use prometheus_client::encoding::text::encode;
@@ -14,7 +14,7 @@ use prometheus_client::registry::Registry;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-/// The media type of metrics. As in kube-apiserver there is only this one, whatever the client accepts.
+/// The media type of metrics. As in kube-apiserver, the `Accept` header is ignored.
 pub(crate) const MEDIA: &str = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores";
 
 /// Upper bounds of the histogram buckets in seconds, as in kube-apiserver.
@@ -23,7 +23,7 @@ const BUCKETS: [f64; 24] = [
     20.0, 30.0, 45.0, 60.0, 120.0,
 ];
 
-/// The labels of a request. Values come from tables, so their number is bounded.
+/// The labels of a request. All values come from fixed tables, which limits the number of series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(crate) struct Labels {
     pub(crate) verb: &'static str,
@@ -92,18 +92,18 @@ impl Metrics {
         );
         registry.register(
             "apiserver_request_duration_seconds",
-            "Time from the headers of a request to its answer, watches excepted",
+            "Time from the headers of a request to its response, except watches",
             durations.clone(),
         );
         registry.register(
             "apiserver_current_inflight_requests",
-            "Requests being answered",
+            "Requests in flight",
             in_flight.clone(),
         );
         registry.register("apiserver_longrunning_requests", "Open watches", watches.clone());
         registry.register(
             "process_start_time_seconds",
-            "When the server started, in seconds since 1970",
+            "Start time of the server in Unix seconds",
             start,
         );
         Self {
@@ -115,7 +115,7 @@ impl Metrics {
         }
     }
 
-    /// Resets the request counters and durations. Gauges of current requests and watches remain.
+    /// Resets the request counters and durations. Gauges of requests in flight and open watches are not reset.
     pub(crate) fn reset(&self) {
         self.requests.clear();
         self.durations.clear();
@@ -140,7 +140,7 @@ impl Metrics {
         Flight(gauge)
     }
 
-    /// Records a response. The duration of a watch says nothing about latency, so it is not recorded.
+    /// Records a response. Does not record the duration of a watch, which is the time that the watch was open.
     pub(crate) fn record(&self, request: Labels, code: u16, elapsed: Duration) {
         self.requests
             .get_or_create(&ResponseLabels { request, code })
@@ -160,8 +160,8 @@ impl Metrics {
     }
 }
 
-/// Converts OpenMetrics to the Prometheus text format, which describes a counter by the name of its samples and has no
-/// end mark.
+/// Converts OpenMetrics to the Prometheus text format, which has no end mark, and whose `# HELP` and `# TYPE` lines name a counter like its
+/// samples.
 fn of_prometheus(open: &str) -> String {
     let mut text = String::with_capacity(open.len());
     let mut lines = open.lines().peekable();

@@ -1,6 +1,6 @@
-//! Content negotiation: the form of a response, by `Accept`.
+//! Content negotiation: selects the form of a response by the `Accept` header.
 //!
-//! Owns the lists of served media types; a new encoding is a new entry. Accepted request bodies are in `body_reader`.
+//! Owns the lists of served media types; a new encoding requires only a new entry. Media types of request bodies are in `body_reader`.
 
 use super::body_reader::{BODIES, media_type};
 use crate::kinds::Kind;
@@ -20,13 +20,13 @@ const LISTS: &str = "application/json, application/yaml, application/vnd.kuberne
 
 const LOGS: &str = "text/plain, application/json, application/yaml, application/vnd.kubernetes.protobuf";
 
-/// Media types that have some served form.
+/// Media types for which at least one form is served.
 const SUPPORTED_TYPES: [&str; 4] = ["application/json", yaml::MEDIA, MEDIA, "*/*"];
 
 /// Media types of watches.
 const STREAMS: &str = "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
 
-/// The form of a response that the client prefers among those served.
+/// The form of a response that the client prefers, among the served forms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Accept {
     /// The object or list itself.
@@ -34,7 +34,7 @@ pub(super) enum Accept {
     Json,
     /// A table, in `v1` or `v1beta1` of meta.k8s.io.
     Table(&'static str),
-    /// Metadata only.
+    /// Only the metadata of the object or of the list items, as JSON.
     Metadata(&'static str),
     /// Aggregated discovery, in `v2` or `v2beta1` of apidiscovery.k8s.io.
     Aggregated(&'static str),
@@ -42,41 +42,41 @@ pub(super) enum Accept {
     Yaml,
     /// The object or list itself, as protobuf.
     Protobuf,
-    /// Metadata only, as protobuf.
+    /// Only the metadata of the object or of the list items, as protobuf.
     ProtobufMetadata(&'static str),
 }
 
-/// A response that is not an API object. kube-apiserver serves each from another component, with its own 406 message.
+/// A response that is not an API object. Each variant has its own 406 message, as in kube-apiserver.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Document {
-    /// Served for any `Accept`.
+    /// Text that is served for any `Accept` header.
     Text,
-    /// Served in this media type only.
+    /// A document that is served in this media type only.
     One(&'static str),
     /// The list of API groups, or one group.
     Groups,
     /// The list of API versions, or the resources of one version.
     Resources,
-    /// A pod's log: text; errors in all forms.
+    /// The log of a pod: served as text, while errors are served in all forms.
     Log,
-    /// A proxied connection, with the media types of its other end.
+    /// A proxied connection, whose backend determines the media types.
     Connection,
 }
 
-/// The forms in which a request can be answered.
+/// The forms in which the server can respond to a request.
 #[derive(Clone, Copy)]
 pub(super) struct AvailableForms<'a> {
-    /// The response is this document instead of an API object.
+    /// The document that the response contains, if it is not an API object.
     pub(super) document: Option<Document>,
-    /// The response has an aggregated discovery form.
+    /// Whether the response is available as aggregated discovery.
     pub(super) aggregated: bool,
-    /// The response is a list, or a watch of one.
+    /// Whether the response is a list or a watch.
     pub(super) list: bool,
-    /// The response is a single object.
+    /// Whether the response is a single object.
     pub(super) one: bool,
-    /// The response lists the deleted objects.
+    /// Whether the response is the list of deleted objects of a deletecollection.
     pub(super) swept: bool,
-    /// The response is a stream, which has no YAML form.
+    /// Whether the response is a stream, which is not available as YAML.
     pub(super) stream: bool,
     /// The kind of the requested objects.
     pub(super) kind: Option<&'a Kind>,
@@ -106,7 +106,7 @@ impl AvailableForms<'_> {
         })
     }
 
-    /// The 406 for a media range that asks for `PartialObjectMetadataList` of a single object, or the reverse.
+    /// The 406 for a media range that requests `PartialObjectMetadataList` where the response is a single object, or the reverse.
     fn metadata_mismatch(self, range: &str) -> Option<Status> {
         let is_list = self.list || self.swept;
         let kind = self.kind.filter(|_| self.one || (is_list && !self.stream))?;
@@ -127,7 +127,7 @@ impl AvailableForms<'_> {
         }
     }
 
-    /// The 406 for a table of a kind that is not stored and has no columns.
+    /// The 406 for a request for a table, if the kind is not stored and has no columns.
     fn without_table(self) -> Option<Status> {
         let kind = self.kind.filter(|kind| kind.unstored.is_some())?;
         let (group, plural) = (kind.group, kind.plural);
@@ -136,7 +136,7 @@ impl AvailableForms<'_> {
         )))
     }
 
-    /// Whether the kind has a protobuf form; custom resources do not.
+    /// Whether the kind is available as protobuf; custom resources are not.
     fn has_protobuf(self) -> bool {
         self.kind
             .is_none_or(|kind| kind.defined().is_none() && protobuf::is_known(&kind.api_version(), kind.kind))
@@ -146,13 +146,13 @@ impl AvailableForms<'_> {
 /// The form in which to render a response.
 pub(super) struct ResponseForm {
     pub(super) accept: Accept,
-    /// The `includeObject` parameter, for tables.
+    /// The `includeObject` parameter of the request, for tables.
     pub(super) include_object: String,
     pub(super) pretty: bool,
 }
 
 impl ResponseForm {
-    /// Validates the `includeObject` parameter of tables.
+    /// Validates the `includeObject` parameter.
     pub(super) fn check(&self) -> Result<(), Status> {
         let known = ["", "Metadata", "Object", "None"];
         let included = self.include_object.as_str();
@@ -165,7 +165,7 @@ impl ResponseForm {
         )))
     }
 
-    /// An id that is equal only for forms that render the same bytes.
+    /// An id of the form. Two forms have the same id only if they produce the same bytes.
     pub(super) fn id(&self) -> u8 {
         let beta = |version: &str| u8::from(version != "v1");
         let media = match self.accept {
@@ -186,10 +186,10 @@ impl ResponseForm {
 }
 
 impl Accept {
-    /// The form of the client's preferred media range among those served: highest `q` first, and those without wildcards
-    /// before those with them, as in kube-apiserver.
+    /// Selects the form of the most preferred served media range: ranges with a higher `q` first, then ranges without wildcards, as in
+    /// kube-apiserver.
     ///
-    /// The error is the 406 response with the form in which to send it.
+    /// The error contains the 406 response and the form in which to send it.
     pub(super) fn parse(headers: &HeaderMap, forms: AvailableForms<'_>) -> Result<Self, (Self, Status)> {
         if forms.document == Some(Document::Text) {
             return Ok(Self::Json);
@@ -203,7 +203,7 @@ impl Accept {
             return Ok(chosen.unwrap_or_default());
         }
         if let Some(Document::One(only)) = forms.document {
-            // The document's media type may follow others that the client prefers. Errors are served in all forms.
+            // The client may prefer media types that are not served over the media type of the document. Errors are served in all forms.
             let takes_it = ranges
                 .iter()
                 .any(|range| [only, "*/*"].contains(&media_type(range)));
@@ -215,8 +215,7 @@ impl Accept {
         chosen.ok_or_else(|| (Self::Json, forms.refuse(&ranges)))
     }
 
-    /// The 406 for metadata of a single object where the response is a list, or the reverse. Checked after everything
-    /// else.
+    /// The 406 for a request for object metadata where the response is a list, or the reverse. Checked after all other errors.
     pub(super) fn metadata_mismatch(self, headers: &HeaderMap, forms: AvailableForms<'_>) -> Option<Status> {
         if let Self::Table(_) = self {
             return forms.without_table();
@@ -229,7 +228,7 @@ impl Accept {
         forms.metadata_mismatch(ranges.iter().find(chosen)?)
     }
 
-    /// The 406 for a form in which watch events cannot be sent. Checked after everything else.
+    /// The 406 for a watch whose requested form is not available as a stream. Checked after all other errors.
     pub(super) fn without_stream(self) -> Option<Status> {
         (self == Self::Yaml).then(|| Status::no_such_form(STREAMS))
     }
@@ -281,7 +280,7 @@ impl Accept {
     }
 }
 
-/// A parameter of a media range; empty if it is missing.
+/// The value of a parameter of a media range; empty if the parameter is missing.
 pub(super) fn parameter<'r>(range: &'r str, name: &str) -> &'r str {
     let mut parts = range
         .split(';')
@@ -290,7 +289,7 @@ pub(super) fn parameter<'r>(range: &'r str, name: &str) -> &'r str {
     parts.find(|(key, _)| *key == name).map_or("", |(_, value)| value)
 }
 
-/// The media ranges of the `Accept` headers, most preferred first.
+/// The media ranges of all `Accept` headers, most preferred first.
 pub(super) fn ranges(headers: &HeaderMap) -> Vec<&str> {
     let mut ranges: Vec<&str> = headers
         .get_all(ACCEPT)
@@ -298,7 +297,7 @@ pub(super) fn ranges(headers: &HeaderMap) -> Vec<&str> {
         .filter_map(|v| v.to_str().ok())
         .flat_map(|v| v.split(','))
         .collect();
-    // The sort is stable: among equals the client's order remains.
+    // The sort is stable: equally preferred ranges remain in the client's order.
     ranges.sort_by(|one, other| preference(other).total_cmp(&preference(one)));
     ranges
 }
@@ -311,6 +310,6 @@ fn preference(range: &str) -> f64 {
     let weight = parts.find_map(|part| part.strip_prefix("q="));
     let weight = weight.map_or(1.0, |text| text.trim().parse::<f64>().unwrap_or(0.0));
     let weight = if weight.is_finite() { weight } else { 0.0 };
-    // `q` has three decimals, so the wildcard penalty cannot change the order of different values.
+    // `q` has three decimals, so the deduction for wildcards does not reorder ranges with different `q`.
     weight - wildcards as f64 * 1e-6
 }

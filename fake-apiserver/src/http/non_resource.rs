@@ -1,4 +1,4 @@
-//! Non-resource requests: health, metrics, version, discovery, OpenAPI.
+//! Non-resource requests: health, metrics, version, discovery and OpenAPI.
 //!
 //! Owns which document belongs to which path. Does not know authorization.
 
@@ -16,7 +16,7 @@ use hyper::header::{HOST, HeaderValue, IF_NONE_MATCH, VARY};
 use hyper::http::uri::Authority;
 use hyper::{Method, Request, StatusCode};
 
-/// Responds to a non-resource request. Only metrics depend on the method.
+/// Responds to a non-resource request. The method matters for metrics only.
 pub(super) fn answer(
     endpoint: &Endpoint,
     head: &RequestHead,
@@ -31,7 +31,7 @@ pub(super) fn answer(
             health::answer(which, rest, params, store, stop).unwrap_or_else(respond::not_found_text)
         }
         NonResource::Metrics | NonResource::Indicators if request.method() == Method::DELETE => {
-            // The indicators have no counters to reset.
+            // The service level indicators have no counters to reset.
             endpoint.service.metrics.reset();
             respond::text(200, "metrics reset\n")
         }

@@ -1,7 +1,7 @@
-//! Long-running work, moved to a blocking thread so that it delays no connection.
+//! Runs long work on a blocking thread, so that it delays no connection.
 //!
-//! A busy runtime worker serves none of its connections, and may be the one that polls for I/O on behalf of all workers.
-//! Owns what counts as long. Does not know the work.
+//! A busy runtime worker serves none of its connections, and may be the one that polls for I/O on behalf of all workers. Owns which work
+//! counts as long.
 
 use crate::request::Verb;
 use crate::verbs::call::{Answer, Call};
@@ -12,8 +12,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 /// Maximum number of objects of a list that is rendered on the runtime worker, which takes a few milliseconds.
 const INLINE_OBJECTS_MAX: usize = 5_000;
 
-/// Permits for long work: one per CPU and at most four, because each may hold several forms of a list. Without a limit the
-/// runtime would lack CPUs, and work would continue for clients that have reset their requests.
+/// Permits for long work: one per CPU and at most four, because each may hold a list in several forms in memory. Without a limit, the
+/// runtime could lack CPU time, also for requests that clients have already reset.
 #[derive(Clone)]
 pub(super) struct LongWork(Arc<Semaphore>);
 
@@ -23,7 +23,7 @@ impl LongWork {
         LongWork(Arc::new(Semaphore::new(processors.min(4))))
     }
 
-    /// A permit for long work; `None` for other work.
+    /// Acquires a permit for long work; `None` if the work is not long.
     pub(super) async fn permit(&self, is_long: bool) -> Option<OwnedSemaphorePermit> {
         if !is_long {
             return None;
@@ -41,13 +41,13 @@ pub(super) fn may_take_long(call: &Call) -> bool {
     }
 }
 
-/// Whether rendering the response takes long.
+/// Whether the response takes long to render.
 pub(super) fn is_long(answer: &Answer) -> bool {
     matches!(answer, Answer::List(plan) if plan.snapshot.objects.len() > INLINE_OBJECTS_MAX)
 }
 
-/// Runs work on the spot, or with a permit on a blocking thread. There it runs to its end even if its request is dropped,
-/// and releases the permit only then.
+/// Runs work on the current thread or, with a permit, on a blocking thread. There, the work completes even if its request is dropped, and
+/// holds the permit until then.
 pub(super) async fn run<T: Send + 'static>(
     permit: Option<OwnedSemaphorePermit>,
     work: impl FnOnce() -> T + Send + 'static,

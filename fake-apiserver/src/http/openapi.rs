@@ -1,4 +1,4 @@
-//! OpenAPI documents as responses: in the accepted media type, or 304 if the client has them cached.
+//! Responses with OpenAPI documents: in the accepted media type, or 304 if the client has cached the document.
 //!
 //! Owns media types and caching headers. Does not know how documents are built.
 
@@ -18,13 +18,13 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, json};
 
-/// Cache lifetime in hours of a document that is requested by its hash: a year.
+/// Cache lifetime, in hours, of a document that is requested by its hash: one year.
 const LIFETIME_HOURS: i64 = 365 * 24;
 /// The date format of HTTP headers.
 const HTTP_TIME: &str = "%a, %d %b %Y %H:%M:%S GMT";
 
 const JSON: &str = "application/json";
-/// Protobuf media types of OpenAPI v2: the one in responses, and an older spelling.
+/// Protobuf media types of OpenAPI v2: the one that responses contain, and an older spelling that clients may send.
 const V2_PROTOBUF: [&str; 2] = [
     "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
     "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
@@ -34,7 +34,7 @@ const V3_PROTOBUF: [&str; 2] = [
     "application/com.github.proto-openapi.spec.v3@v1.0+protobuf",
 ];
 
-/// `/openapi/v2`: one document for everything.
+/// `/openapi/v2`: one document for all groups.
 pub(super) fn swagger(api: &Api, headers: &HeaderMap) -> Plain {
     let Some(media) = negotiate_media_type(headers, V2_PROTOBUF) else {
         return respond::empty(StatusCode::NOT_ACCEPTABLE).header(VARY, HeaderValue::from_static("Accept"));
@@ -61,7 +61,7 @@ pub(super) fn index(api: &Api, headers: &HeaderMap) -> Plain {
     answer.header(LAST_MODIFIED, http_time(last))
 }
 
-/// `/openapi/v3/GROUP_PATH`: the document of one group version.
+/// `/openapi/v3/GROUP_PATH`: the document of a group version.
 pub(super) fn group(group_path: &str, api: &Api, params: &Params, headers: &HeaderMap) -> Option<Plain> {
     let found = document(group_path, api)?;
     let Some(media) = negotiate_media_type(headers, V3_PROTOBUF) else {
@@ -83,7 +83,7 @@ pub(super) fn group(group_path: &str, api: &Api, params: &Params, headers: &Head
     Some(answer.header(EXPIRES, http_time(end)))
 }
 
-/// The document in a media type, or 304 if the client has it cached.
+/// The document in a media type, or 304 if the client has cached it.
 fn document_response(document: &OpenApiDocument, media: &'static str, headers: &HeaderMap) -> Plain {
     let tag = tag(document);
     let known = headers.get(IF_NONE_MATCH);
@@ -102,7 +102,7 @@ fn document_response(document: &OpenApiDocument, media: &'static str, headers: &
         .header(LAST_MODIFIED, http_time(document.made))
 }
 
-/// The media type that the client prefers among those of the document.
+/// The media type of the document that the client prefers.
 fn negotiate_media_type(headers: &HeaderMap, protobuf: [&'static str; 2]) -> Option<&'static str> {
     let ranges = negotiate::ranges(headers);
     if ranges.is_empty() {
@@ -114,13 +114,13 @@ fn negotiate_media_type(headers: &HeaderMap, protobuf: [&'static str; 2]) -> Opt
     })
 }
 
-/// Whether `If-None-Match` contains the tag.
+/// Whether `If-None-Match` contains the ETag.
 fn etag_matches(known: &str, tag: &HeaderValue) -> bool {
     let mut tags = known.split(',').map(|one| one.trim().trim_start_matches("W/"));
     tags.any(|one| one == "*" || one.as_bytes() == tag.as_bytes())
 }
 
-/// Whether the document was not rebuilt since `If-Modified-Since`.
+/// Whether the document was not rebuilt after the time in `If-Modified-Since`.
 fn is_unchanged_since(headers: &HeaderMap, built: Timestamp) -> bool {
     let since = headers
         .get(IF_MODIFIED_SINCE)
@@ -142,7 +142,7 @@ fn http_time(time: Timestamp) -> HeaderValue {
     header(time.strftime(HTTP_TIME).to_string())
 }
 
-/// Converts a text that consists of valid header characters.
+/// Converts a text to a header value; the text must contain valid characters only.
 fn header(text: String) -> HeaderValue {
     HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static(""))
 }

@@ -1,4 +1,4 @@
-//! The outcome of a request: reports it to the observer and turns refusals into responses.
+//! The outcome of a request: reported to the observer and converted to a response.
 
 use super::body::Body;
 use super::head::RequestHead;
@@ -19,10 +19,10 @@ pub(super) enum Rendered {
 /// The outcome of a request.
 pub(super) struct Outcome {
     answer: Result<Rendered, Status>,
-    /// The form in which a refusal is rendered.
+    /// The form in which an error is rendered.
     accept: Accept,
     warnings: Vec<String>,
-    /// The store executed the request and has reported it already, under its lock.
+    /// Whether the store executed the request: then it has already reported the response, under its lock.
     is_reported: bool,
 }
 
@@ -50,7 +50,7 @@ impl Outcome {
         }
     }
 
-    /// Renders a refusal as JSON, whatever the client accepts.
+    /// Renders an error as JSON, regardless of the `Accept` header.
     pub(super) fn refused_in_json(self) -> Self {
         Self {
             accept: Accept::Json,
@@ -58,7 +58,7 @@ impl Outcome {
         }
     }
 
-    /// Reports the response, unless the store has.
+    /// Reports the response, unless the store has reported it.
     pub(super) fn report(&self, head: &RequestHead, service: &Service) {
         if self.is_reported {
             return;
@@ -70,7 +70,7 @@ impl Outcome {
         }
     }
 
-    /// The response. The request's hold is released when the client has taken all of it.
+    /// Builds the response. `hold` is released when the connection has accepted the whole body.
     pub(super) fn respond(self, head: &RequestHead, hold: RequestHold) -> Response<Body> {
         match self.answer {
             Ok(Rendered::Plain(plain)) => plain.warned(&self.warnings).with(hold),

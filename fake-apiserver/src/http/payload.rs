@@ -1,4 +1,4 @@
-//! Request bodies: read within limits and decoded, or discarded.
+//! Request bodies: read within limits and decoded, or read and discarded.
 
 use super::body_reader::{self, Purpose};
 use crate::machinery::status::Status;
@@ -16,14 +16,14 @@ use std::time::Duration;
 /// Maximum size of a request body in bytes, as in kube-apiserver.
 const BODY_BYTES_MAX: usize = 3 * 1024 * 1024;
 
-/// Maximum size in bytes of an unneeded body that is read and discarded, and the timeout for that.
+/// Maximum size, in bytes, of an unneeded body that is read and discarded. The timeout applies to the same reads.
 const DRAIN_BYTES_MAX: u64 = 256 * 1024;
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Reads and decodes the body of a request, if its verb has one.
 pub(super) async fn read(request: Request<Incoming>, verb: Verb, target: &Target) -> Result<Payload, Status> {
     if target.is_connection() {
-        // The body is meant for the other end of the connection.
+        // The backend of the connection consumes the body.
         let upgrades = request.headers().contains_key(UPGRADE);
         drain(request).await;
         return Ok(if upgrades { Payload::Upgrade } else { Payload::None });
@@ -42,21 +42,21 @@ pub(super) async fn read(request: Request<Incoming>, verb: Verb, target: &Target
     }
 }
 
-/// Discards the body of a request that is answered without it, if it is short. Otherwise the connection could not be
-/// reused, and a client that is still sending might see a write error before the response.
+/// Discards a short body of a request that needs none. Otherwise the connection could not be reused, and a client that is still sending
+/// might see a write error before the response.
 pub(super) async fn drain(request: Request<Incoming>) {
-    // A client that sends `Expect` waits for a response before it sends its body; the final response prevents that.
+    // A client that sends `Expect` waits for a response before it sends the body, so there is no body to discard.
     let expects = request.headers().contains_key(EXPECT);
     let body = request.into_body();
     if expects || body.is_end_stream() || body.size_hint().lower() > DRAIN_BYTES_MAX {
         return;
     }
     let rest = discard(body, DRAIN_BYTES_MAX as usize);
-    // The result does not matter: the response is the same.
+    // The response is the same whether or not the body was read completely.
     drop(tokio::time::timeout(DRAIN_TIMEOUT, rest).await);
 }
 
-/// Reads a body until its end, an error or `most` bytes, and discards it.
+/// Reads and discards a body until its end, an error or `most` bytes.
 async fn discard(body: Incoming, most: usize) {
     let mut body = Limited::new(body, most);
     while let Some(Ok(_)) = body.frame().await {}
@@ -69,12 +69,13 @@ async fn collect(request: Request<Incoming>) -> Result<Bytes, Status> {
         Err(error) if is_malformed(&*error) => Err(Status::bad_request(format!(
             "the request body could not be read: {error}"
         ))),
-        // The connection or stream ended within the body: only observers see this response.
+        // The client can no longer read the response, because the connection or stream ended within the body. Only the observer receives
+        // this error.
         Err(error) => Err(Status::client_closed(&*error)),
     }
 }
 
-/// Copies a body into one buffer: `collect` would use 32 bytes and more per chunk, even for chunks of one byte.
+/// Copies a body into one buffer: `collect` would need at least 32 bytes of overhead per chunk, even for chunks of one byte.
 async fn read_all(body: Incoming) -> Result<Bytes, Box<dyn Error + Send + Sync>> {
     let (mut body, mut all) = (Limited::new(body, BODY_BYTES_MAX), BytesMut::new());
     while let Some(frame) = body.frame().await.transpose()? {

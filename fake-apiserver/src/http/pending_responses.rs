@@ -1,8 +1,7 @@
 //! Responses that the client has not read yet.
 //!
-//! Owns the limit on how long a client may leave a response unread. `write_timeout` limits pending writes, but over HTTP/2 a client
-//! can keep the connection active and still read nothing from one stream, so that no write is pending. Does not know the
-//! content of responses.
+//! Owns the limit on how long a client may leave a response unread. `write_timeout` limits pending writes only. Over HTTP/2, a client can
+//! leave one stream unread without a pending write, because the connection remains active. Does not know the content of responses.
 
 use crate::store::activity::Busy;
 use parking_lot::Mutex;
@@ -12,14 +11,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Bytes that unread responses of all connections hold, and their maximum.
+/// The number of bytes that unread responses of all connections hold in memory, and its maximum.
 #[derive(Clone)]
 pub(super) struct UnreadBytes {
     held: Arc<AtomicUsize>,
     most: usize,
 }
 
-/// The bytes of one unread response.
+/// Counts the bytes of one unread response until it is dropped.
 pub(super) struct UnreadGuard(UnreadBytes, usize);
 
 impl UnreadBytes {
@@ -47,7 +46,7 @@ impl Drop for UnreadGuard {
     }
 }
 
-/// The pending responses of one connection, each with the time at which the client last took a part of it.
+/// The pending responses of one connection, each with the time at which the client last read a part of it.
 #[derive(Default)]
 pub(super) struct PendingResponses(Mutex<LastProgress>);
 
@@ -57,7 +56,7 @@ struct LastProgress {
     times: HashMap<u64, Instant>,
 }
 
-/// A pending response. The request counts as in flight until this is dropped, when the connection has taken everything or
+/// A pending response. Its request counts as in flight until this value is dropped, when the connection has accepted the whole response or
 /// was closed.
 pub(super) struct PendingResponse {
     of: Arc<PendingResponses>,
@@ -67,7 +66,7 @@ pub(super) struct PendingResponse {
 }
 
 impl PendingResponses {
-    /// Registers a response that is ready to be sent.
+    /// Registers a response that is ready to send.
     pub(super) fn add(self: &Arc<Self>, busy: Busy, unread: UnreadGuard) -> PendingResponse {
         let mut responses = self.0.lock();
         responses.count += 1;
@@ -81,7 +80,7 @@ impl PendingResponses {
         }
     }
 
-    /// Resolves when the client has taken no part of a response for that long, or for up to twice as long.
+    /// Resolves if the client has read no part of some response for `timeout`, at the latest after twice that time.
     pub(super) async fn stalled_for(&self, timeout: Duration) {
         loop {
             let oldest = self.0.lock().times.values().min().copied();
@@ -95,7 +94,7 @@ impl PendingResponses {
 }
 
 impl PendingResponse {
-    /// Records that the client took a part of the response.
+    /// Records that the client read a part of the response.
     pub(super) fn progressed(&self) {
         if let Some(time) = self.of.0.lock().times.get_mut(&self.id) {
             *time = Instant::now();

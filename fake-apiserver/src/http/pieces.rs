@@ -1,29 +1,29 @@
-//! A JSON list as a response body, assembled piece by piece from the serialized objects as the connection takes them.
+//! A JSON list as a response body, assembled in pieces from the serialized objects while it is sent.
 //!
-//! Owns the limit on how much of a list is in memory a second time. Does not know the format of a list.
+//! Owns the piece size, and thereby how much of a list is copied at a time. Does not know the format of a list.
 
 use crate::object::Object;
 use bytes::{BufMut, Bytes, BytesMut};
 use std::sync::Arc;
 use std::vec::IntoIter;
 
-/// Bytes per piece: enough for a few TLS records, small enough for the CPU cache.
+/// Bytes per piece: enough for several TLS records, and less than the CPU cache.
 const PIECE_BYTES: usize = 64 * 1024;
 const END: &[u8] = b"]}\n";
 
-/// The rest of a JSON list that is still to be sent.
+/// The part of a JSON list that is not sent yet.
 pub(super) struct Pieces {
-    /// Bytes for the start of the next piece; initially the text before the first object.
+    /// The start of the next piece; initially the text before the first item.
     ahead: BytesMut,
     objects: IntoIter<Arc<Object>>,
-    /// Items include `kind` and `apiVersion`.
+    /// Whether items include `kind` and `apiVersion`.
     are_named: bool,
     is_first: bool,
     left: usize,
 }
 
 impl Pieces {
-    /// A list that starts with `head`, up to the bracket before the first item.
+    /// Creates a list that starts with `head`, which ends with the bracket before the first item.
     pub(super) fn new(head: BytesMut, objects: Vec<Arc<Object>>, are_named: bool) -> Self {
         let length = |object: &Arc<Object>| match are_named {
             true => object.bytes().len(),
@@ -40,12 +40,12 @@ impl Pieces {
         }
     }
 
-    /// Number of bytes that are still to be sent.
+    /// Number of bytes that are not sent yet.
     pub(super) fn left(&self) -> usize {
         self.left
     }
 
-    /// Bytes that the list holds besides objects of the store.
+    /// Number of bytes that the list holds in memory in addition to the objects of the store.
     pub(super) fn held_bytes(&self) -> usize {
         PIECE_BYTES + self.objects.len() * size_of::<Arc<Object>>()
     }

@@ -1,7 +1,7 @@
 //! Protobuf responses: objects, lists, metadata and watch events.
 //!
-//! Owns which message is used for which response. The encoding itself is in `crate::protobuf`; the store holds encoded
-//! objects, so all readers share the bytes.
+//! Owns which protobuf message is sent in which response. The encoder is in `crate::protobuf`; encoded objects are cached in the store and
+//! shared by all readers.
 
 use super::table;
 use crate::kinds::Kind;
@@ -32,7 +32,7 @@ pub(super) fn metadata(object: &Value, version: &str) -> Result<Bytes, Status> {
     Ok(partial(object, version)?.whole().clone())
 }
 
-/// Encodes a document whose kind has a protobuf form.
+/// Encodes a document whose kind is available as protobuf.
 pub(super) fn document(value: &Value) -> Result<Bytes, Status> {
     let encoded = encode(value);
     encoded
@@ -57,7 +57,7 @@ pub(super) fn objects(kind: &Kind, listing: &Listing, metadata: Map<String, Valu
     encoded.map_err(|why| unencodable(&Value::Null, &why))
 }
 
-/// Encodes a list of the objects' metadata.
+/// Encodes a list with the metadata of objects.
 pub(super) fn metadata_list(
     listing: &Listing,
     version: &str,
@@ -81,12 +81,12 @@ fn partial(object: &Value, version: &str) -> Result<Encoded, Status> {
     encode(&table::partial(object, version)).map_err(|why| unencodable(object, &why))
 }
 
-/// The error if an object cannot be encoded: a field has a value that its type cannot represent, which kinds with partial
-/// validation admit.
+/// The error for an object that cannot be encoded: a field has a value that its type cannot represent. Kinds with partial validation accept
+/// such values.
 fn unencodable(object: &Value, why: &CodecError) -> Status {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     Status::internal(format!(
-        "cannot encode {} {:?} as protobuf: {why}; correct the object, or ask for application/json",
+        "cannot encode {} {:?} as protobuf: {why}; correct the object, or request application/json",
         text(&object["kind"]),
         text(&object["metadata"]["name"]),
     ))

@@ -1,6 +1,6 @@
 //! Serializes objects, lists and documents in the form that the client accepts.
 //!
-//! Objects come serialized from the store. Does not know responses.
+//! The store provides serialized objects. Does not build responses.
 
 use super::negotiate::{Accept, ResponseForm};
 use super::pieces::Pieces;
@@ -15,7 +15,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-/// One object in the requested form.
+/// Renders an object in the requested form.
 pub(super) fn object_body(kind: &Kind, object: &Object, form: &ResponseForm) -> Result<Bytes, Status> {
     Ok(match form.accept {
         Accept::Json | Accept::Yaml | Accept::Aggregated(_) => object.bytes().clone(),
@@ -41,7 +41,7 @@ pub(super) fn list_body(kind: &Kind, listing: Listing, form: &ResponseForm) -> R
             "kind": "PartialObjectMetadataList",
             "apiVersion": format!("meta.k8s.io/{version}"),
             "metadata": metadata,
-            // An empty metadata list has `items: null`, as in kube-apiserver.
+            // An empty metadata list contains `items: null`, as in kube-apiserver.
             "items": Some(partials(&listing, version)).filter(|items| !items.is_empty()),
         })),
         Accept::Table(version) => {
@@ -62,7 +62,7 @@ pub(super) fn list_body(kind: &Kind, listing: Listing, form: &ResponseForm) -> R
     })
 }
 
-/// Appends rows one by one to a table without rows: all rows as JSON values would take nearly 20 times their bytes.
+/// Appends rows one by one to a serialized table without rows. Holding all rows as JSON values would take nearly 20 times the memory.
 fn with_rows(empty: Bytes, rows: impl Iterator<Item = Value>) -> Bytes {
     const END: &[u8] = b"]}\n";
     let Some(head) = empty.strip_suffix(END) else {
@@ -91,7 +91,7 @@ fn list_metadata(listing: &Listing) -> Map<String, Value> {
     metadata
 }
 
-/// A JSON list whose items are the shared serialized objects.
+/// A JSON list that shares the serialized objects of the store.
 pub(super) fn plain_list(kind: &Kind, listing: Listing) -> Pieces {
     let mut head = BytesMut::with_capacity(256);
     head.put_slice(b"{\"kind\":");
@@ -101,7 +101,7 @@ pub(super) fn plain_list(kind: &Kind, listing: Listing) -> Pieces {
     head.put_slice(b",\"metadata\":");
     json::write(&mut head, &list_metadata(&listing));
     head.put_slice(b",\"items\":[");
-    // The items of custom resource lists have their own `kind` and `apiVersion`, because no type implies them.
+    // Items of custom resource lists contain `kind` and `apiVersion`, as in kube-apiserver.
     Pieces::new(head, listing.objects, kind.defined().is_some())
 }
 
@@ -110,8 +110,8 @@ fn partials(listing: &Listing, version: &str) -> Vec<Value> {
     documents.map(|document| partial(&document, version)).collect()
 }
 
-/// A document in the accepted encoding. All documents that this server creates have a kind in the protobuf table; one
-/// that had none would be empty.
+/// A document in the accepted encoding. The kinds of all documents that this server creates are in the protobuf table; a document of
+/// another kind would be rendered empty.
 pub(super) fn document_body(value: &Value, accept: Accept) -> Bytes {
     if accept.is_protobuf() {
         protobuf::document(value).unwrap_or_default()

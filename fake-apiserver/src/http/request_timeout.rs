@@ -1,12 +1,12 @@
-//! The timeout of a request, from its `timeout` parameter.
+//! The timeout of a request, given by its `timeout` parameter.
 //!
-//! Does not know what happens when a request times out.
+//! Owns the parsing of the parameter. Does not apply the timeout.
 
 use crate::machinery::duration;
 use crate::machinery::status::Status;
 use std::time::Duration;
 
-/// The timeout of a request: its `timeout` parameter, limited to `most`.
+/// Parses the `timeout` parameter of a request; the result is at most `most`.
 pub(super) fn parse(text: &str, most: Duration) -> Result<Duration, Status> {
     if text.is_empty() {
         return Ok(most);

@@ -1,6 +1,6 @@
 //! Builds responses: objects, lists, tables, statuses.
 //!
-//! Owns headers and body types. Objects come serialized from the store.
+//! Owns headers and body types. The store provides serialized objects.
 
 use super::body::Body;
 use super::gzip::{self, Zipped};
@@ -36,9 +36,9 @@ pub(super) struct Plain {
     code: u16,
     headers: Vec<(HeaderName, HeaderValue)>,
     body: Bytes,
-    /// A list, sent piece by piece instead of `body`.
+    /// A list that is sent in pieces instead of `body`.
     list: Option<Box<Pieces>>,
-    /// The body is gzip-compressed while it is sent.
+    /// Whether the body is gzip-compressed while it is sent.
     is_zipped: bool,
 }
 
@@ -74,7 +74,7 @@ impl Plain {
         self
     }
 
-    /// Converts it to the HTTP response of the request.
+    /// Converts to the HTTP response of the request that holds `hold`.
     pub(super) fn with(self, hold: RequestHold) -> Response<Body> {
         let encoder = if self.is_zipped { gzip::ENCODER_BYTES } else { 0 };
         let list = self.list.as_ref().map_or(0, |list| list.held_bytes());
@@ -116,7 +116,7 @@ pub(super) fn answer(kind: &Kind, answer: Answer, form: &ResponseForm) -> Result
         }
         Answer::Nothing => return Ok(empty(StatusCode::NO_CONTENT)),
         Answer::List(plan) => (200, list_body(kind, plan.into_page(), form)),
-        // Watches are streamed and never rendered here.
+        // Not reached: watches are streamed, see `watch`.
         Answer::Watch(_) => (500, Ok(Bytes::new())),
     };
     let body = match body? {
@@ -133,7 +133,7 @@ pub(super) fn answer(kind: &Kind, answer: Answer, form: &ResponseForm) -> Result
     })
 }
 
-/// The response to an accepted watch. Its headers are sent at once.
+/// The response to an accepted watch. The headers are sent before the first event.
 pub(super) fn watch(body: Box<WatchBody>, accept: Accept, warnings: &[String]) -> Response<Body> {
     let media = if accept.is_protobuf() {
         protobuf::STREAM
@@ -149,7 +149,7 @@ pub(super) fn watch(body: Box<WatchBody>, accept: Accept, warnings: &[String]) -
 
 /// Renders a Status.
 pub(super) fn status(status: &Status, accept: Accept, pretty: bool) -> Plain {
-    // A client that accepts protobuf metadata does not accept a protobuf Status.
+    // A client that accepts only metadata as protobuf cannot decode a protobuf Status.
     let accept = match accept {
         Accept::ProtobufMetadata(_) => Accept::Json,
         other => other,
@@ -168,7 +168,7 @@ pub(super) fn status(status: &Status, accept: Accept, pretty: bool) -> Plain {
     response
 }
 
-/// Renders a document as protobuf if the client accepts that and the document has such a form; otherwise as JSON.
+/// Renders a document as protobuf if the client accepts protobuf and the document is available as protobuf; otherwise as JSON.
 pub(super) fn document(code: u16, value: &Value, accept: Accept, pretty: bool) -> Plain {
     let encoded = accept.is_protobuf().then(|| protobuf::document(value));
     match encoded {
@@ -240,15 +240,14 @@ pub(super) fn typed(code: u16, media: &str, text: impl Into<Bytes>) -> Plain {
     }
 }
 
-/// The 429 when too many requests are in flight, with the message of kube-apiserver's filter.
+/// The 429 response if too many requests are in flight, with the message of kube-apiserver's filter.
 pub(super) fn too_many() -> Plain {
     let mut plain = text(429, "Too many requests, please try again later.\n");
     plain.headers.push((RETRY_AFTER, HeaderValue::from_static("1")));
     plain.header(X_CONTENT_TYPE_OPTIONS, NO_SNIFF)
 }
 
-/// The 504 when a request times out: a Status without kind and apiVersion, as kube-apiserver's timeout filter writes
-/// it.
+/// The 504 response if a request times out: a Status without kind and apiVersion, as in kube-apiserver's timeout filter.
 pub(super) fn timed_out() -> Plain {
     let status = r#"{"metadata":{},"status":"Failure","message":"Timeout: request did not complete within the allotted timeout","reason":"Timeout","details":{},"code":504}"#;
     text(504, format!("{status}\n"))
@@ -265,12 +264,12 @@ pub(super) fn empty(code: StatusCode) -> Plain {
     }
 }
 
-/// The 404 for paths outside the API.
+/// The plain-text 404 for paths outside the API.
 pub(super) fn not_found_text() -> Plain {
     text(404, "404 page not found\n").header(X_CONTENT_TYPE_OPTIONS, NO_SNIFF)
 }
 
-/// Renders a document with an `ETag`; 304 if the client has it cached.
+/// Renders a document with an `ETag`, or a 304 if the client has cached the document.
 pub(super) fn cached(found: &Cached, pretty: bool, known: Option<&HeaderValue>) -> Plain {
     let mut response = json(200, &found.document, pretty);
     let mut hasher = DefaultHasher::new();
@@ -289,7 +288,7 @@ pub(super) fn cached(found: &Cached, pretty: bool, known: Option<&HeaderValue>) 
     response
 }
 
-/// Whether to indent JSON: on request, and for curl, wget and browsers.
+/// Whether to indent JSON: if the client requests it, and for curl, wget and browsers.
 pub(super) fn wants_pretty(params: &Params, headers: &HeaderMap) -> bool {
     let agent = headers
         .get(USER_AGENT)

@@ -1,4 +1,4 @@
-//! Maps method and path to verb and target.
+//! Maps the method and path of a request to verb and target.
 //!
 //! Owns the structure of Kubernetes paths. The resources come from the resource definitions.
 
@@ -15,26 +15,26 @@ use crate::verbs::call::{Params, Target};
 use hyper::Method;
 use percent_encoding::percent_decode_str;
 
-/// The target of a request.
+/// The parsed method and path of a request.
 pub(super) enum Route {
     Resource {
         verb: Verb,
         target: Target,
     },
     NonResource(NonResource),
-    /// A known path that does not exist in this form, or an unsupported method.
+    /// A path below a known prefix that names no existing resource, or an unsupported method.
     Refused {
         verb: Verb,
         resource: Option<ResourcePath>,
         status: Status,
     },
-    /// A path outside the API; answered with plain text.
+    /// A path outside the API; the response is a plain-text 404.
     Unknown,
 }
 
 /// Non-resource paths.
 pub(super) enum NonResource {
-    /// A health endpoint and the path below it.
+    /// A health endpoint and the path segments after it.
     Health(&'static str, Vec<String>),
     Metrics,
     /// `/metrics/slis`: the health checks as service level indicators.
@@ -53,7 +53,7 @@ const HEALTH: [&str; 3] = ["healthz", "livez", "readyz"];
 
 impl Route {
     pub(super) fn parse(method: &Method, path: &str, params: &Params, catalogue: &Catalogue) -> Self {
-        // Percent-encoded slashes count as slashes, as in kube-apiserver.
+        // Percent-encoded slashes are treated as slashes, as in kube-apiserver.
         let path = percent_decode_str(path).decode_utf8_lossy();
         let path = path.strip_prefix('/').unwrap_or(&path);
         let segments: Vec<&str> = path.split('/').collect();
@@ -72,7 +72,7 @@ impl Route {
         }
     }
 
-    /// Parses paths that may have trailing slashes.
+    /// Parses `/version` and the paths of `/api` and `/apis`, which may end with slashes.
     fn of_api(method: &Method, params: &Params, catalogue: &Catalogue, path: &str) -> Self {
         let segments: Vec<&str> = path.trim_end_matches('/').split('/').collect();
         let document = |document| Self::NonResource(NonResource::Discovery(document));
@@ -94,7 +94,7 @@ impl Route {
         }
     }
 
-    /// The refusal of a known path that is not a resource.
+    /// The error for a known path that is not a resource.
     fn refused_path(method: &Method, status: Status) -> Self {
         Self::Refused {
             verb: verb(method),
@@ -138,7 +138,7 @@ impl Route {
                     Err(refusal) => refusal.route(method),
                 })
             }
-            // An empty namespace selects all namespaces, where that is possible.
+            // An empty namespace selects all namespaces, for requests that support this.
             ["namespaces", "", plural] if method == Method::GET => {
                 Self::versioned(method, params, catalogue, (group, version), &[plural])
             }
@@ -158,7 +158,7 @@ impl Route {
         }
     }
 
-    /// Resolves the route for the served release: to the resource definition that it serves, or to a refusal.
+    /// Resolves the route for the served release: either to the definition that this release serves, or to an error.
     pub(super) fn served_by(self, api: &Api, _options: &ServerOptions) -> Self {
         match self {
             Self::Resource { verb, target } => match api.catalogue.served(&target.kind, api.profile).cloned()
@@ -206,7 +206,7 @@ impl Route {
         }
     }
 
-    /// Whether a request with a body of that media type is refused for every user.
+    /// Whether the request is rejected for all users if its body has this media type.
     pub(super) fn is_refused(&self, media: &str) -> bool {
         match self {
             Self::Refused { .. } => true,
@@ -218,7 +218,7 @@ impl Route {
         }
     }
 
-    /// The forms in which the request can be answered.
+    /// The forms in which the server can respond to the request.
     pub(super) fn available_forms(&self) -> AvailableForms<'_> {
         AvailableForms {
             document: match self {
@@ -251,7 +251,7 @@ impl Route {
         }
     }
 
-    /// The metric labels of the request. All values come from tables, none from the request.
+    /// The metric labels of the request. All values come from fixed tables, none from the request.
     pub(super) fn labels(&self, params: &Params) -> Labels {
         let none = Labels {
             verb: metric_verb(self.verb()),
@@ -284,8 +284,8 @@ impl Route {
 }
 
 impl ResourcePath {
-    /// Verb and resource of a request line, as the newest release understands it. `query` is the part after `?`. None: not a
-    /// resource path, or an unsupported method.
+    /// Verb and resource of a request line, as the newest release understands it. `query` is the part after `?`. `None` if the path is not
+    /// a resource path or the method is not supported.
     pub fn of_request(method: &str, path: &str, query: &str) -> Option<(Verb, Self)> {
         let method = Method::from_bytes(method.as_bytes()).ok()?;
         match Route::parse(&method, path, &Params::parse(query), Catalogue::built_in()) {
@@ -309,7 +309,7 @@ fn metric_verb(verb: Verb) -> &'static str {
     }
 }
 
-/// A path with a subresource that the resource does not have.
+/// The error for a subresource that the resource does not have.
 struct Refusal {
     target: Target,
     subresource: String,
@@ -341,7 +341,7 @@ fn target(
     rest: &[&str],
 ) -> Option<Result<Target, Refusal>> {
     let (namespace, rest) = match rest {
-        // `namespaces/NAME` and its own subresources address the Namespace object itself.
+        // `namespaces/NAME` and its subresources address the Namespace object itself.
         ["namespaces", _] | ["namespaces", _, "status" | "finalize"] if group.is_empty() => (None, rest),
         ["namespaces", namespace, rest @ ..] if !rest.is_empty() => (Some(*namespace), rest),
         _ => (None, rest),
@@ -349,7 +349,7 @@ fn target(
     let (plural, name, subresource) = match rest {
         [plural] => (plural, None, None),
         [plural, name] => (plural, Some(*name), None),
-        // The rest is the path of the proxied request.
+        // The remaining segments are the path of the proxied request.
         [plural, name, proxy @ "proxy", ..] => (plural, Some(*name), Some(*proxy)),
         [plural, name, subresource] => (plural, Some(*name), Some(*subresource)),
         _ => return None,
@@ -385,7 +385,7 @@ fn target(
     Some(Ok(target))
 }
 
-/// Adds a namespace to a path without one.
+/// Inserts the default namespace into a path without namespace.
 fn with_default_namespace<'a>(rest: &[&'a str]) -> Vec<&'a str> {
     ["namespaces", "any"]
         .into_iter()
@@ -401,7 +401,7 @@ fn target_verb(method: &Method, params: &Params, target: &Target) -> Option<Verb
     if kind.unstored.is_some() {
         return (method == Method::POST).then_some(Verb::Create);
     }
-    // Subresources that are read and written like the object itself.
+    // Whether the target is the object itself, or a subresource that is read and written like the object.
     let whole = match target.part {
         Part::Main | Part::Status => true,
         Part::Sub(sub) => sub.is_of_whole() || sub == Subresource::Scale,
@@ -434,7 +434,7 @@ fn target_verb(method: &Method, params: &Params, target: &Target) -> Option<Verb
     }
 }
 
-/// The verb of a method on an unknown path.
+/// The verb that a method has on an unknown path.
 fn verb(method: &Method) -> Verb {
     match *method {
         Method::POST => Verb::Create,

@@ -1,6 +1,6 @@
-//! The state that all listeners of a server share.
+//! The state shared by all listeners of a server.
 //!
-//! Owns its construction only. Does not know sockets.
+//! Owns only the construction of this state. Does not know sockets.
 
 use super::inflight::InFlight;
 use crate::access::usage::UsageLog;
@@ -20,7 +20,7 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    /// Shared state with an empty store.
+    /// Creates the shared state with an empty store.
     pub(crate) fn new(
         options: ServerOptions,
         observer: Option<Arc<dyn Observer>>,

@@ -1,6 +1,6 @@
 //! The body of a watch: events as JSON lines or protobuf frames, bookmarks, and the end of the stream.
 //!
-//! Owns timers and framing. The watcher decides which events are sent, and their order.
+//! Owns timers and framing. The watcher determines the events and their order.
 
 use super::converting::Converting;
 use super::negotiate::{Accept, ResponseForm};
@@ -25,33 +25,33 @@ use std::time::Duration;
 use tokio::time::{Instant, Sleep};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-/// Maximum number of events per frame: one system call for many events makes fan-out cheap.
+/// Maximum number of events per frame. Sending many events with one system call makes fan-out to many watches cheap.
 const EVENTS_PER_FRAME: usize = 64;
 /// Interval of bookmarks.
 const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
-/// Time before the end of a watch at which it gets a last bookmark.
+/// A watch sends its last bookmark this long before it ends.
 const BOOKMARK_BEFORE_END: Duration = Duration::from_secs(2);
-/// Range in minutes of the random default timeout of a watch, so that clients do not all reconnect at once.
+/// Range, in minutes, of the random default timeout of a watch. Random, so that clients do not all reconnect at once.
 const DEFAULT_MINUTES: std::ops::Range<u64> = 30..60;
 
 /// The event stream of one watch.
 pub(super) struct WatchBody {
     store: Arc<Store>,
     kind: Kind,
-    /// The watcher; or the error if the watch could not start.
+    /// The watcher, or the error if the watch could not start.
     source: Source,
     bookmarks: bool,
     marks_end: bool,
     form: ResponseForm,
-    /// No event was sent yet: the next table includes the column definitions.
+    /// Whether no event was sent yet: the first table includes the column definitions.
     first: bool,
     deadline: Pin<Box<Sleep>>,
     bookmark: Pin<Box<Sleep>>,
     stop: Pin<Box<WaitForCancellationFutureOwned>>,
     _flight: Flight,
-    /// Timer that ends a hold of the watch (fault injection).
+    /// Timer for the end of a hold by a fault rule.
     held: Option<Pin<Box<Sleep>>>,
-    /// Events that wait for conversion by a webhook.
+    /// Events whose objects are being converted by a webhook.
     converting: Option<Converting>,
 }
 
@@ -61,7 +61,7 @@ enum Source {
     Ended,
 }
 
-/// Time of the next bookmark: after the interval, shortly before the end, or never again.
+/// The time of the next bookmark: after the interval or shortly before the end, whichever is earlier.
 fn next_bookmark(deadline: Instant) -> Instant {
     let now = Instant::now();
     let last = deadline.checked_sub(BOOKMARK_BEFORE_END).unwrap_or(now);
@@ -73,7 +73,7 @@ fn next_bookmark(deadline: Instant) -> Instant {
 }
 
 impl WatchBody {
-    /// The event stream of an accepted watch of `client`.
+    /// Creates the event stream of an accepted watch.
     pub(super) fn new(
         store: Arc<Store>,
         kind: &Kind,
@@ -108,7 +108,7 @@ impl WatchBody {
         }
     }
 
-    /// The next part of the stream; `None` at its end.
+    /// The next bytes of the stream; `None` at its end.
     pub(super) fn poll_bytes(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let watcher = match &self.source {
             Source::Ended => return Poll::Ready(None),
@@ -150,7 +150,7 @@ impl WatchBody {
         }
     }
 
-    /// Frames events and reports their delivery.
+    /// Serializes events into one frame and reports their delivery.
     fn send(&mut self, watcher: &Watcher, events: &[Delivered], counted: usize) -> Bytes {
         let (frame, sent) = self.frame(events);
         self.store.delivered(watcher, &events[..sent]);
@@ -161,7 +161,7 @@ impl WatchBody {
         frame
     }
 
-    /// Sends the waiting events once they are converted. A conversion error ends the watch.
+    /// Sends the events in `converting` after their conversion. A conversion error ends the watch.
     fn poll_converted(&mut self, watcher: &Arc<Watcher>, cx: &mut Context<'_>) -> Poll<Bytes> {
         let Some(converting) = &mut self.converting else {
             return Poll::Ready(Bytes::new());
@@ -195,7 +195,8 @@ impl WatchBody {
         }
     }
 
-    /// Events as one frame, and their number. If one cannot be rendered, the frame ends with an ERROR event instead.
+    /// Serializes events into one frame, and returns the number of events in it. If an event cannot be rendered, the frame ends with an
+    /// ERROR event.
     fn frame(&mut self, events: &[Delivered]) -> (Bytes, usize) {
         let mut pieces = Vec::with_capacity(events.len());
         for event in events {
@@ -211,7 +212,7 @@ impl WatchBody {
         (concat(pieces), events.len())
     }
 
-    /// One event; watches with the same form share its bytes.
+    /// Serializes one event; watches with the same form share the bytes.
     fn event(&mut self, event: &Delivered) -> Result<Bytes, Status> {
         let (kind, form) = (&self.kind, &self.form);
         let first = std::mem::replace(&mut self.first, false);
@@ -239,7 +240,7 @@ impl WatchBody {
         }
     }
 
-    /// A BOOKMARK event: an object with kind and resourceVersion only, optionally marked as the end of the initial events.
+    /// A BOOKMARK event. The object contains only kind and resourceVersion, and an annotation if it marks the end of the initial events.
     fn bookmark(&self, revision: u64, marks_end: bool) -> Bytes {
         let mut metadata = json!({"resourceVersion": revision.to_string()});
         if marks_end {
@@ -300,7 +301,7 @@ impl Drop for WatchBody {
     }
 }
 
-/// Copies the members of `over` into `under` if both are objects; otherwise replaces `under`.
+/// Merges the members of `over` into `under` if both are objects; otherwise replaces `under` by `over`.
 fn merge_members(under: &mut Value, over: &Value) {
     match (under.as_object_mut(), over.as_object()) {
         (Some(members), Some(more)) => members.extend(more.clone()),
@@ -308,7 +309,7 @@ fn merge_members(under: &mut Value, over: &Value) {
     }
 }
 
-/// Concatenates pieces; a single one is not copied.
+/// Concatenates pieces. A single piece is returned without copying.
 fn concat(mut pieces: Vec<Bytes>) -> Bytes {
     if pieces.len() == 1 {
         return pieces.pop().unwrap_or_default();
@@ -318,7 +319,7 @@ fn concat(mut pieces: Vec<Bytes>) -> Bytes {
     out.freeze()
 }
 
-/// Encodes an event that is not shared with other watches.
+/// Serializes an event that is not shared with other watches.
 fn encode_event(event: &str, object: &Value, accept: Accept) -> Bytes {
     let mut out = BytesMut::new();
     put_event(&mut out, accept, event, &document_body(object, accept));

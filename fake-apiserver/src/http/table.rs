@@ -1,6 +1,6 @@
-//! Tables and `PartialObjectMetadata`.
+//! The `Table` and `PartialObjectMetadata` forms of objects.
 //!
-//! Owns their format. The cells of a kind come from its resource definition.
+//! Owns the format of both. The cells of a kind are defined in its resource definition.
 
 use super::negotiate::ResponseForm;
 use crate::kinds::Kind;
@@ -9,7 +9,7 @@ use crate::object::Object;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-/// A table with one row, for a watch event; only the first includes the column definitions.
+/// A table with one row, for a watch event. Only the first event of a watch includes the column definitions.
 pub(super) fn event(kind: &Kind, object: &Object, form: &ResponseForm, version: &str, first: bool) -> Value {
     let document = object.document();
     let rows = json!([row(kind, &document, form, version, Timestamp::now())]);
@@ -22,7 +22,7 @@ pub(super) fn event(kind: &Kind, object: &Object, form: &ResponseForm, version: 
     table(&columns, &rows, &metadata, version)
 }
 
-/// `metadata` of a table with one object.
+/// The `metadata` of a table with one object.
 pub(super) fn version_of(object: &Value) -> Value {
     json!({"resourceVersion": object["metadata"]["resourceVersion"]})
 }
@@ -36,7 +36,7 @@ pub(super) fn partial(object: &Value, version: &str) -> Value {
 }
 
 pub(super) fn row(kind: &Kind, object: &Value, form: &ResponseForm, version: &str, now: Timestamp) -> Value {
-    // Cells are computed from the stored form.
+    // Cells are computed from the object in its storage version.
     let stored = kind.view.map(|view| (view.to_stored)(object));
     let stored = stored.as_ref().unwrap_or(object);
     let mut row = json!({"cells": columns_of(kind, object).row(stored, now)});
@@ -58,7 +58,7 @@ pub(super) fn table(columns: &Value, rows: &Value, metadata: &Value, version: &s
     })
 }
 
-/// The columns of an object; the `scale` subresource has its own.
+/// The columns for an object. A `Scale` has columns of its own.
 pub(super) fn columns_of<'a>(kind: &'a Kind, object: &Value) -> Columns<'a> {
     match object["kind"].as_str() {
         Some("Scale") if kind.kind != "Scale" => Columns::Table(columns::SCALE),

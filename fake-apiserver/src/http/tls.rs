@@ -1,6 +1,6 @@
-//! Server certificates: a generated certificate authority and a certificate signed by it.
+//! Server certificates: generates a certificate authority and a certificate signed by it.
 //!
-//! Owns their generation and the TLS settings. Writes nothing to disk.
+//! Owns the generation of certificates and the TLS settings. Writes nothing to disk.
 
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType, ExtendedKeyUsagePurpose,
@@ -18,7 +18,7 @@ use std::time::{Duration, SystemTime};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsAcceptor;
 
-/// Subject alternative names: those of the local host, and those that clients in a cluster use.
+/// Subject alternative names: names of the local host, and names by which clients in a cluster address the API server.
 const NAMES: [&str; 7] = [
     "localhost",
     "127.0.0.1",
@@ -31,7 +31,7 @@ const NAMES: [&str; 7] = [
 
 /// Tolerated clock skew between two hosts.
 const CLOCK_SKEW: Duration = Duration::from_secs(3600);
-/// Lifetime of certificates: longer than any server runs.
+/// Lifetime of generated certificates: longer than any server runs.
 const LIFETIME: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
 /// A certificate authority and the TLS settings of a server.
@@ -39,7 +39,7 @@ const LIFETIME: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 pub struct Tls {
     authority_pem: Arc<str>,
     acceptor: TlsAcceptor,
-    /// Verifies client certificates.
+    /// Verifies client certificates; `None` if clients cannot authenticate with certificates.
     clients: Option<Arc<dyn ClientCertVerifier>>,
 }
 
@@ -47,12 +47,12 @@ pub struct Tls {
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     /// Generation failed: the random source or the clock of the system does not work.
-    #[error("the server certificate could not be made: {0}; check the clock of this machine")]
+    #[error("the server certificate could not be generated: {0}; check the clock of this host")]
     Generation(String),
-    /// The PEM text has no certificate or key, or the two do not match.
-    #[error("{what} cannot be used: {why}; give it in PEM")]
+    /// The PEM text contains no certificate or key, or the key does not belong to the certificate.
+    #[error("{what} cannot be used: {why}; it must be in PEM format")]
     Unusable {
-        /// The expected content.
+        /// What the PEM text should contain.
         what: &'static str,
         /// The parse or verification error.
         why: String,
@@ -62,15 +62,15 @@ pub enum TlsError {
 /// A certificate with its private key, in PEM.
 #[derive(Clone, Debug)]
 pub struct Certificate {
-    /// The certificate and its intermediate certificates.
+    /// The certificate, followed by its intermediate certificates.
     pub chain_pem: String,
     /// The private key (PKCS #8).
     pub key_pem: String,
 }
 
 impl Certificate {
-    /// Generates a certificate authority and a certificate for the loopback addresses, the usual names within a cluster and
-    /// the given address. The chain ends with the authority.
+    /// Generates a certificate authority and a certificate for the loopback addresses, the usual in-cluster names of an API server, and the
+    /// given address. The chain ends with the authority.
     pub fn generate(address: IpAddr) -> Result<Self, TlsError> {
         let mut names: Vec<String> = NAMES.map(str::to_owned).to_vec();
         let address = address.to_string();
@@ -82,8 +82,8 @@ impl Certificate {
 }
 
 impl Tls {
-    /// Generates a certificate authority and a certificate for the loopback addresses, the usual names within a cluster and
-    /// the given address.
+    /// Generates a certificate authority and a certificate for the loopback addresses, the usual in-cluster names of an API server, and the
+    /// given address.
     ///
     /// Offers HTTP/1.1 and HTTP/2 by ALPN.
     pub fn generate(address: IpAddr) -> Result<Self, TlsError> {
@@ -104,9 +104,9 @@ impl Tls {
         let clients: Option<Arc<dyn ClientCertVerifier>> = match client_authority {
             None => None,
             Some(pem) => {
-                let roots = roots(pem).map_err(unusable("the authority of clients"))?;
+                let roots = roots(pem).map_err(unusable("the certificate authority of clients"))?;
                 let verifier = WebPkiClientVerifier::builder_with_provider(roots.into(), provider).build();
-                let unusable = unusable("the authority of clients");
+                let unusable = unusable("the certificate authority of clients");
                 Some(verifier.map_err(|error| unusable(error.to_string()))?)
             }
         };
@@ -130,7 +130,7 @@ impl Tls {
         &self.authority_pem
     }
 
-    /// Performs the server side of a TLS handshake, for listeners outside this crate.
+    /// Performs the server side of a TLS handshake, for listeners in other crates.
     ///
     /// Errors if the handshake fails.
     pub async fn accept<S>(&self, stream: S) -> std::io::Result<impl AsyncRead + AsyncWrite + Unpin + use<S>>
@@ -153,8 +153,8 @@ impl Tls {
     }
 }
 
-/// Accepts any client certificate, or none, in the handshake: requests are refused instead. Clients must still prove
-/// possession of the private key.
+/// Accepts any client certificate, or none, in the handshake. If the certificate is invalid, the requests are rejected instead. Clients
+/// must prove possession of the private key.
 #[derive(Debug)]
 struct DeferredClientCertVerifier(Arc<dyn ClientCertVerifier>);
 
@@ -199,11 +199,11 @@ impl ClientCertVerifier for DeferredClientCertVerifier {
     }
 }
 
-/// The certificates of a PEM text; at least one.
+/// The certificates in a PEM text; an error if there is none.
 fn certificates_of(pem: &str) -> Result<Vec<CertificateDer<'static>>, String> {
     let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem.as_bytes()).collect();
     match all {
-        Ok(all) if all.is_empty() => Err("there is no certificate in it".to_owned()),
+        Ok(all) if all.is_empty() => Err("it contains no certificate".to_owned()),
         Ok(all) => Ok(all),
         Err(error) => Err(error.to_string()),
     }
@@ -250,7 +250,7 @@ fn distinguished_name(name: &str) -> DistinguishedName {
     names
 }
 
-/// Sets the validity, starting a little in the past in case the clock of a client is slow.
+/// Sets the validity period. It starts in the past, in case the clock of a client is slow.
 fn set_validity(params: &mut CertificateParams) {
     let now = SystemTime::now();
     params.not_before = (now - CLOCK_SKEW).into();

@@ -3,10 +3,10 @@
 use hyper::header::{HeaderName, HeaderValue, WARNING};
 use std::collections::HashSet;
 
-/// Maximum total characters of the warnings of a response; if they exceed it, the maximum characters of each.
+/// Maximum total length of the warnings in a response, in characters. If it is exceeded, each warning is truncated.
 const WARNINGS_MAX: usize = 4 * 1024;
 const WARNING_MAX: usize = 256;
-/// Warnings as headers.
+/// Formats warnings as `Warning` headers.
 pub(super) fn headers(warnings: &[String]) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
     let quoted = |text: &String| {
         let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");

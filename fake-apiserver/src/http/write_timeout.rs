@@ -1,7 +1,7 @@
 //! A stream with a write timeout.
 //!
-//! Owns one limit: how long a write may make no progress. Without it, a client that stops reading would hold its connection
-//! and the data being sent forever. Does not know what is written.
+//! Owns the maximum time that a write may make no progress. Without this limit, a client that stops reading would hold its connection and
+//! the pending data forever. Does not know the written data.
 
 use std::future::Future;
 use std::io::{Error, ErrorKind, IoSlice, Result};
@@ -16,7 +16,7 @@ pub(super) struct WriteTimeout<S> {
     stream: S,
     timeout: Duration,
     timer: Pin<Box<Sleep>>,
-    /// Whether a write is pending, so that the timer runs.
+    /// Whether a write is pending. The timer runs only then.
     is_pending: bool,
 }
 
@@ -30,7 +30,7 @@ impl<S> WriteTimeout<S> {
         }
     }
 
-    /// Passes on the result of a write, or a timeout error if it has been pending for too long.
+    /// Returns the result of a write, or a timeout error if the write has been pending for too long.
     fn check<T>(&mut self, cx: &mut Context<'_>, written: Poll<Result<T>>) -> Poll<Result<T>> {
         if written.is_ready() {
             self.is_pending = false;

@@ -8,7 +8,7 @@ use crate::machinery::json;
 use crate::machinery::names::Messages;
 use serde_json::Value;
 
-/// Accepts any name: APIService names such as `v1.apps` have a format of their own. Invalid path segments are rejected before.
+/// Accepts any name: APIServices have names such as `v1.apps`. Names that are no valid path segment are rejected before this check.
 fn any_name(_: &str) -> Messages {
     Messages::new()
 }
@@ -40,7 +40,9 @@ pub(super) static API_SERVICE: ResourceDefinition = ResourceDefinition {
         text("Available", Of(availability)),
         AGE,
     ],
-    caveat: Some("aggregated APIs are not served here: the object is stored, and will not be available"),
+    caveat: Some(
+        "this server does not serve aggregated APIs: the APIService is stored, but does not become available",
+    ),
     categories: &["api-extensions"],
     namespaced: false,
     status: true,

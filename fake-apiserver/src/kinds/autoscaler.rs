@@ -1,6 +1,6 @@
 //! HorizontalPodAutoscalers: stored and printed; no controller scales anything.
 //!
-//! Stored as autoscaling/v2. A metric that autoscaling/v1 has no fields for is not part of the v1 object.
+//! Stored as autoscaling/v2. The v1 form of an object omits metrics for which autoscaling/v1 has no fields.
 
 use super::{Hooks, NO_HOOKS, PLAIN, ResourceDefinition, View};
 use crate::config::release::Life;
@@ -56,7 +56,7 @@ fn default(object: &mut Value) {
     }
 }
 
-/// The CPU utilization, the only metric with v1 fields: its location in v2, the name of the v1 field, and the value in v2.
+/// CPU utilization is the only metric with fields in v1. Entries: location in v2, name of the v1 field, and location of the value in v2.
 const CPU: [(&str, &str, &str, &str, &str); 2] = [
     (
         "spec",
@@ -88,7 +88,7 @@ fn autoscaler_as_v1(stored: &Value) -> Value {
         let found = metrics.and_then(|metrics| {
             let at = metrics.iter().position(|metric| is_cpu(metric, value))?;
             let found = metrics[at].pointer(value).cloned();
-            // The target moves to the v1 field; the current value is copied to it, and stays in the list of metrics.
+            // Removes the metric from the target list only. Both lists are removed from the v1 object below.
             if part == "spec" {
                 metrics.remove(at);
             }
@@ -137,7 +137,7 @@ fn autoscaler_from_v1(shown: &Value) -> Value {
     object
 }
 
-/// The number of metrics that a cell shows.
+/// The number of metrics that the TARGETS cell contains.
 const METRICS_SHOWN: usize = 2;
 
 fn scale_target(autoscaler: &Value) -> Value {

@@ -1,7 +1,7 @@
-//! All API resources, and lookup of them.
+//! All API resources, and their lookup by group, version, name or kind.
 //!
-//! Owns the order of discovery: built-in resources first, with those of other crates among them, then the groups of CRDs
-//! by name. Lookup takes as long with many CRDs as with few.
+//! Owns the order of discovery: first built-in resources, including those of other crates, then the groups of CRDs by name. The number of
+//! CRDs does not affect the time of a lookup.
 
 use super::KINDS;
 use super::elsewhere::ELSEWHERE;
@@ -46,17 +46,17 @@ const GROUPS: [&str; 21] = [
 /// All API resources. Clones share unchanged parts.
 #[derive(Clone)]
 pub(crate) struct Catalogue {
-    /// The built-in resources in the order of discovery.
+    /// The built-in resources, including those of other crates, in the order of discovery.
     built_in: Arc<[Kind]>,
-    /// Those of other crates, by the numbers of their tables in the store, which follow those of `KINDS`.
+    /// The built-in resources of other crates, in the order of their table indexes, which follow those of `KINDS`.
     extensions: Arc<[Kind]>,
-    /// Custom resources by group and plural name; of each, the preferred version is first.
+    /// Custom resources by group and plural name. The preferred version of a resource is first.
     groups: OrdMap<&'static str, OrdMap<&'static str, Arc<[Kind]>>>,
-    /// The same by the number of the resource's table in the store.
+    /// Custom resources by the index of their table in the store.
     by_table: HashMap<usize, Arc<[Kind]>>,
 }
 
-/// The API of a release: all resources, and the release that decides which of them are served.
+/// All resources, and the release that determines which of them are served.
 #[derive(Clone)]
 pub(crate) struct Api {
     pub(crate) catalogue: Arc<Catalogue>,
@@ -64,14 +64,14 @@ pub(crate) struct Api {
 }
 
 impl Api {
-    /// The resources that are served, in the order of discovery.
+    /// The served resources in the order of discovery.
     pub(crate) fn served(&self) -> impl Iterator<Item = &Kind> {
         self.catalogue
             .kinds()
             .filter(|kind| kind.life.contains(self.profile))
     }
 
-    /// The served resource with that apiVersion and kind of its objects.
+    /// The served resource whose objects have this apiVersion and kind.
     pub(crate) fn served_kind(&self, api_version: &str, kind: &str) -> Option<&Kind> {
         let found = self.catalogue.find_kind(api_version, kind)?;
         self.present(found).is_some().then_some(found)
@@ -84,7 +84,7 @@ impl Api {
         self.served().filter(is_same).cloned().collect()
     }
 
-    /// The current definition of a resource, whose CRD may have changed; None if it is no longer served.
+    /// The current definition of a resource, because its CRD may have changed. `None` if the resource is no longer served.
     pub(crate) fn present<'a>(&'a self, kind: &'a Kind) -> Option<&'a Kind> {
         let present = match kind.defined() {
             Some(_) => self.catalogue.find(kind.group, kind.version, kind.plural),
@@ -95,17 +95,17 @@ impl Api {
 }
 
 impl Catalogue {
-    /// The catalogue without resources of other crates and without custom resources.
+    /// The catalogue of this crate's built-in resources only.
     pub(crate) fn built_in() -> &'static Arc<Self> {
         &BUILT_IN
     }
 
-    /// The names of all built-in resources, with those that other crates serve.
+    /// The catalogue of all built-in resources, including those that other crates serve.
     pub(crate) fn known() -> &'static Arc<Self> {
         &KNOWN
     }
 
-    /// The catalogue with the resources of other crates, and without custom resources.
+    /// The catalogue with the built-in resources of this and other crates, without custom resources.
     pub(crate) fn with_extensions(definitions: &[&'static ResourceDefinition]) -> Self {
         let numbered = definitions.iter().zip(KINDS.len()..);
         let extensions: Arc<[Kind]> = numbered
@@ -130,7 +130,7 @@ impl Catalogue {
         self.built_in.len()
     }
 
-    /// The catalogue with all versions of a custom resource added; they replace its previous versions.
+    /// A catalogue that contains the versions `kinds` of a custom resource instead of its previous versions.
     pub(crate) fn with(&self, kinds: Vec<Kind>) -> Self {
         let mut changed = self.clone();
         let Some(first) = kinds.first().cloned() else {
@@ -144,7 +144,7 @@ impl Catalogue {
         changed
     }
 
-    /// The catalogue without a custom resource.
+    /// A catalogue without this custom resource.
     pub(crate) fn without(&self, group: &str, plural: &str) -> Self {
         let mut changed = self.clone();
         let Some(first) = self.all_of(group, plural).first() else {
@@ -191,7 +191,7 @@ impl Catalogue {
         self.first(group, plural, |_| true)
     }
 
-    /// The first resource with that plural name in any group, served or not.
+    /// The first resource with this plural name in any group, served or not.
     pub(crate) fn find_plural(&self, plural: &str) -> Option<&Kind> {
         self.kinds().find(|kind| kind.plural == plural)
     }
@@ -210,7 +210,7 @@ impl Catalogue {
         self.find_served(kind.group, kind.plural, profile).is_some()
     }
 
-    /// The definition that the release serves for the group, version and plural name of this one.
+    /// The definition that the release serves for the group, version and plural name of `kind`.
     pub(crate) fn served<'a>(&'a self, kind: &'a Kind, profile: Profile) -> Option<&'a Kind> {
         if kind.life.contains(profile) {
             return Some(kind);
@@ -220,7 +220,7 @@ impl Catalogue {
         })
     }
 
-    /// The resource with that table in the store, in its storage version.
+    /// The resource whose table in the store has this index, in its storage version.
     pub(crate) fn at(&self, table_index: usize) -> Option<&Kind> {
         let defined = self
             .by_table
@@ -232,7 +232,7 @@ impl Catalogue {
         built_in.or_else(|| defined.into_iter().find(|kind| kind.is_stored()))
     }
 
-    /// The first resource with that group and plural name that satisfies a condition.
+    /// The first resource with this group and plural name that satisfies a condition.
     fn first(&self, group: &str, plural: &str, holds: impl Fn(&Kind) -> bool) -> Option<&Kind> {
         let mut built_in = self.built_in.iter();
         let found = built_in.find(|kind| kind.group == group && kind.plural == plural && holds(kind));
@@ -240,14 +240,14 @@ impl Catalogue {
     }
 }
 
-/// The order of discovery: by group, then by name.
+/// The position of a resource in discovery: sorted by group, then by name.
 fn place_in_discovery(kind: &Kind) -> (usize, &'static str) {
     let group = GROUPS.iter().position(|group| *group == kind.group);
     (group.unwrap_or(GROUPS.len()), kind.plural)
 }
 
 impl Kind {
-    /// The number of the table in the store that contains the objects of the resource.
+    /// The index of the table in the store that contains the objects of the resource.
     pub(crate) fn table_index(&self) -> usize {
         if let Some(table_index) = self.own_table_index() {
             return table_index;

@@ -45,7 +45,7 @@ pub(super) static CERTIFICATE_SIGNING_REQUEST: ResourceDefinition = ResourceDefi
     ..PLAIN
 };
 
-/// Sets the user of the request as the requester, whatever the object contains.
+/// Sets the user of the request as the requester, regardless of the values in the object.
 fn name_requester(object: &mut Value, setting: &Setting<'_>) {
     let spec = json::slot(object, "spec");
     for field in ["username", "uid", "groups", "extra"] {

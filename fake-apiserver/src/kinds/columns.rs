@@ -1,7 +1,7 @@
 //! Columns of `kubectl get`, and the content of their cells.
 //!
-//! Owns the model of a column and the cells that many kinds share; the cells of one kind are in its file. Does not
-//! build the Table object. Ages are relative to the time of the request, as in kube-apiserver.
+//! Owns the model of a column and cells that many kinds have; cells of only one kind are in the file of that kind. Does not build the Table
+//! object. Ages are relative to the time of the request, as in kube-apiserver.
 
 use super::ages::since;
 use super::printer::PrinterColumn;
@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 /// The columns of a kind.
 #[derive(Clone, Copy)]
 pub(crate) enum Columns<'a> {
-    /// Of a built-in resource.
+    /// The columns of a built-in resource.
     Table(&'static [Column]),
-    /// Of a CRD.
+    /// The columns that a CRD defines.
     Defined(&'a [PrinterColumn]),
 }
 
@@ -22,13 +22,13 @@ pub(crate) enum Columns<'a> {
 pub struct Column {
     /// The title.
     pub name: &'static str,
-    /// The JSON type of its cells.
+    /// The JSON type of the cells.
     pub of: &'static str,
-    /// The OpenAPI format of its cells; `name` for the name of the object.
+    /// The OpenAPI format of the cells; `name` for a column with the name of the object.
     pub format: &'static str,
-    /// 1 if it is shown with `-o wide` only.
+    /// 1 if the column is shown with `-o wide` only.
     pub priority: u8,
-    /// The content of its cells.
+    /// The content of the cells.
     pub cell: Cell,
 }
 
@@ -52,9 +52,9 @@ pub enum Cell {
     Join(&'static str, &'static str),
     /// The label selector at a JSON pointer.
     Labels(&'static str),
-    /// Computed from the object.
+    /// A value computed from the object.
     Of(fn(&Value) -> Value),
-    /// Computed from the object and the time of the request.
+    /// A value computed from the object and the time of the request.
     At(fn(&Value, Timestamp) -> Value),
 }
 use Cell::{At, Digits, Flag, Join, Labels, Number, Of, Plain, Text, TextOr};
@@ -67,7 +67,7 @@ pub const AGE: Column = text("Age", At(age));
 /// The columns of most kinds.
 pub static NAME_AND_AGE: &[Column] = &[NAME, AGE];
 
-/// The columns of kinds without a printer in kube-apiserver.
+/// The columns of kinds for which kube-apiserver has no printer.
 pub static NAME_AND_CREATION: &[Column] = &[
     NAME,
     Column {
@@ -162,8 +162,8 @@ impl Columns<'_> {
         }
     }
 
-    /// Whether an empty list has `rows: null`, as kube-apiserver sends it for kinds without a printer. Only those
-    /// have a column of type `date`.
+    /// Whether an empty list has `rows: null`, as in kube-apiserver for kinds without a printer. Only the columns of such kinds have the
+    /// type `date`.
     pub(crate) fn is_null_when_empty(self) -> bool {
         match self {
             Self::Table(columns) => columns.iter().any(|column| column.of == "date"),
@@ -202,7 +202,7 @@ pub(super) fn or(text: &str, instead: &str) -> Value {
     }
 }
 
-/// The first entries of a list, and the number of further ones.
+/// The first entries of a list, and the number of the remaining entries.
 pub(super) fn first(all: &[String], shown: usize, separator: &str) -> String {
     let text = all[..all.len().min(shown)].join(separator);
     match all.len().saturating_sub(shown) {
@@ -225,13 +225,13 @@ pub(super) fn count(value: &Value) -> usize {
         .map_or_else(|| value.as_object().map_or(0, serde_json::Map::len), Vec::len)
 }
 
-/// One field of all containers of a list, joined by commas.
+/// The values of one field of all containers in a list, joined by commas.
 pub(super) fn containers(list: &Value, field: &str) -> Value {
     let texts = json::list(list).iter().filter_map(|one| one[field].as_str());
     texts.collect::<Vec<_>>().join(",").into()
 }
 
-/// The status condition of that type.
+/// The status condition of type `of`.
 pub(super) fn condition<'a>(object: &'a Value, of: &str) -> Option<&'a Value> {
     let mut conditions = json::list(&object["status"]["conditions"]).iter();
     conditions.find(|condition| condition["type"] == of)

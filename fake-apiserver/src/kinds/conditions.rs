@@ -1,4 +1,4 @@
-//! Validation of `metav1.Condition`. Older kinds have condition types of their own with less validation.
+//! Validation of `metav1.Condition`. Older kinds have their own condition types with less validation.
 
 use crate::machinery::error_list::ErrorList;
 use crate::machinery::json::{list, string};
@@ -6,7 +6,7 @@ use crate::machinery::names;
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// The values of a condition's `status`.
+/// The valid values of a condition's `status`.
 pub(super) const STATES: [&str; 3] = ["False", "True", "Unknown"];
 const REASON_BYTES_MAX: usize = 1024;
 const MESSAGE_BYTES_MAX: usize = 32 * 1024;

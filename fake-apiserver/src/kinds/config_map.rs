@@ -1,4 +1,4 @@
-//! ConfigMap, and validation that it shares with Secret.
+//! ConfigMap, and validation that ConfigMap and Secret have in common.
 
 use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition};
 use crate::kinds::columns::Cell::Of;
@@ -64,7 +64,7 @@ pub(super) fn decoded(text: &str) -> usize {
     text.trim_end_matches('=').len() * 3 / 4
 }
 
-/// An immutable object must stay immutable, and its data must not change.
+/// Validates an update of an immutable object: it must remain immutable, and its data must not change.
 pub(super) fn immutable_update(new: &Value, old: &Value, errors: &mut ErrorList) {
     if old["immutable"] != true {
         return;

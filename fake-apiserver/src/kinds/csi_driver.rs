@@ -55,7 +55,7 @@ pub(super) static CSI_DRIVER: ResourceDefinition = ResourceDefinition {
     ..ANY_CSI_DRIVER
 };
 
-/// Before KEP-1472: `storageCapacity` is not shown, and a write drops it.
+/// CSIDriver before KEP-1472: `storageCapacity` is neither returned nor stored.
 pub(super) static CSI_DRIVER_1_18: ResourceDefinition = ResourceDefinition {
     life: Life::during(18, 18),
     view: Some(View {
@@ -71,8 +71,8 @@ pub(super) static CSI_DRIVER_1_18: ResourceDefinition = ResourceDefinition {
     ..ANY_CSI_DRIVER
 };
 
-/// With the feature gate off, `storageCapacity` is dropped, unless the old object has it: then it is retained for the
-/// time when the gate is on again. A release without the gate does not know the field at all.
+/// If the feature gate is off, drops `storageCapacity` unless the old object has the field. Releases without the gate do not know the
+/// field.
 fn gate_tracking(object: &mut Value, old: Option<&Value>, setting: &Setting<'_>) {
     let had = old.is_some_and(|old| !old["spec"]["storageCapacity"].is_null());
     let knows = setting.profile.is_since(19);
@@ -82,7 +82,7 @@ fn gate_tracking(object: &mut Value, old: Option<&Value>, setting: &Setting<'_>)
     }
 }
 
-/// The alpha field `preventPodSchedulingIfMissing` is dropped unless the old object has it: its gate is off.
+/// Drops the alpha field `preventPodSchedulingIfMissing`, whose gate is off, unless the old object has the field.
 fn drop_scaling(object: &mut Value, old: Option<&Value>) {
     let field = "preventPodSchedulingIfMissing";
     if old.is_none_or(|old| old["spec"][field].is_null())
@@ -188,8 +188,8 @@ fn driver_validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
     );
 }
 
-/// Fields of the spec that were immutable at first: the release that introduced them, and the last release in which
-/// they were immutable.
+/// Fields of the spec that were immutable in older releases: name, path, the release that introduced the field, and the last release in
+/// which it was immutable.
 const ONCE_IMMUTABLE: [(&str, &str, u8, u8); 3] = [
     ("storageCapacity", "spec.storageCapacity", 19, 22),
     ("podInfoOnMount", "spec.podInfoOnMount", 18, 28),
@@ -201,7 +201,7 @@ fn driver_validate_update_then(new: &Value, old: &Value, profile: Profile, error
         if !profile.is_since(first) || profile.is_since(last + 1) {
             continue;
         }
-        // An object stored before the field existed counts as having the default.
+        // For an object that was stored before the field existed, the field has its default value.
         let or_default = |object: &Value| match &object["spec"][field] {
             Value::Null if field == "storageCapacity" => json!(false),
             value => value.clone(),

@@ -61,7 +61,7 @@ fn node_validate(object: &Value, errors: &mut ErrorList) {
     }
 }
 
-/// Drivers may be added and removed, but a driver that stays has an immutable node ID and topology keys.
+/// Drivers may be added and removed. The node ID and topology keys of a remaining driver are immutable.
 fn node_validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
     let frozen = |driver: &Value| json!([driver["nodeID"], driver["topologyKeys"]]);
     let before: HashMap<&Value, &Value> = drivers(old)
@@ -71,7 +71,7 @@ fn node_validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
     for driver in drivers(new) {
         let before = before.get(&driver["name"]);
         if before.is_some_and(|before| frozen(before) != frozen(driver)) {
-            // The error value is the Go type, without `allocatable`, which may change.
+            // The error message contains the value as a Go struct without `allocatable`, which may change.
             let shown = format!(
                 "{{\"Name\":{},\"NodeID\":{},\"TopologyKeys\":{},\"Allocatable\":null}}",
                 driver["name"], driver["nodeID"], driver["topologyKeys"]

@@ -10,7 +10,7 @@ use crate::machinery::names;
 use crate::machinery::quantity::Quantity;
 use serde_json::Value;
 
-/// Shared by all versions. KEP-1472: an unset, an empty and a set `nodeTopology` have three different meanings.
+/// Common to all versions. KEP-1472: an unset, an empty and a non-empty `nodeTopology` have three different meanings.
 const ALL_VERSIONS: ResourceDefinition = ResourceDefinition {
     group: "storage.k8s.io",
     kind: "CSIStorageCapacity",
@@ -51,7 +51,7 @@ pub(super) static V1BETA1: ResourceDefinition = ResourceDefinition {
     ..ALL_VERSIONS
 };
 
-/// v1alpha1 since it has `maximumVolumeSize`.
+/// v1alpha1 after `maximumVolumeSize` was added.
 pub(super) static V1ALPHA1: ResourceDefinition = ResourceDefinition {
     version: "v1alpha1",
     life: Life::during(21, 23).behind(Gate::CsiStorageCapacity),
@@ -64,7 +64,7 @@ pub(super) static V1ALPHA1: ResourceDefinition = ResourceDefinition {
     ..ALL_VERSIONS
 };
 
-/// v1alpha1 as introduced, without `maximumVolumeSize`: it is neither stored nor shown.
+/// v1alpha1 in the first releases, without `maximumVolumeSize`: the field is neither stored nor returned.
 pub(super) static V1ALPHA1_FIRST: ResourceDefinition = ResourceDefinition {
     version: "v1alpha1",
     life: Life::during(19, 20).behind(Gate::CsiStorageCapacity),

@@ -1,7 +1,7 @@
 //! One version of a custom resource.
 //!
-//! Owns properties that only custom resources have: schema, printer columns, and the paths of the scale subresource. Another
-//! crate builds them from a CRD, and decodes and validates the objects (`CustomResourceStrategy`).
+//! Owns properties that only custom resources have: schema, printer columns, and the paths of the scale subresource. Another crate builds
+//! `Defined` from a CRD, and decodes and validates the objects (`CustomResourceStrategy`).
 
 use super::part::Part;
 use super::printer::PrinterColumn;
@@ -18,9 +18,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// One version of a custom resource.
 pub struct Defined {
-    /// Names and properties in common with built-in resources.
+    /// The properties that built-in resources have too, such as names.
     pub definition: ResourceDefinition,
-    /// The number of the resource's table in the store, the same for all versions.
+    /// The index of the resource's table in the store, the same for all versions.
     pub table_index: usize,
     /// All versions of the CRD, served or not.
     pub versions: Arc<[&'static str]>,
@@ -28,23 +28,23 @@ pub struct Defined {
     pub list_kind: String,
     /// The structural schema of the objects.
     pub schema: Schema,
-    /// Decoding and validation.
+    /// Decodes and validates the objects.
     pub strategy: Arc<dyn CustomResourceStrategy>,
-    /// The OpenAPI schema as the CRD contains it.
+    /// The OpenAPI schema as written in the CRD.
     pub text: Arc<Value>,
-    /// The columns of `kubectl get`, after the name.
+    /// The additional columns of `kubectl get`.
     pub columns: Vec<PrinterColumn>,
     /// The fields that field selectors support.
     pub selectable: Vec<Selectable>,
-    /// None without a scale subresource.
+    /// The fields of the scale subresource, if the version has one.
     pub scale: Option<ScalePaths>,
-    /// The deprecation warning; None if the version is not deprecated.
+    /// The deprecation warning, if the version is deprecated.
     pub deprecation: Option<String>,
-    /// The parts of the CRD that the resource was built from, to detect changes.
+    /// The parts of the CRD from which the resource was built, to detect changes.
     pub origin: Arc<Value>,
-    /// The conversion webhook; None if the strategy is `None`, where only the apiVersion changes.
+    /// The conversion webhook. `None` if the conversion strategy is `None`, which only changes the apiVersion.
     pub conversion: Option<Arc<Conversion>>,
-    /// The CRD is being deleted: creating objects is rejected.
+    /// Whether the CRD is being deleted, so that creating objects is rejected.
     pub is_ending: bool,
 }
 
@@ -64,7 +64,7 @@ pub trait CustomResourceStrategy: Send + Sync {
     /// Validates a new object and returns warnings.
     fn validate(&self, defined: &Defined, object: &Value, errors: &mut ErrorList) -> Vec<String>;
 
-    /// Validates an update of an object (new, old) or of its status, and returns warnings.
+    /// Validates the update of an object `(new, old)` or of its status, and returns warnings.
     fn validate_update(
         &self,
         defined: &Defined,
@@ -74,18 +74,18 @@ pub trait CustomResourceStrategy: Send + Sync {
     ) -> Vec<String>;
 }
 
-/// Handling of `null` where the schema neither allows it nor has a default.
+/// How to handle a `null` that the schema does not allow and for which it has no default.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Nulls {
-    /// Removed.
+    /// Remove the `null`.
     Dropped,
-    /// Retained, so that validation rejects it: an apply states an intent for each of its fields.
+    /// Retain the `null`, so that validation rejects it: in a server-side apply, each field expresses an intent.
     Retained,
 }
 
 /// Why an object does not match the schema of its resource.
 pub enum Misfit {
-    /// Its metadata has invalid fields.
+    /// The metadata has invalid fields.
     Form(FormError),
     /// An embedded object has invalid metadata.
     EmbeddedObject(Box<Unfit>),
@@ -102,7 +102,7 @@ pub struct Unfit {
     pub why: String,
 }
 
-/// Paths of the fields of a `Scale` in an object, as lists of member names.
+/// Locations of the fields of a `Scale` in an object, each as a list of member names.
 #[derive(Debug)]
 pub struct ScalePaths {
     /// `specReplicasPath`.
@@ -115,14 +115,14 @@ pub struct ScalePaths {
 
 /// The conversion webhook of a CRD.
 pub struct Conversion {
-    /// Unique to this webhook, also among earlier versions of the same CRD.
+    /// A number that identifies this webhook configuration, also among earlier ones of the same CRD.
     pub(crate) number: u64,
     pub(crate) webhook: Box<dyn ConversionWebhook>,
 }
 
-/// Converts custom resources by a webhook.
+/// Converts custom resources by calling a webhook.
 pub trait ConversionWebhook: Send + Sync {
-    /// Converts objects to another version of their resource, in the given order. An error is a message.
+    /// Converts objects to another version of their resource, in the given order. The error is a message.
     fn convert<'a>(
         &'a self,
         client: &'a dyn WebhookClient,
@@ -144,7 +144,7 @@ impl Conversion {
 }
 
 impl Defined {
-    /// The field of a field label; Err with the message for an unknown label.
+    /// The selectable field with this label. The error is the message for an unknown label.
     pub(super) fn select_by(&self, label: &str) -> Result<Selectable, String> {
         match label {
             "metadata.name" => Ok(NAME),
@@ -156,7 +156,7 @@ impl Defined {
         }
     }
 
-    /// Whether the apiVersion is a version of this resource.
+    /// Whether the apiVersion belongs to a version of this resource.
     pub(crate) fn knows(&self, api_version: &str) -> bool {
         let version = api_version
             .split_once('/')

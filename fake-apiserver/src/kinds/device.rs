@@ -87,7 +87,7 @@ fn claim_default(claim: &mut Value) {
     json::entries(claim, "/status/allocation/devices/results").for_each(tolerations_default);
 }
 
-/// A request is for one device by default; so is each of its subrequests.
+/// By default, a request or subrequest requests one device.
 fn requests_default(object: &mut Value, requests: &str) {
     for request in json::entries(object, requests) {
         if let Some(exactly) = request.get_mut("exactly").filter(|exactly| exactly.is_object()) {
@@ -112,7 +112,7 @@ fn tolerations_default(object: &mut Value) {
     }
 }
 
-/// The time of a taint defaults to the current time.
+/// Sets the time of a taint to the current time if it is unset.
 fn date_taints(slice: &mut Value, setting: &Setting<'_>) {
     for device in json::entries(slice, "/spec/devices") {
         for taint in json::entries(device, "/taints") {

@@ -1,4 +1,4 @@
-//! Names of the built-in kinds that other crates serve, for references to their objects without a server.
+//! Names of built-in kinds that other crates serve, for references to such objects without a server.
 
 use super::resource_definition::{PLAIN, ResourceDefinition};
 
@@ -14,7 +14,7 @@ const fn cluster_scoped(group: &'static str, kind: &'static str, plural: &'stati
     }
 }
 
-/// Names only: a server has them from its extensions.
+/// Definitions with names only: a server gets the full definitions from its extensions.
 pub(super) static ELSEWHERE: [ResourceDefinition; 7] = [
     cluster_scoped(
         "apiextensions.k8s.io",

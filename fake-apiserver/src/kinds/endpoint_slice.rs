@@ -33,7 +33,7 @@ pub(super) static ENDPOINT_SLICE: ResourceDefinition = ResourceDefinition {
     ..PLAIN
 };
 
-/// The number of list entries that a cell shows.
+/// The number of list entries that a cell contains; the rest is only counted.
 pub(super) const SHOWN: usize = 3;
 
 fn slice_default(slice: &mut Value) {
@@ -43,7 +43,7 @@ fn slice_default(slice: &mut Value) {
     }
 }
 
-/// A change of labels increments the generation, too: consumers select EndpointSlices by label.
+/// A change of labels also increments the generation, because consumers select EndpointSlices by label.
 fn slice_update(new: &mut Value, old: &Value, _: &Setting<'_>) {
     let has_labels = |slice: &Value| json::pairs(&slice["metadata"]["labels"]).next().is_some();
     let labels = |slice: &Value| slice["metadata"]["labels"].clone();

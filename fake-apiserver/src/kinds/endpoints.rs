@@ -30,14 +30,14 @@ pub(super) static ENDPOINTS: ResourceDefinition = ResourceDefinition {
     ..PLAIN
 };
 
-/// The number of the port with that name, which is empty for a service with a single port.
+/// The port with this name. The name is empty for a service with a single port.
 pub(crate) fn port_named<'a>(ports: &'a Value, name: &str) -> Option<&'a Value> {
     let mut ports = list(ports).iter();
     let found = ports.find(|port| string(port, "name") == name)?;
     Some(&found["port"])
 }
 
-/// Address and port of the first ready endpoint with a port of that name.
+/// Address and port of the first ready endpoint that has a port with this name.
 pub(crate) fn first_ready(endpoints: &Value, port: &str) -> Option<String> {
     let mut subsets = list(&endpoints["subsets"]).iter();
     subsets.find_map(|subset| {
@@ -46,7 +46,7 @@ pub(crate) fn first_ready(endpoints: &Value, port: &str) -> Option<String> {
     })
 }
 
-/// The number of addresses that a cell shows.
+/// The number of addresses that a cell contains.
 const ADDRESSES_SHOWN: usize = 3;
 
 fn endpoints(endpoints: &Value) -> Value {
@@ -54,7 +54,7 @@ fn endpoints(endpoints: &Value) -> Value {
     or(&first(&all, ADDRESSES_SHOWN, ","), "<none>")
 }
 
-/// Every address of a subset, combined with every port.
+/// All combinations of addresses and ports of a subset.
 fn addresses(subset: &Value) -> Vec<String> {
     let ports = list(&subset["ports"]);
     let addresses = list(&subset["addresses"]).iter();

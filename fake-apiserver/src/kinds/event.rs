@@ -57,7 +57,7 @@ pub(super) static EVENT: ResourceDefinition = ResourceDefinition {
     ..PLAIN
 };
 
-/// Events as events.k8s.io/v1.
+/// Events served as events.k8s.io/v1.
 pub(super) static EVENT_VIEW: ResourceDefinition = ResourceDefinition {
     group: "events.k8s.io",
     selectable: &[
@@ -100,7 +100,7 @@ fn event_validate(object: &Value, errors: &mut ErrorList) {
     validate(object, "reportingComponent", errors);
 }
 
-/// Validates an event written as events.k8s.io/v1, which has another name for the controller field.
+/// Validates an event written as events.k8s.io/v1, in which the controller field has another name.
 fn event_view_validate(object: &Value, errors: &mut ErrorList) {
     validate(object, "reportingController", errors);
 }
@@ -109,7 +109,7 @@ fn event_view_validate(object: &Value, errors: &mut ErrorList) {
 const LIMITS: [(&str, usize); 3] = [("reportingInstance", 128), ("action", 128), ("reason", 128)];
 const MESSAGE_MAX: usize = 1024;
 
-/// Validation of all events (`legacyValidateEvent`). Events without `eventTime` are legacy events.
+/// Validates an event (`legacyValidateEvent`). Events without `eventTime` are legacy events.
 fn validate(object: &Value, controller: &str, errors: &mut ErrorList) {
     let text = |field: &str| object[field].as_str().unwrap_or_default();
     let namespace = metadata::text(object, "namespace");
@@ -148,7 +148,7 @@ fn validate(object: &Value, controller: &str, errors: &mut ErrorList) {
     }
 }
 
-/// events.k8s.io/v1 requires its new fields, and rejects the deprecated ones.
+/// Validates a new event of events.k8s.io/v1, which requires the new fields and rejects the deprecated ones.
 fn event_view_validate_create(object: &Value, errors: &mut ErrorList) {
     series(object, errors);
     if object["eventTime"].is_null() {
@@ -186,7 +186,7 @@ fn series(object: &Value, errors: &mut ErrorList) {
     }
 }
 
-/// A changed series is validated again.
+/// Validates an update of an event: a changed series is validated again.
 fn event_view_validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
     if new["series"] != old["series"] {
         series(new, errors);
@@ -259,7 +259,7 @@ static EVENT_COLUMNS: &[Column] = &[
     Column { priority: 1, ..NAME },
 ];
 
-/// The time since the first of these fields that is set.
+/// The time since the first of the given fields that is set.
 fn event_time(event: &Value, pointers: &[&str], now: Timestamp) -> Value {
     let mut times = pointers
         .iter()
@@ -295,7 +295,7 @@ fn event_source(event: &Value) -> Value {
 fn event_count(event: &Value) -> Value {
     match event["series"].as_object() {
         Some(series) => series.get("count").cloned().unwrap_or_else(|| 0.into()),
-        // Singleton events of events.k8s.io have no count.
+        // Singleton events of events.k8s.io/v1 have no count.
         None => event["count"].as_i64().unwrap_or_default().max(1).into(),
     }
 }

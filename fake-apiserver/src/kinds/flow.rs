@@ -1,4 +1,4 @@
-//! flowcontrol.apiserver.k8s.io: stored with defaults; requests are never queued.
+//! flowcontrol.apiserver.k8s.io: objects are stored with defaults; the server never queues requests.
 
 use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, StatusMetadata};
 use crate::config::release::Life;
@@ -73,7 +73,7 @@ pub(super) static PRIORITY_LEVEL_CONFIGURATION: ResourceDefinition = ResourceDef
     ..FLOW_CONTROL
 };
 
-/// Sets numbers that are unset or zero.
+/// Sets the given fields to their numbers if they are unset or zero.
 fn fill(members: &mut Value, numbers: &[(&str, i64)]) {
     for (name, number) in numbers {
         if members[*name].as_i64().unwrap_or_default() == 0 {

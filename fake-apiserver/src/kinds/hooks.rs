@@ -1,4 +1,4 @@
-//! The strategy of a kind: functions for defaulting, preparation and validation, as part of its resource definition.
+//! The strategy of a kind: functions for defaulting, preparation and validation, which are part of its resource definition.
 
 use super::part::Subresource;
 use crate::config::options::ServerOptions;
@@ -7,13 +7,13 @@ use crate::machinery::error_list::ErrorList;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// The functions of a kind. Each gets the whole object.
+/// The functions of a kind. All of them receive the whole object.
 pub struct Hooks {
     /// Sets the defaults of a decoded object.
     pub default: fn(&mut Value),
     /// Prepares a new object: `PrepareForCreate` of the strategy, and the changes of built-in admission plugins.
     pub create: fn(&mut Value, &Setting<'_>),
-    /// Prepares an updated object (`PrepareForUpdate`); the second argument is the old one.
+    /// Prepares an updated object (`PrepareForUpdate`); the second argument is the old object.
     pub update: fn(&mut Value, &Value, &Setting<'_>),
     /// Validates the name of a new object against its other fields.
     pub validate_name: fn(&Value, &mut ErrorList),
@@ -25,17 +25,17 @@ pub struct Hooks {
     pub validate_update: fn(&Value, &Value, &mut ErrorList),
     /// Validation of an update of the status; the second argument is the old object.
     pub validate_status: fn(&Value, &Value, &mut ErrorList),
-    /// Functions for subresources that have the type of the object itself.
+    /// Functions of subresources whose body has the type of the object itself.
     pub parts: &'static [PartHooks],
     /// Resets the fields that a write to `/status` must not change; the second argument is the old object.
     pub separate_status: fn(&mut Value, &Value),
     /// Warnings for the client about a written object; the second argument is the old object, or null.
     pub warn: fn(&Value, &Value) -> Vec<String>,
-    /// Validation of an update that depends on the release.
+    /// Validation of an update whose rules depend on the release.
     pub validate_update_then: fn(&Value, &Value, Profile, &mut ErrorList),
 }
 
-/// Functions for a subresource that has the type of the object itself and updates a part of it.
+/// Functions of a subresource whose body has the type of the object itself, and which updates a part of the object.
 pub struct PartHooks {
     /// The subresource.
     pub of: Subresource,
@@ -43,7 +43,7 @@ pub struct PartHooks {
     pub separate: fn(&mut Value, &Value),
     /// Validation of an update through the subresource; the second argument is the old object.
     pub validate: fn(&Value, &Value, &mut ErrorList),
-    /// Paths of the fields that a write does not change: upstream's `GetResetFields` of the strategy.
+    /// Paths of the fields that a write through the subresource does not change (`GetResetFields` of upstream's strategy).
     pub resets: Paths,
 }
 
@@ -51,13 +51,13 @@ pub struct PartHooks {
 pub type Paths = &'static [&'static [&'static str]];
 
 impl Hooks {
-    /// The functions of a subresource; None if it does not have the type of the object itself.
+    /// The functions of a subresource; `None` if its body does not have the type of the object itself.
     pub(crate) fn part(&self, of: Subresource) -> Option<&'static PartHooks> {
         self.parts.iter().find(|part| part.of == of)
     }
 }
 
-/// The context of a request that functions may read.
+/// The context of a request for the functions of a kind.
 pub struct Setting<'a> {
     /// The current time, formatted as in `metadata`.
     pub now: &'a str,
@@ -65,11 +65,11 @@ pub struct Setting<'a> {
     pub options: &'a ServerOptions,
     /// The served release.
     pub profile: Profile,
-    /// The user of the request; None if the server itself writes.
+    /// The user of the request; `None` for writes of the server itself.
     pub requester: Option<Requester<'a>>,
 }
 
-/// The user of a request, as far as objects record it.
+/// The user of a request, with the attributes that objects can record.
 #[derive(Clone, Copy)]
 pub struct Requester<'a> {
     /// The user name.

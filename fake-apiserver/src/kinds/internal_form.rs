@@ -1,6 +1,7 @@
-//! Values as kube-apiserver's internal Go types, in JSON: validation errors show such a value, or the diff of two.
+//! Values in the form of kube-apiserver's internal Go types, as JSON: some validation errors contain such a value, or the diff of two
+//! values.
 //!
-//! Owns that format. The types and their fields are listed in `internal_types.txt`. Does not know which changes are rejected.
+//! Owns this format. The types and their fields are listed in `internal_types.txt`. Does not know which changes are invalid.
 
 use crate::machinery::{go, unified_diff};
 use serde_json::Value;
@@ -11,7 +12,7 @@ use std::sync::LazyLock;
 static TYPES: LazyLock<HashMap<&str, Vec<Member>>> =
     LazyLock::new(|| parse(include_str!("internal_types.txt")));
 
-/// A field of a struct.
+/// A field of a Go struct.
 struct Member {
     name: &'static str,
     /// The field path in the API type.
@@ -21,12 +22,12 @@ struct Member {
     is_optional: bool,
 }
 
-/// The diff of two values of a type of `internal_types.txt`, as kube-apiserver's error shows it.
+/// The diff of two values of a type in `internal_types.txt`, as in kube-apiserver's errors.
 pub(super) fn diff(kind: &str, old: &Value, new: &Value) -> String {
     unified_diff::of(&lines(kind, old), &lines(kind, new))
 }
 
-/// A value of a type of `internal_types.txt`, on one line.
+/// A value of a type in `internal_types.txt`, on one line.
 pub(super) fn shown(kind: &str, value: &Value) -> String {
     written(kind, value, true).concat()
 }
@@ -88,7 +89,7 @@ struct Writer {
     is_compact: bool,
     lines: Vec<String>,
     depth: usize,
-    /// The text before the next value on its line.
+    /// The text that precedes the next value on its line.
     label: String,
 }
 
@@ -102,7 +103,7 @@ impl Writer {
         self.lines.push(format!("{indent}{label}{text}"));
     }
 
-    /// Sets the name of the next field.
+    /// Sets the name of the field that is written next.
     fn name(&mut self, name: &str) {
         let space = if self.is_compact { "" } else { " " };
         self.label = format!("{name}:{space}");
@@ -158,7 +159,7 @@ impl Writer {
         match kind {
             _ if TYPES.contains_key(kind) => self.structure(kind, value, parent),
             "-" if value.is_null() => self.put("null"),
-            // For an unset value, `kind` is the text to show.
+            // For an unset value, `kind` is the text to write.
             nothing if value.is_null() => self.put(nothing),
             _ => self.plain(value),
         }

@@ -137,8 +137,8 @@ fn job_default(object: &mut Value) {
     default_labels(object);
 }
 
-/// Without `manualSelector`, a Job's pods get labels unique to the Job. Labels that the Job inherited from its
-/// template change as well: in kube-apiserver both are the same Go map.
+/// Without `manualSelector`, a Job's pods get labels unique to the Job. Labels that the Job inherited from its template get the same
+/// additions, because in kube-apiserver both are the same Go map.
 fn job_create(object: &mut Value, _: &Setting<'_>) {
     if object["spec"]["manualSelector"] == true {
         return;
@@ -151,7 +151,7 @@ fn job_create(object: &mut Value, _: &Setting<'_>) {
     }
 }
 
-/// The labels of a Job default to those of its template.
+/// The labels of a Job default to the labels of its pod template.
 fn default_labels(job: &mut Value) {
     let labels = &job["spec"]["template"]["metadata"]["labels"];
     if json::pairs(&job["metadata"]["labels"]).next().is_none() && labels.is_object() {
@@ -160,7 +160,7 @@ fn default_labels(job: &mut Value) {
     }
 }
 
-/// Adds labels to the template, and selects by them.
+/// Adds the generated labels to the pod template and to the selector.
 fn select_own(object: &mut Value) {
     let uid = metadata::text(object, "uid").to_owned();
     let name = metadata::text(object, "name").to_owned();
@@ -189,7 +189,7 @@ fn cron_containers(cron_job: &Value) -> &Value {
     &cron_job["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"]
 }
 
-/// Conditions in the STATUS column of a Job, in order of precedence.
+/// Conditions for the STATUS column of a Job, in order of precedence.
 const JOB_STATES: [(&str, &str); 6] = [
     ("Complete", "Complete"),
     ("Failed", "Failed"),

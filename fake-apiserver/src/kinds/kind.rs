@@ -1,7 +1,7 @@
-//! An API resource: a built-in one, or one that a CRD defines.
+//! An API resource: built-in, or defined by a CRD.
 //!
-//! Owns properties that depend on the origin of the resource: its storage version and the type or schema of its
-//! objects. Does not know which resources exist.
+//! Owns properties that differ between built-in and custom resources: the storage version, and the type or schema of objects. Does not know
+//! which resources exist.
 
 use super::columns::Columns;
 use super::defined::{Conversion, Defined};
@@ -13,35 +13,35 @@ use serde_json::{Value, json};
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// An API resource in one version. Clones are equal.
+/// An API resource in one version. Clones compare as equal.
 #[derive(Clone)]
 pub struct Kind(Source);
 
 #[derive(Clone)]
 enum Source {
     Table(&'static ResourceDefinition),
-    /// A built-in resource that another crate adds, and the number of its table in the store.
+    /// A built-in resource of another crate, and the index of its table in the store.
     Extension(&'static ResourceDefinition, usize),
-    /// One version of a CRD, and the storage version if that is a different one.
+    /// One version of a custom resource, and its storage version if that is a different version.
     Defined(Arc<Defined>, Option<Arc<Defined>>),
 }
 
 /// The structure of the objects of a resource.
 #[derive(Clone, Copy)]
 pub(crate) enum Shape<'a> {
-    /// They have a Go type, listed in `types.txt`.
+    /// Objects have a Go type, which is listed in `types.txt`.
     Typed(&'static Type),
-    /// They have the schema of a CRD.
+    /// Objects have the schema of a CRD.
     Defined(&'a Defined),
 }
 
 impl Kind {
-    /// A built-in resource.
+    /// A built-in resource of this crate.
     pub(super) const fn table(definition: &'static ResourceDefinition) -> Self {
         Self(Source::Table(definition))
     }
 
-    /// A built-in resource of another crate. `table_index` is the number of its table in the store.
+    /// A built-in resource of another crate. `table_index` is the index of its table in the store.
     pub(super) fn extension(definition: &'static ResourceDefinition, table_index: usize) -> Self {
         debug_assert!(
             definition.view.is_none(),
@@ -50,7 +50,7 @@ impl Kind {
         Self(Source::Extension(definition, table_index))
     }
 
-    /// The number of the table in the store, if the resource does not come from the table of this crate.
+    /// The table index in the store; `None` for built-in resources of this crate, whose index is their position in `KINDS`.
     pub(super) fn own_table_index(&self) -> Option<usize> {
         match &self.0 {
             Source::Table(_) => None,
@@ -59,12 +59,12 @@ impl Kind {
         }
     }
 
-    /// A resource that a CRD defines. `storage` is the storage version, if that is a different one.
+    /// A custom resource. `storage` is the storage version, if that is a different version.
     pub fn of(version: Arc<Defined>, storage: Option<Arc<Defined>>) -> Self {
         Self(Source::Defined(version, storage))
     }
 
-    /// The resource as the CRD defines it; None for built-in resources.
+    /// The resource as the CRD defines it; `None` for built-in resources.
     pub fn defined(&self) -> Option<&Defined> {
         match &self.0 {
             Source::Table(_) | Source::Extension(..) => None,
@@ -72,12 +72,12 @@ impl Kind {
         }
     }
 
-    /// The conversion webhook; None if the resource has none.
+    /// The conversion webhook, if the resource has one.
     pub(crate) fn conversion(&self) -> Option<&Conversion> {
         self.defined()?.conversion.as_deref()
     }
 
-    /// The resource in the version that stores the objects: this one, or the one that it converts from.
+    /// The resource in its storage version.
     pub fn stored(&self) -> Self {
         let stored = match &self.0 {
             Source::Table(definition) => definition.view.map(|view| Self::table(view.stored)),
@@ -87,8 +87,7 @@ impl Kind {
         stored.unwrap_or_else(|| self.clone())
     }
 
-    /// The resource in whose version writes are validated: this one for custom resources, the stored one for built-in
-    /// resources.
+    /// The resource in whose version writes are validated: for custom resources this version, for built-in resources the storage version.
     pub(crate) fn validated_version(&self) -> Self {
         match self.defined() {
             Some(_) => self.clone(),
@@ -96,7 +95,7 @@ impl Kind {
         }
     }
 
-    /// Whether the objects are stored in this version.
+    /// Whether this version is the storage version.
     pub(crate) fn is_stored(&self) -> bool {
         match &self.0 {
             Source::Table(definition) => definition.view.is_none(),
@@ -116,7 +115,7 @@ impl Kind {
         }
     }
 
-    /// The type of the objects; None for custom resources.
+    /// The Go type of the objects; `None` for custom resources.
     pub(crate) fn object_type(&self) -> Option<&'static Type> {
         match self.shape() {
             Shape::Typed(of) => Some(of),
@@ -124,7 +123,7 @@ impl Kind {
         }
     }
 
-    /// An object without any field set, in the form of its Go type's zero value.
+    /// The zero value of the objects' Go type: an object without any field set.
     pub(crate) fn nothing(&self) -> Value {
         self.object_type()
             .map_or_else(|| json!({"metadata": {}}), |of| of.nothing().clone())
@@ -140,7 +139,7 @@ impl Kind {
         }
     }
 
-    /// The deprecation warning; None if the resource is not deprecated in this release.
+    /// The deprecation warning, if the resource is deprecated in this release.
     pub(crate) fn advice(&self, profile: Profile) -> Option<String> {
         match &self.0 {
             Source::Table(definition) | Source::Extension(definition, _) => definition.advice(profile),
@@ -158,7 +157,7 @@ impl Kind {
         }
     }
 
-    /// The field of a field label; Err with the message for an unknown label.
+    /// The selectable field with this label. The error is the message for an unknown label.
     pub(crate) fn select_by(&self, label: &str) -> Result<Selectable, String> {
         match &self.0 {
             Source::Table(definition) | Source::Extension(definition, _) => definition.select_by(label),
@@ -179,7 +178,7 @@ impl Deref for Kind {
 }
 
 impl PartialEq for Kind {
-    /// Resource definitions are compared by address, because two of them may have equal content.
+    /// Resource definitions are compared by address, because two different ones may have equal content.
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(&raw const **self, &raw const **other)
     }

@@ -1,4 +1,4 @@
-//! Leases of coordination.k8s.io. Coordinated leader election is off, as by default.
+//! Leases of coordination.k8s.io. The feature gate of coordinated leader election is off, as by default.
 
 use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition};
 use crate::kinds::columns::Cell::Text;

@@ -1,7 +1,7 @@
 //! The resource definitions of all built-in kinds.
 //!
-//! Routing, discovery, decoding, defaulting, validation, field selectors and printing read them; a new kind is a new
-//! resource definition. Does not know requests or storage.
+//! Routing, discovery, decoding, defaulting, validation, field selectors and printing use these definitions; a new kind requires only a new
+//! definition. Does not know requests or storage.
 
 mod ages;
 mod api_service;
@@ -158,16 +158,16 @@ pub(crate) static KINDS: &[Kind] = &[
     Kind::table(&flow::PRIORITY_LEVEL_CONFIGURATION),
 ];
 
-/// Kinds whose objects the server itself creates.
+/// Kinds of objects that the server itself creates.
 pub(crate) static CONFIG_MAP: Kind = Kind::table(&config_map::CONFIG_MAP);
 pub(crate) static NAMESPACE: Kind = Kind::table(&namespace::NAMESPACE);
-/// Kinds of the `kubernetes` service, and of the cluster IPs of services.
+/// Kinds that belong to the `kubernetes` service and to the cluster IPs of services.
 pub(crate) static ENDPOINTS: Kind = Kind::table(&endpoints::ENDPOINTS);
 pub(crate) static ENDPOINT_SLICE: Kind = Kind::table(&endpoint_slice::ENDPOINT_SLICE);
 pub(crate) static IP_ADDRESS: Kind = Kind::table(&network::IP_ADDRESS);
 pub(crate) static SERVICE: Kind = Kind::table(&service::SERVICE);
 pub(crate) static SERVICE_CIDR: Kind = Kind::table(&network::SERVICE_CIDR);
-/// Kinds that admission, eviction and streaming connections read.
+/// Kinds whose objects admission, eviction and connect requests read.
 pub(crate) static NODE: Kind = Kind::table(&node::NODE);
 pub(crate) static POD: Kind = Kind::table(&pod::POD);
 pub(crate) static POD_DISRUPTION_BUDGET: Kind = Kind::table(&pod_disruption_budget::POD_DISRUPTION_BUDGET);
@@ -175,7 +175,7 @@ pub(crate) static PRIORITY_CLASS: Kind = Kind::table(&priority_class::PRIORITY_C
 pub(crate) static STORAGE_CLASS: Kind = Kind::table(&storage_class::STORAGE_CLASS);
 /// ServiceAccounts, for which tokens are issued.
 pub(crate) static SERVICE_ACCOUNT: Kind = Kind::table(&service_account::SERVICE_ACCOUNT);
-/// Kinds of RBAC.
+/// RBAC kinds.
 pub(crate) static CLUSTER_ROLE: Kind = Kind::table(&rbac::CLUSTER_ROLE);
 pub(crate) static CLUSTER_ROLE_BINDING: Kind = Kind::table(&rbac::CLUSTER_ROLE_BINDING);
 pub(crate) static ROLE: Kind = Kind::table(&rbac::ROLE);

@@ -70,7 +70,7 @@ fn namespace_end(object: &mut Value) {
     object["status"]["phase"] = "Terminating".into();
 }
 
-/// Only `/finalize` changes `spec.finalizers`.
+/// Resets `spec.finalizers`, which only `/finalize` can change.
 fn namespace_update(new: &mut Value, old: &Value, _: &Setting<'_>) {
     new["spec"] = old["spec"].clone();
 }

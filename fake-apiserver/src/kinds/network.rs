@@ -1,4 +1,4 @@
-//! IPAddress and ServiceCIDR: columns. Cluster IPs are allocated from the range in the options only, not from ServiceCIDRs.
+//! IPAddress and ServiceCIDR: columns only. Cluster IPs are allocated from the range in the server options, not from ServiceCIDRs.
 
 use super::{MetadataChecks, PLAIN, ResourceDefinition, StatusMetadata};
 use crate::config::release::Life;

@@ -20,7 +20,7 @@ pub(super) static NETWORK_POLICY: ResourceDefinition = ResourceDefinition {
 
 const TYPES: [&str; 2] = ["Ingress", "Egress"];
 
-/// `policyTypes` defaults to Ingress, and Egress if there are egress rules.
+/// `policyTypes` defaults to Ingress; if the policy has egress rules, to Ingress and Egress.
 fn default(policy: &mut Value) {
     let spec = &policy["spec"];
     if list(&spec["policyTypes"]).is_empty() {

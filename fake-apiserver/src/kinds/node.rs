@@ -64,14 +64,14 @@ pub(super) static NODE: ResourceDefinition = ResourceDefinition {
     ..PLAIN
 };
 
-/// `allocatable` defaults to `capacity`, and `podCIDRs` to the older `podCIDR`.
+/// Sets `allocatable` to `capacity` and `podCIDRs` to the older field `podCIDR`, if unset.
 fn node_default(object: &mut Value) {
     let range = object["spec"]["podCIDR"]
         .as_str()
         .filter(|range| !range.is_empty());
     if let Some(range) = range.map(str::to_owned) {
         let ranges = json::texts(&object["spec"]["podCIDRs"]);
-        // If they differ, `podCIDR` takes precedence.
+        // If `podCIDR` differs from the first entry of `podCIDRs`, `podCIDR` takes precedence.
         if ranges.first().is_none_or(|first| *first != range) {
             object["spec"]["podCIDRs"] = json!([range]);
         }
@@ -86,9 +86,10 @@ fn node_default(object: &mut Value) {
     }
 }
 
-/// The TaintNodesByCondition admission plugin: a new node is not schedulable until its controller observes that it is ready.
+/// The TaintNodesByCondition admission plugin: taints a new node as not ready. In a cluster, the node lifecycle controller removes the
+/// taint.
 fn node_create(object: &mut Value, setting: &Setting<'_>) {
-    // Dynamic kubelet configuration was removed.
+    // Drops a field of dynamic kubelet configuration, which was removed from Kubernetes.
     json::assign(&mut object["spec"], "configSource", Value::Null);
     json::assign(&mut object["status"], "config", Value::Null);
     let taints = setting.options.admission.has(Plugin::TaintNodesByCondition);
@@ -117,7 +118,7 @@ fn node_update(new: &mut Value, old: &Value, _: &Setting<'_>) {
     }
 }
 
-/// Warns about fields without effect.
+/// Warns about fields that have no effect.
 fn node_warn(new: &Value, _: &Value) -> Vec<String> {
     if new["spec"]["externalID"].as_str().is_none_or(str::is_empty) {
         return Vec::new();
@@ -170,7 +171,7 @@ fn node_taints(object: &Value, errors: &mut ErrorList) {
         }
         let same = |other: &&Value| other["key"] == taint["key"] && other["effect"] == taint["effect"];
         if taints[..i].iter().any(|other| same(&other)) {
-            // The error value is the Go type.
+            // The error message contains the value as a Go struct.
             let shown = format!(
                 "{{\"Key\":{:?},\"Value\":{:?},\"Effect\":{:?},\"TimeAdded\":{}}}",
                 text("key"),
@@ -200,7 +201,7 @@ fn is_range(text: &str) -> bool {
 fn node_amounts(object: &Value, errors: &mut ErrorList) {
     for list in ["capacity", "allocatable"] {
         for (name, amount) in json::pairs(&object["status"][list]) {
-            // A resource with an empty name is shown like a list entry.
+            // If the name of a resource is empty, its path is written like a list entry.
             let member = if name.is_empty() {
                 "[]".to_owned()
             } else {
@@ -211,7 +212,7 @@ fn node_amounts(object: &Value, errors: &mut ErrorList) {
     }
 }
 
-/// `declaredFeatures` of a kubelet must be sorted and unique.
+/// Validates `declaredFeatures`, which must be sorted and unique.
 fn node_features(object: &Value, errors: &mut ErrorList) {
     let features = json::texts(&object["status"]["declaredFeatures"]);
     for (i, feature) in features.iter().enumerate() {
@@ -244,7 +245,7 @@ fn feature_fault(feature: &str) -> Option<&'static str> {
     )
 }
 
-/// Validates an update: assigned fields are immutable. (As in kube-apiserver, quantities and taints are validated again.)
+/// Validates an update: fields are immutable once set. (As in kube-apiserver, quantities and taints are validated a second time.)
 fn node_validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
     node_amounts(new, errors);
     node_features(new, errors);
@@ -254,7 +255,7 @@ fn node_validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
     let mut seen = HashSet::new();
     for (i, address) in addresses.iter().enumerate() {
         if !seen.insert((address["type"].as_str(), address["address"].as_str())) {
-            // The error value is the Go type.
+            // The error message contains the value as a Go struct.
             let shown = format!(
                 "{{\"Type\":{},\"Address\":{}}}",
                 address["type"], address["address"]

@@ -16,7 +16,7 @@ pub enum Part {
 pub enum Subresource {
     /// `certificatesigningrequests/approval`: the conditions that approve or deny the request.
     Approval,
-    /// `pods/attach`: streams of a container's main process.
+    /// `pods/attach`: attaches to the streams of a container's main process.
     Attach,
     /// `pods/binding`.
     Binding,
@@ -28,7 +28,7 @@ pub enum Subresource {
     Exec,
     /// `namespaces/finalize`.
     Finalize,
-    /// `pods/log`.
+    /// `namespaces/finalize`: sets `spec.finalizers`.
     Log,
     /// `pods/portforward`.
     PortForward,
@@ -43,7 +43,7 @@ pub enum Subresource {
 }
 
 impl Part {
-    /// The name of the subresource. None for the object itself.
+    /// The name of the subresource; `None` for the object itself.
     pub fn as_str(self) -> Option<&'static str> {
         match self {
             Self::Main => None,
@@ -70,12 +70,12 @@ impl Subresource {
         Self::Token,
     ];
 
-    /// The subresource of that name.
+    /// The subresource with this name.
     pub(crate) fn find(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|sub| sub.as_str() == name)
     }
 
-    /// Whether the subresource has the type of the object itself and updates a part of it.
+    /// Whether the body of the subresource has the type of the object itself and updates a part of it.
     pub(crate) fn is_of_whole(self) -> bool {
         matches!(self, Self::Approval | Self::EphemeralContainers | Self::Resize)
     }
@@ -88,7 +88,7 @@ impl Subresource {
         )
     }
 
-    /// The options kind of a connection subresource in discovery; None for logs, which have the kind Pod.
+    /// The kind of the options of a connect subresource in discovery; `None` for logs, which have the kind Pod.
     pub(crate) fn options_of(self, kind: &str) -> Option<&'static str> {
         match (self, kind) {
             (Self::Attach, _) => Some("PodAttachOptions"),
@@ -101,7 +101,7 @@ impl Subresource {
         }
     }
 
-    /// The last segment of the request path.
+    /// The name of the subresource as the last segment of the request path.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Approval => "approval",

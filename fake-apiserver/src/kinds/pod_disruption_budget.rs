@@ -1,4 +1,4 @@
-//! PodDisruptionBudget. No controller counts pods: clients write its status.
+//! PodDisruptionBudget. No controller counts pods; clients write the status.
 
 use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, selectors};
 use crate::config::release::Life;
@@ -43,7 +43,7 @@ fn budget_validate(object: &Value, errors: &mut ErrorList) {
     selectors::labels(&spec["selector"], "spec.selector", errors);
 }
 
-/// A cell with an int-or-percent value.
+/// The cell for an int-or-percent value.
 fn bound(value: &Value) -> Value {
     match value {
         Value::Null => "N/A".into(),

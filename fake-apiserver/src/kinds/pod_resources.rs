@@ -5,14 +5,14 @@ use crate::machinery::amounts::Amounts;
 use crate::machinery::json::list;
 use serde_json::Value;
 
-/// The requests of a pod, including its overhead.
+/// The requests of a pod, including the pod overhead.
 pub fn pod_requests(pod: &Value) -> Amounts {
     let mut all = altogether(pod, "requests");
     all.add(&Amounts::read(&pod["spec"]["overhead"]));
     all
 }
 
-/// The limits of a pod, plus its overhead for resources that have a limit.
+/// The limits of a pod. The pod overhead is added to resources that have a limit.
 pub fn pod_limits(pod: &Value) -> Amounts {
     let mut all = altogether(pod, "limits");
     let overhead = Amounts::read(&pod["spec"]["overhead"]);
@@ -20,7 +20,7 @@ pub fn pod_limits(pod: &Value) -> Amounts {
     all
 }
 
-/// Pod-level resources; resources that they lack are summed over the containers.
+/// The pod-level resources. Resources that are not set at pod level are summed over the containers.
 fn altogether(pod: &Value, side: &str) -> Amounts {
     let spec = &pod["spec"];
     let mut all = of_containers(spec, side);
@@ -30,7 +30,7 @@ fn altogether(pod: &Value, side: &str) -> Amounts {
     all
 }
 
-/// The sum over the containers, or the maximum of the init containers if that is more (`PodRequests` of component-helpers).
+/// The sum over the containers, or the maximum of the init containers if that is larger (`PodRequests` of component-helpers).
 pub(crate) fn of_containers(spec: &Value, side: &str) -> Amounts {
     let of = |container: &Value| Amounts::read(&container["resources"][side]);
     let mut all = Amounts::default();

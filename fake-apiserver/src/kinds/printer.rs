@@ -1,26 +1,26 @@
 //! Printer columns of CRDs (`additionalPrinterColumns`).
 //!
-//! Owns the conversion of values to cells. Does not know where columns are declared.
+//! Owns the conversion of values to cells. Does not read CRDs.
 
 use super::ages::since;
 use crate::machinery::json_path::JsonPath;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-/// A column of a CRD.
+/// A printer column of a CRD.
 #[derive(Debug)]
 pub struct PrinterColumn {
     /// The title.
     pub name: String,
-    /// The type of its cells.
+    /// The type of the cells.
     pub of: String,
-    /// The OpenAPI format of its cells.
+    /// The OpenAPI format of the cells.
     pub format: String,
     /// The description.
     pub description: String,
-    /// Greater than 0 if it is shown with `-o wide` only.
+    /// Greater than 0 if the column is shown with `-o wide` only.
     pub priority: i64,
-    /// The field.
+    /// The field that the cells contain.
     pub path: JsonPath,
 }
 
@@ -35,7 +35,7 @@ impl PrinterColumn {
         })
     }
 
-    /// The cell of an object; `null` if the value is unset or of another type.
+    /// The cell for an object; `null` if the value is unset or of another type.
     pub(super) fn cell(&self, object: &Value, now: Timestamp) -> Value {
         let Some(found) = self.path.find(object).filter(|found| !found.is_null()) else {
             return Value::Null;
@@ -55,7 +55,7 @@ impl PrinterColumn {
     }
 }
 
-/// The age of a date.
+/// The age since a date.
 fn date(text: &str, now: Timestamp) -> Value {
     match (text, text.parse::<Timestamp>()) {
         ("", _) => "<unknown>".into(),

@@ -7,10 +7,10 @@ use crate::machinery::error_list::ErrorList;
 use crate::machinery::{json, metadata};
 use serde_json::{Value, json};
 
-/// The maximum value of a class that is not a system class.
+/// The maximum value of a PriorityClass that is not a system class.
 const USER_PRIORITY_MAX: i64 = 1_000_000_000;
 
-/// The prefix reserved for system classes.
+/// The name prefix reserved for system classes.
 const SYSTEM: &str = "system-";
 
 pub(super) static PRIORITY_CLASS: ResourceDefinition = ResourceDefinition {
@@ -66,20 +66,20 @@ fn priority_validate(object: &Value, errors: &mut ErrorList) {
     }
 }
 
-/// The system classes and their values.
+/// The system classes with their values.
 const SYSTEM_CLASSES: [(&str, i64); 2] = [
     ("system-cluster-critical", 2_000_000_000),
     ("system-node-critical", 2_000_001_000),
 ];
 
-/// The classes that exist in every cluster.
+/// The PriorityClasses that exist in every cluster.
 pub(crate) fn system_classes() -> impl Iterator<Item = Value> {
     SYSTEM_CLASSES.iter().map(|(name, value)| {
         json!({
             "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
             "metadata": {"name": name, "generation": 1},
             "value": value, "preemptionPolicy": "PreemptLowerPriority",
-            "description": "For pods without which the cluster, or a node, does not work.",
+            "description": "Used for pods that are critical for the cluster or a node.",
         })
     })
 }

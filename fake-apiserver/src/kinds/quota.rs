@@ -1,4 +1,4 @@
-//! LimitRange and ResourceQuota. Admission enforces both; each commit updates the usage of quotas.
+//! LimitRange and ResourceQuota. Admission plugins enforce both, and each commit updates the usage of quotas.
 
 use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, Setting};
 use crate::kinds::columns;
@@ -39,7 +39,7 @@ pub(super) static RESOURCE_QUOTA: ResourceDefinition = ResourceDefinition {
     ..PLAIN
 };
 
-/// For containers, the default limit defaults to `max`, and the default request to the default limit, or else to `min`.
+/// For containers, `default` defaults to `max`, and `defaultRequest` to `default` or, if that is unset, to `min`.
 fn limit_range_default(object: &mut Value) {
     for limit in json::entries(object, "/spec/limits") {
         if limit["type"] != "Container" {
@@ -61,7 +61,7 @@ fn limit_range_default(object: &mut Value) {
     }
 }
 
-/// The name of a LimitRange defaults to its uid.
+/// Sets the name of a LimitRange to its uid if it has no name.
 fn name_limit_range(object: &mut Value, _: &Setting<'_>) {
     if metadata::text(object, "name").is_empty() {
         let name = metadata::text(object, "uid").to_owned();
@@ -69,7 +69,7 @@ fn name_limit_range(object: &mut Value, _: &Setting<'_>) {
     }
 }
 
-/// A cell with used and hard amounts, either of limits or of requests.
+/// The cell with used and hard amounts, either of requests or of limits.
 fn quota(quota: &Value, of_limits: bool) -> Value {
     let all = json::pairs(&quota["status"]["hard"]);
     let matching = all.filter(|(resource, _)| resource.starts_with("limits.") == of_limits);

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 /// The API group of roles and bindings.
 pub(crate) const GROUP: &str = "rbac.authorization.k8s.io";
 
-/// Shared by the four kinds.
+/// Properties common to the four kinds.
 const OF_GROUP: ResourceDefinition = ResourceDefinition {
     group: GROUP,
     name_rule: segment,
@@ -96,7 +96,7 @@ const BINDING_HOOKS: Hooks = Hooks {
     ..NO_HOOKS
 };
 
-/// A name may be anything that is a valid path segment.
+/// Validates a name: it must be a valid path segment.
 fn segment(name: &str) -> Messages {
     if name == "." || name == ".." {
         return vec![format!("may not be '{name}'")];
@@ -105,7 +105,7 @@ fn segment(name: &str) -> Messages {
     found.map(|part| format!("may not contain '{part}'")).collect()
 }
 
-/// `rules` and `verbs` are always written, as null if unset.
+/// Sets unset `rules` and `verbs` to null, because they are always serialized.
 fn default_rules(object: &mut Value) {
     json::default_member(object, "rules", Value::Null);
     for rule in json::entries(object, "/rules") {
@@ -229,7 +229,7 @@ fn subject_validate(subject: &Value, namespaced: bool, at: &str, errors: &mut Er
     }
 }
 
-/// A role reference as the internal type has it, which error messages show: with Go's field names.
+/// A role reference as the internal Go type, for error messages: with Go's field names.
 fn internal_role_ref(role: &Value) -> Value {
     json!({"APIGroup": role["apiGroup"], "Kind": role["kind"], "Name": role["name"]})
 }
@@ -248,7 +248,7 @@ fn role_of(binding: &Value) -> Value {
     format!("{}/{}", json::string(role, "kind"), json::string(role, "name")).into()
 }
 
-/// The subjects of one kind, joined by commas; service accounts with their namespaces.
+/// The subjects of one kind, joined by commas. Service accounts include their namespace.
 fn subjects(binding: &Value, kind: &str) -> Value {
     let all = json::list(&binding["subjects"]).iter();
     let named = all.filter(|subject| subject["kind"] == kind).map(|subject| {

@@ -1,7 +1,6 @@
 //! Kinds of request bodies that are not stored: Binding, Eviction, TokenRequest and Scale.
 //!
-//! Does not know the effect of the requests: `verbs` does. Only Binding is also a resource; the others exist as
-//! subresources only.
+//! The requests are executed by `verbs`. Only Binding is also a resource; the other kinds are used by subresources only.
 
 use super::kind::Kind;
 use super::part::Subresource;
@@ -15,7 +14,7 @@ pub(crate) static EVICTION: Kind = Kind::table(&EVICTION_DEFINITION);
 pub(crate) static SCALE: Kind = Kind::table(&SCALE_DEFINITION);
 pub(crate) static TOKEN_REQUEST: Kind = Kind::table(&TOKEN_REQUEST_DEFINITION);
 
-/// The kind of a subresource's request body; None if it is the kind of the object itself.
+/// The kind of a subresource's request body; `None` if it is the kind of the object itself.
 pub(crate) fn request_kind(of: Subresource) -> Option<&'static Kind> {
     match of {
         Subresource::Binding => Some(&BINDING),
@@ -26,7 +25,7 @@ pub(crate) fn request_kind(of: Subresource) -> Option<&'static Kind> {
     }
 }
 
-/// Binds a pod to a node; sent to `bindings`, or to `pods/binding`.
+/// Binding assigns a pod to a node. Clients create it at `bindings` or at `pods/binding`.
 pub(super) static BINDING_DEFINITION: ResourceDefinition = ResourceDefinition {
     kind: "Binding",
     plural: "bindings",
@@ -58,7 +57,7 @@ static TOKEN_REQUEST_DEFINITION: ResourceDefinition = ResourceDefinition {
     ..PLAIN
 };
 
-/// Scale: the replicas of a workload.
+/// Scale contains the number of replicas of a workload.
 static SCALE_DEFINITION: ResourceDefinition = ResourceDefinition {
     group: "autoscaling",
     kind: "Scale",

@@ -1,6 +1,6 @@
 //! The resource definition of one built-in resource.
 //!
-//! Owns the type of a resource definition and what can be derived from a single one. Does not know which ones exist.
+//! Owns the type of a resource definition, and properties derived from one definition. Does not know which definitions exist.
 
 use super::columns::{Column, NAME_AND_AGE};
 use super::hooks::{Hooks, NO_HOOKS, Paths};
@@ -19,7 +19,7 @@ pub struct ResourceDefinition {
     pub group: &'static str,
     /// The version, such as `v1`.
     pub version: &'static str,
-    /// The kind of its objects.
+    /// The kind of the objects.
     pub kind: &'static str,
     /// The plural name, such as `pods`.
     pub plural: &'static str,
@@ -29,60 +29,61 @@ pub struct ResourceDefinition {
     pub short_names: &'static [&'static str],
     /// Groups of resources that kubectl lists together, such as `all`.
     pub categories: &'static [&'static str],
-    /// Whether the objects are in namespaces.
+    /// Whether the objects belong to namespaces.
     pub namespaced: bool,
-    /// The resource has a `/status` subresource, and writes to the main path do not change the status.
+    /// Whether the resource has a `/status` subresource. If so, writes to the main path do not change the status.
     pub status: bool,
     /// Subresources other than `status`.
     pub subresources: &'static [Subresource],
     /// Validates the name of an object.
     pub name_rule: fn(&str) -> Messages,
-    /// How `metadata.generation` is maintained.
+    /// When `metadata.generation` is incremented.
     pub generation: Generation,
     /// JSON pointers to the fields whose change increments `metadata.generation`.
     pub generation_of: &'static [&'static str],
-    /// A create request may set the status: nodes, which kubelets register with their status.
+    /// Whether a create request may set the status: kubelets create nodes with their status.
     pub status_on_create: bool,
     /// How a write to `/status` treats `metadata`.
     pub status_metadata: StatusMetadata,
-    /// Some: the objects define resources themselves. The function marks one as being deleted at a time; a controller deletes it
-    /// after the objects of its resource.
+    /// Set if the objects define resources themselves (CRDs). The function marks such an object as being deleted at the given time; a
+    /// controller deletes it after all objects of its resource.
     pub defines: Option<fn(&mut Value, &str)>,
-    /// Paths of the fields that a write to `/status` does not change: upstream's `GetResetFields` of the status strategy.
+    /// Paths of the fields that a write to `/status` does not change (`GetResetFields` of upstream's status strategy).
     pub status_resets: Paths,
-    /// The same for writes to the main path.
+    /// Paths of the fields that a write to the main path does not change (`GetResetFields`).
     pub main_resets: Paths,
-    /// PUT without a resourceVersion replaces the current object (`AllowUnconditionalUpdate`).
+    /// Whether PUT without a resourceVersion replaces the current object (`AllowUnconditionalUpdate`).
     pub unconditional_update: bool,
-    /// PUT of an object that does not exist creates it (`AllowCreateOnUpdate`).
+    /// Whether PUT of an object that does not exist creates it (`AllowCreateOnUpdate`).
     pub create_on_update: bool,
-    /// The resource supports `deletecollection`.
+    /// Whether the resource supports `deletecollection`.
     pub deletes_collection: bool,
-    /// DELETE responds with the deleted object instead of a Status.
+    /// Whether DELETE responds with the deleted object instead of a Status.
     pub returns_deleted: bool,
-    /// How the kind's own validation checks an updated `metadata`.
+    /// Which checks the kind's own validation performs on an updated `metadata`.
     pub metadata_checks: MetadataChecks,
-    /// Some: the default propagation policy is Orphan. The text is the warning that kube-apiserver sends if the
-    /// delete request does not set a policy, None if it sends none.
+    /// Set if the default propagation policy is Orphan. The text is the warning that kube-apiserver sends if the delete request sets no
+    /// policy; `None` if it sends no warning.
     pub orphans_by_default: Option<Option<&'static str>>,
-    /// The grace period of a deletion in seconds, computed from the object, the options and `gracePeriodSeconds` of
-    /// the request. Returns None for kinds without graceful deletion.
+    /// The grace period of a deletion in seconds, computed from the object, the options and `gracePeriodSeconds` of the request. Returns
+    /// `None` for kinds without graceful deletion.
     pub grace: fn(&Value, &ServerOptions, Option<i64>) -> Option<i64>,
-    /// Marks an object as terminating while its content still exists: namespaces.
+    /// Set for namespaces: marks an object as terminating while its content still exists.
     pub end: Option<fn(&mut Value)>,
     /// Names of objects that every cluster needs and that cannot be deleted.
     pub undeletable: &'static [&'static str],
-    /// Objects expire after `ServerOptions::event_ttl`.
+    /// Whether objects expire after `ServerOptions::event_ttl`.
     pub expires: bool,
-    /// JSON pointer to the object with the `metadata` and `spec` of a pod template; empty for pods themselves. None for kinds without one.
+    /// JSON pointer to the object with the `metadata` and `spec` of a pod template; empty for pods. `None` for kinds without pod template.
     pub template: Option<&'static str>,
-    /// Objects configure admission: webhooks and policies. Requests for them are themselves exempt from admission webhooks and policies.
+    /// Whether objects configure admission webhooks or policies. Requests for such objects are exempt from admission webhooks and policies.
     pub configures_admission: bool,
-    /// The permissions that objects grant; RBAC's escalation check requires that the writer has them already.
+    /// The permissions that objects grant. RBAC's escalation check requires that the user who writes an object has these permissions.
     pub grants: Option<Grants>,
     /// The version in which kube-apiserver stores the objects, if it is not `version`.
     pub storage_version: Option<&'static str>,
-    /// The path below `/registry` at which kube-apiserver stores the objects, if it is not the plural name. Its error messages contain it.
+    /// The path below `/registry` at which kube-apiserver stores the objects, if it is not the plural name. Error messages contain this
+    /// path.
     pub registry: Option<&'static str>,
     /// Defaulting, preparation and validation.
     pub hooks: Hooks,
@@ -92,70 +93,71 @@ pub struct ResourceDefinition {
     pub unknown_label: fn(&str) -> String,
     /// The columns of `kubectl get`.
     pub columns: &'static [Column],
-    /// Objects are not stored: creating one performs an action or returns a response.
+    /// Set if objects are not stored: creating one performs an action or returns a response.
     pub unstored: Option<Unstored>,
-    /// Another resource stores the objects of this one; this one converts them.
+    /// Set if another resource stores the objects: conversion to and from that resource.
     pub view: Option<View>,
-    /// A warning to clients that create an object, because this server implements less of its behaviour than a cluster.
+    /// A warning to clients that create an object: in what respect this server does less than a cluster.
     pub caveat: Option<&'static str>,
-    /// The minor release that deprecates the resource, and its replacement (empty if none).
+    /// The minor release that deprecates the resource, and the resource that replaces it (empty if none).
     pub deprecation: Option<(u8, &'static str)>,
-    /// The releases that serve the resource. Several definitions may have the same group, version and plural name in different releases.
+    /// The releases that serve the resource. For different releases, there may be several definitions with the same group, version and
+    /// plural name.
     pub life: Life,
 }
 
-/// The action for an object that is not stored.
+/// The effect of creating an object that is not stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unstored {
-    /// Binds the pod that the object names.
+    /// Binds the pod that the Binding names.
     Binding,
     /// Evaluates the review and responds with its status.
     Review(Review),
 }
 
-/// The review that objects of a kind request.
+/// The type of a review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Review {
-    /// SelfSubjectReview: the user of this request.
+    /// SelfSubjectReview: returns the user of the request.
     SelfSubject,
-    /// TokenReview: the user that a token authenticates.
+    /// TokenReview: returns the user that a token authenticates.
     Token,
-    /// SelfSubjectAccessReview: whether the user of this request may perform an action.
+    /// SelfSubjectAccessReview: returns whether the user of the request may perform an action.
     SelfSubjectAccess,
-    /// SubjectAccessReview: whether a given user may perform an action.
+    /// SubjectAccessReview: returns whether a given user may perform an action.
     SubjectAccess,
-    /// LocalSubjectAccessReview: the same within one namespace.
+    /// LocalSubjectAccessReview: returns whether a given user may perform an action in one namespace.
     LocalSubjectAccess,
-    /// SelfSubjectRulesReview: all that the user of this request may do in a namespace.
+    /// SelfSubjectRulesReview: returns all permissions of the user of the request in a namespace.
     SelfSubjectRules,
 }
 
-/// How an object of rbac.authorization.k8s.io grants permissions.
+/// How an RBAC object grants permissions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grants {
-    /// The rules of a Role or ClusterRole.
+    /// A Role or ClusterRole: grants the permissions in its rules.
     Rules,
-    /// A binding: the permissions of a role, to its subjects.
+    /// A binding: grants the permissions of a role to its subjects.
     Role,
 }
 
-/// How validation of a kind checks an updated `metadata`, in addition to the checks common to all kinds.
+/// Which checks a kind's own validation performs on an updated `metadata`, in addition to the checks common to all kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MetadataChecks {
-    /// The checks are those of core/v1, which know the names of finalizers, and not those of apimachinery.
+    /// Whether the checks are those of core/v1, which restrict finalizer names, instead of those of apimachinery.
     pub know_finalizers: bool,
-    /// For writes to the object itself.
+    /// The checks for writes to the object itself.
     pub main: MetadataPasses,
-    /// For writes to `/status` and other subresources.
+    /// The checks for writes to `/status` and other subresources.
     pub status: MetadataPasses,
 }
 
-/// How often `metadata` is validated: upstream repeats some checks, and with them the errors.
+/// How often `metadata` is validated. Upstream repeats some checks and thereby also their errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MetadataPasses {
     /// The number of passes.
     pub times: u8,
-    /// Whether the last pass also compares `metadata` with that of the old object (`ValidateObjectMetaUpdate`).
+    /// Whether the last pass also compares `metadata` with the old object (`ValidateObjectMetaUpdate`).
     pub compare: bool,
 }
 
@@ -180,7 +182,7 @@ impl MetadataChecks {
         }
     }
 
-    /// The same, but writes to the main path are not compared with the old object.
+    /// The same checks, but a write to the main path is not compared with the old object.
     pub const fn alone(self) -> Self {
         Self {
             main: MetadataPasses {
@@ -191,7 +193,7 @@ impl MetadataChecks {
         }
     }
 
-    /// The same, but with different passes for `/status`.
+    /// The same checks, but with other passes for `/status`.
     pub const fn status(self, times: u8, compare: bool) -> Self {
         Self {
             status: MetadataPasses { times, compare },
@@ -203,39 +205,39 @@ impl MetadataChecks {
 /// How a write to `/status` treats `metadata`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatusMetadata {
-    /// Written as well.
+    /// `metadata` is written together with the status.
     Written,
-    /// Labels, annotations, finalizers and owner references are reset to the old ones (`ResetObjectMetaForStatus`).
+    /// Labels, annotations, finalizers and owner references retain their old values (`ResetObjectMetaForStatus`).
     Described,
-    /// Unchanged.
+    /// `metadata` is not changed.
     Unchanged,
 }
 
-/// How `metadata.generation` is maintained.
+/// When `metadata.generation` is incremented.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Generation {
-    /// Never set.
+    /// Objects have no generation.
     None,
-    /// Starts at 1, incremented when the spec changes.
+    /// The generation is 1 at creation and is incremented when the spec changes.
     FromCreation,
-    /// Unset at creation, incremented when the spec changes.
+    /// The generation is unset at creation and is incremented when the spec changes.
     FromFirstChange,
 }
 
-/// Conversion between a resource and the resource that stores its objects.
+/// Conversion between a resource and another resource that stores its objects.
 #[derive(Clone, Copy)]
 pub struct View {
     /// The resource that stores the objects.
     pub stored: &'static ResourceDefinition,
     /// Converts a stored object to this version.
     pub from_stored: fn(&Value) -> Value,
-    /// Converts an object of this version to the stored one.
+    /// Converts an object of this version to the storage version.
     pub to_stored: fn(&Value) -> Value,
-    /// Top-level fields with different names: the stored name, and the name in this version.
+    /// Top-level fields with different names in the two versions: the name in the storage version, and the name in this version.
     pub renamed: &'static [(&'static str, &'static str)],
 }
 
-/// The base of all resource definitions: a namespaced core/v1 resource without validation.
+/// The base of all resource definitions: a namespaced resource of core/v1 without validation.
 pub const PLAIN: ResourceDefinition = ResourceDefinition {
     group: "",
     version: "v1",
@@ -283,7 +285,7 @@ pub const PLAIN: ResourceDefinition = ResourceDefinition {
     life: Life::ALWAYS,
 };
 
-/// The error message for an unknown field label, for kinds that have their own field label conversion.
+/// The error message for an unknown field label, for kinds with their own conversion of field labels.
 pub fn not_supported(label: &str) -> String {
     format!("field label not supported: {label}")
 }
@@ -302,7 +304,7 @@ impl ResourceDefinition {
         }
     }
 
-    /// Whether the apiVersion is the one of this resource definition.
+    /// Whether this definition has the given apiVersion.
     pub(crate) fn has_version(&self, api_version: &str) -> bool {
         match api_version.split_once('/') {
             Some((group, version)) => group == self.group && version == self.version,
@@ -310,7 +312,7 @@ impl ResourceDefinition {
         }
     }
 
-    /// Converts a document to the stored version. The result has no `apiVersion`.
+    /// Converts a document of this version to the storage version. The result has no `apiVersion`.
     pub(crate) fn to_stored(&self, document: Value) -> Value {
         let Some(view) = self.view else { return document };
         let mut stored = (view.to_stored)(&document);
@@ -328,7 +330,8 @@ impl ResourceDefinition {
 }
 
 impl ResourceDefinition {
-    /// The etcd key of the object in kube-apiserver, as its errors contain it. A dry run does not reach etcd: no `/registry`.
+    /// The etcd key of the object in kube-apiserver, for error messages. In a dry run, the key has no `/registry` prefix, because the
+    /// request does not reach etcd.
     pub(crate) fn registry_key(&self, key: &str, dry_run: bool) -> String {
         let root = if dry_run { "" } else { "/registry" };
         format!("{root}/{}/{key}", self.registry.unwrap_or(self.plural))
@@ -349,7 +352,7 @@ impl ResourceDefinition {
         self.plural
     }
 
-    /// The JSON pointer to the metadata and spec of a pod template, empty for pods themselves; None for other kinds.
+    /// The JSON pointer to the object with the metadata and spec of a pod template; empty for pods. `None` for other kinds.
     pub fn pod_template(&self) -> Option<&'static str> {
         self.template
     }
@@ -362,7 +365,7 @@ impl ResourceDefinition {
         }
     }
 
-    /// Group and kind: validation errors and failed delete preconditions name the kind instead of the resource.
+    /// Group and kind, which validation errors and failed delete preconditions contain instead of the resource.
     pub fn subject(&self) -> GroupResource<'static> {
         GroupResource {
             group: self.group,
@@ -370,7 +373,7 @@ impl ResourceDefinition {
         }
     }
 
-    /// The deprecation warning; None if the resource is not deprecated in this release.
+    /// The deprecation warning, if the resource is deprecated in this release.
     pub(super) fn advice(&self, profile: Profile) -> Option<String> {
         let (since, instead) = self.deprecation.filter(|(since, _)| profile.is_since(*since))?;
         let version = self.api_version();
@@ -384,18 +387,18 @@ impl ResourceDefinition {
         ))
     }
 
-    /// The field of a field label; Err with the message for an unknown label.
+    /// The selectable field with this label. The error is the message for an unknown label.
     pub(super) fn select_by(&self, label: &str) -> Result<Selectable, String> {
         let found = match label {
             "metadata.name" => Some(NAME),
-            // Cluster-scoped kinds with their own list of field labels reject it.
+            // Cluster-scoped kinds with their own list of field labels reject `metadata.namespace`.
             "metadata.namespace" if self.namespaced || self.selectable.is_empty() => Some(NAMESPACE),
             label => self.selectable.iter().find(|field| field.label == label).copied(),
         };
         found.ok_or_else(|| (self.unknown_label)(label))
     }
 
-    /// Whether the resource has that subresource; the main path always exists.
+    /// Whether the resource has this subresource. True for the main path.
     pub(crate) fn has(&self, part: Part) -> bool {
         match part {
             Part::Main => true,

@@ -1,13 +1,13 @@
-//! Validation of resource names, such as `cpu`: which are standard resources, and which object may use each.
+//! Validation of resource names, such as `cpu`: which resources are standard, and which objects may contain them.
 
 use crate::machinery::error_list::ErrorList;
 use crate::machinery::names;
 
-/// Resources of containers.
+/// Standard resources that containers can request.
 const OF_CONTAINERS: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
-/// Pod-level resources, besides huge pages.
+/// Resources that can be set at pod level, in addition to huge pages.
 const OF_WHOLE_POD: [&str; 2] = ["cpu", "memory"];
-/// Resources of pods that quotas can limit, besides the number of pods.
+/// Resources of pods that quotas can limit, in addition to the number of pods.
 const OF_PODS: [&str; 6] = [
     "cpu",
     "memory",
@@ -16,7 +16,7 @@ const OF_PODS: [&str; 6] = [
     "requests.cpu",
     "requests.memory",
 ];
-/// Object counts.
+/// Resource names with which quotas limit the number of objects.
 const COUNTS: [&str; 9] = [
     "pods",
     "resourcequotas",
@@ -28,7 +28,7 @@ const COUNTS: [&str; 9] = [
     "services.nodeports",
     "services.loadbalancers",
 ];
-/// Other resources that quotas can limit.
+/// Other resource names that quotas can limit.
 const OF_STORAGE: [&str; 4] = [
     "ephemeral-storage",
     "requests.ephemeral-storage",
@@ -36,7 +36,7 @@ const OF_STORAGE: [&str; 4] = [
     "requests.storage",
 ];
 
-/// A standard resource, or a name with a domain prefix.
+/// Validates a resource name: a standard resource, or a name with a domain prefix.
 pub(super) fn any(name: &str, field: &str, errors: &mut ErrorList) {
     let complaints = names::qualified(name);
     if complaints.is_empty() && !name.contains('/') && !is_standard(name) {
@@ -45,7 +45,7 @@ pub(super) fn any(name: &str, field: &str, errors: &mut ErrorList) {
     errors.invalid_all(field, name, complaints);
 }
 
-/// A resource that containers can request.
+/// Validates the name of a resource that containers can request.
 pub(super) fn of_container(name: &str, field: &str, errors: &mut ErrorList) {
     any(name, field, errors);
     if !name.contains('/') {
@@ -72,22 +72,22 @@ pub(super) fn is_of_whole_pod(name: &str) -> bool {
     OF_WHOLE_POD.contains(&name) || is_huge_pages(name)
 }
 
-/// Whether a resource is a huge page size.
+/// Whether a resource name is that of a huge page size.
 fn is_huge_pages(name: &str) -> bool {
     name.starts_with("hugepages-")
 }
 
-/// Whether limits of a resource may exceed its requests.
+/// Whether the limit of a resource may exceed its request.
 pub(super) fn is_overcommitted(name: &str) -> bool {
     is_native(name) && !is_huge_pages(name)
 }
 
-/// Whether a resource belongs to Kubernetes itself.
+/// Whether a resource name has no domain or a domain of Kubernetes itself.
 fn is_native(name: &str) -> bool {
     !name.contains('/') || name.contains("kubernetes.io/")
 }
 
-/// Whether a resource is an extended resource, for which quotas can limit requests.
+/// Whether a resource is an extended resource. Quotas can limit only the requests of such resources.
 pub(super) fn is_extended(name: &str) -> bool {
     let is_request = name.starts_with("requests.");
     !is_native(name) && !is_request && names::qualified(&format!("requests.{name}")).is_empty()

@@ -1,6 +1,6 @@
-//! Reviews of authentication.k8s.io and authorization.k8s.io, which are evaluated but not stored.
+//! Reviews of authentication.k8s.io and authorization.k8s.io. They are evaluated, not stored.
 //!
-//! Does not know how they are evaluated: `verbs::review` does.
+//! Owns the resource definitions. Reviews are evaluated by `verbs::review`.
 
 use super::{PLAIN, ResourceDefinition, Review, Unstored};
 

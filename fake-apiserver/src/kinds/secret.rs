@@ -34,7 +34,7 @@ pub(super) static SECRET: ResourceDefinition = ResourceDefinition {
     ..PLAIN
 };
 
-/// `stringData` is write-only: it is merged into `data`.
+/// Merges `stringData`, which is write-only, into `data`.
 fn secret_default(object: &mut Value) {
     json::default_member(object, "type", "Opaque");
     let written = object
@@ -48,7 +48,7 @@ fn secret_default(object: &mut Value) {
     }
 }
 
-/// Required keys, by type of secret.
+/// Required keys by type of Secret.
 const HELD: [(&str, &[&str]); 5] = [
     ("kubernetes.io/dockercfg", &[".dockercfg"]),
     ("kubernetes.io/dockerconfigjson", &[".dockerconfigjson"]),
@@ -78,7 +78,7 @@ fn secret_validate(object: &Value, errors: &mut ErrorList) {
     let held = HELD.iter().find(|(known, _)| *known == kind);
     let held = held.map_or(&[][..], |(_, keys)| *keys);
     let missing: Vec<&&str> = held.iter().filter(|key| data[**key].is_null()).collect();
-    // For `basic-auth`, either the user name or the password is enough.
+    // For `basic-auth`, one of user name and password is enough.
     if kind != "kubernetes.io/basic-auth" || missing.len() == held.len() {
         for key in missing {
             errors.required(format!("data[{key}]"), "");

@@ -11,7 +11,8 @@ const NONE_GIVEN: &str = "must be specified when `operator` is 'In' or 'NotIn'";
 const SOME_GIVEN: &str = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
 const UNKNOWN: &str = "not a valid selector operator";
 
-/// Whether values in a node selector must be valid label values: not in preferred terms, and not if the old object had invalid ones.
+/// Whether the values in a node selector must be valid label values. Not required in preferred terms, or if the old object has invalid
+/// values.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Values {
     Labels,
@@ -30,7 +31,7 @@ pub fn labels(selector: &Value, field: &str, errors: &mut ErrorList) {
     }
 }
 
-/// Whether it is an operator of label selectors.
+/// Whether a text is an operator of label selectors.
 pub(crate) fn is_operator(operator: &str) -> bool {
     matches!(operator, "In" | "NotIn" | "Exists" | "DoesNotExist")
 }
@@ -54,7 +55,7 @@ pub(super) fn nodes(selector: &Value, field: &str, values: Values, errors: &mut 
     }
 }
 
-/// Validates a node selector term; terms are ORed.
+/// Validates a node selector term.
 pub(super) fn node_term(term: &Value, field: &str, values: Values, errors: &mut ErrorList) {
     for (i, requirement) in list(&term["matchExpressions"]).iter().enumerate() {
         let at = format!("{field}.matchExpressions[{i}]");
@@ -74,7 +75,7 @@ pub(super) fn node_term(term: &Value, field: &str, values: Values, errors: &mut 
     }
 }
 
-/// `matchFields` of nodes support `metadata.name` only.
+/// Validates a requirement in `matchFields` of a node selector, which supports `metadata.name` only.
 fn node_field(requirement: &Value, at: &str, errors: &mut ErrorList) {
     let values = json::texts(&requirement["values"]);
     match string(requirement, "operator") {
@@ -95,7 +96,7 @@ fn node_field(requirement: &Value, at: &str, errors: &mut ErrorList) {
     }
 }
 
-/// Validates the number of values for an operator: at least one, or none. Other operators are not validated here.
+/// Validates the number of values: at least one or none, depending on the operator. Unknown operators are not validated here.
 pub(crate) fn count(term: &Value, at: &str, errors: &mut ErrorList) {
     match (string(term, "operator"), list(&term["values"]).is_empty()) {
         ("In" | "NotIn", true) => errors.required(format!("{at}.values"), NONE_GIVEN),

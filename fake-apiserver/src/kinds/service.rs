@@ -58,7 +58,7 @@ fn service_default(object: &mut Value) {
     }
     for port in json::entries(spec, "/ports") {
         json::default_member(port, "protocol", "TCP");
-        // A target port that is 0 or empty counts as unset.
+        // A target port of 0 or the empty string is treated as unset.
         if [json!(null), json!(0), json!("")].contains(&port["targetPort"]) {
             port["targetPort"] = port["port"].clone();
         }
@@ -79,7 +79,7 @@ fn service_default(object: &mut Value) {
     }
 }
 
-/// The PORT(S) cell: the ports of a service with their protocols.
+/// The PORT(S) cell: the ports of a service and their protocols.
 fn ports(service: &Value) -> Value {
     let ports = json::list(&service["spec"]["ports"]).iter().map(|port| {
         let number = port["port"].as_i64().unwrap_or_default();

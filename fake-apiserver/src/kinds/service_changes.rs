@@ -1,11 +1,12 @@
-//! Fields that an update of a service's type clears: those that do not apply to the new type and that the client did not change.
+//! Fields that are cleared when an update changes the type of a service: those that do not apply to the new type, unless the client changed
+//! them.
 
 use super::Setting;
 use super::service_parts::{has_node_ports, is_balanced, is_checked, is_external, is_reached, node_ports};
 use crate::machinery::json;
 use serde_json::{Value, json};
 
-/// Fields that are cleared together, and whether they apply to a service.
+/// Fields that are cleared together, and the condition under which they apply to a service.
 type Fields = (fn(&Value) -> bool, &'static [&'static str]);
 
 const FIELDS: [Fields; 8] = [
@@ -19,7 +20,7 @@ const FIELDS: [Fields; 8] = [
     (is_reached, &["externalTrafficPolicy"]),
 ];
 
-/// Clears fields that no longer apply, if they still have the old values.
+/// Clears fields that no longer apply to the service and still have their old values.
 pub(super) fn update(new: &mut Value, old: &Value, _: &Setting<'_>) {
     for (needs, fields) in FIELDS {
         let stays = fields
@@ -40,7 +41,7 @@ pub(super) fn update(new: &mut Value, old: &Value, _: &Setting<'_>) {
             json::assign(port, "nodePort", Value::Null);
         }
     }
-    // A write to the status sets the load balancer status itself.
+    // A write to `/status` sets the load balancer status itself, so it is not cleared.
     if !is_balanced(new) && new["status"] == old["status"] {
         json::assign(&mut new["status"], "loadBalancer", json!({}));
     }

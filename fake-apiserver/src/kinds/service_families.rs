@@ -1,7 +1,7 @@
 //! Cluster IPs and IP families of services: defaulting and validation.
 //!
-//! Does not allocate addresses. `verbs::addresses` does, and calls this first: as in kube-apiserver, these errors
-//! come before all other validation, and are returned alone.
+//! Addresses are allocated by `verbs::addresses`, which calls this code first: as in kube-apiserver, these errors precede all other
+//! validation and are returned alone.
 
 use super::service_parts::{has_node_ports, is_checked, is_external, is_headless, node_ports};
 use crate::machinery::error_list::ErrorList;
@@ -13,7 +13,7 @@ use std::collections::HashSet;
 const POLICIES: [&str; 3] = ["PreferDualStack", "RequireDualStack", "SingleStack"];
 const POLICY: &str = "spec.ipFamilyPolicy";
 
-/// Sets unset fields from the old service and from `family`, the IP family of the cluster.
+/// Sets unset fields, from the old service or from `family`, the IP family of the cluster.
 pub(crate) fn complete(
     service: &mut Value,
     old: Option<&Value>,
@@ -34,7 +34,7 @@ pub(crate) fn complete(
     settle(service, old, family)
 }
 
-/// Copies addresses and ports that the client omitted from the old service.
+/// Copies the addresses and ports that the client omitted from the old service to the new one.
 fn keep(new: &mut Value, old: &Value) {
     if !is_external(new) && !is_external(old) {
         for field in ["clusterIP", "clusterIPs"] {
@@ -63,7 +63,7 @@ fn keep(new: &mut Value, old: &Value) {
     }
 }
 
-/// If a client changes only `clusterIP`, the older field, `clusterIPs` follows.
+/// If the client changes only the older field `clusterIP`, sets `clusterIPs` accordingly.
 fn follow(new: &mut Value, old: &Value) {
     let (now, before) = (
         string(&new["spec"], "clusterIP"),
@@ -81,7 +81,7 @@ fn follow(new: &mut Value, old: &Value) {
     }
 }
 
-/// Whether the service was and stays dual-stack by preference, with unchanged families and addresses.
+/// Whether a `PreferDualStack` service keeps its type, IP families and addresses.
 fn stays_as_preferred(new: &Value, old: &Value) -> bool {
     let (now, before) = (&new["spec"], &old["spec"]);
     let is_same = |name: &str| texts(&now[name]) == texts(&before[name]);
@@ -92,7 +92,7 @@ fn stays_as_preferred(new: &Value, old: &Value) -> bool {
         && is_same("ipFamilies")
 }
 
-/// Determines families and policy; a service without any gets the defaults.
+/// Sets the IP families and policy of a service that has none, and validates them.
 fn settle(service: &mut Value, old: Option<&Value>, family: &'static str) -> Result<(), ErrorList> {
     let has_selector = json::pairs(&service["spec"]["selector"]).next().is_some();
     let is_free = service["spec"]["clusterIP"] == "None" && !has_selector;
@@ -168,7 +168,7 @@ fn settle(service: &mut Value, old: Option<&Value>, family: &'static str) -> Res
     Ok(())
 }
 
-/// Removes the second address and family of a service that becomes single-stack.
+/// Removes the second address and IP family of a service that becomes single-stack.
 fn reduce(new: &mut Value, old: &Value, errors: &mut ErrorList) {
     let is_single = new["spec"]["ipFamilyPolicy"] == "SingleStack";
     for (field, what) in [("clusterIPs", "cluster IP"), ("ipFamilies", "IP family")] {
@@ -191,7 +191,7 @@ fn family_of(address: &str) -> &'static str {
     if address.contains(':') { "IPv6" } else { "IPv4" }
 }
 
-/// Validates addresses, families and policy.
+/// Validates addresses, IP families and policy.
 pub(super) fn validate(service: &Value, errors: &mut ErrorList) {
     if is_external(service) {
         return;
@@ -253,7 +253,7 @@ pub(super) fn validate(service: &Value, errors: &mut ErrorList) {
     }
 }
 
-/// Validates an update: the secondary address and family may be added or removed, the primary ones are immutable.
+/// Validates an update: the secondary address and IP family may be added or removed; the primary ones are immutable.
 pub(super) fn validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
     if is_external(new) || is_external(old) {
         return;

@@ -1,6 +1,6 @@
-//! Validation of a service: its type and ports.
+//! Validation of the type and ports of a service.
 //!
-//! Addresses and families are validated in `service_families`.
+//! Addresses and IP families are validated in `service_families`.
 
 use super::service_families;
 use super::service_parts::{has_node_ports, is_external, is_headless};
@@ -62,7 +62,7 @@ fn of_type(service: &Value, errors: &mut ErrorList) {
     errors.require_valid("spec.externalName", name, names::subdomain);
 }
 
-/// Validates an update, immutable fields first.
+/// Validates an update. Immutable fields are checked first.
 pub(super) fn validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
     service_families::validate_update(new, old, errors);
     validate(new, errors);

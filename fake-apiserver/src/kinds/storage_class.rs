@@ -69,7 +69,7 @@ fn class_validate(object: &Value, errors: &mut ErrorList) {
     topologies(&object["allowedTopologies"], errors);
 }
 
-/// The maximum number of parameters, and their maximum total size in bytes.
+/// The maximum number of parameters of a StorageClass or VolumeAttributesClass.
 const PARAMETERS_MAX: usize = 512;
 
 const PARAMETER_BYTES_MAX: usize = 256 * 1024;
@@ -96,7 +96,8 @@ pub(super) fn parameters(parameters: &Value, may_be_empty: bool, errors: &mut Er
 
 fn topologies(terms: &Value, errors: &mut ErrorList) {
     let terms = json::list(terms);
-    // kube-apiserver also compares each term with as many empty terms as there are terms.
+    // kube-apiserver compares each term with the other terms and with as many empty terms as the list has, so an empty term is always
+    // reported.
     let mut seen: HashMap<BTreeMap<&str, BTreeSet<&str>>, usize> = HashMap::new();
     seen.insert(BTreeMap::new(), terms.len());
     for (i, term) in terms.iter().enumerate() {
@@ -137,7 +138,7 @@ fn topology(requirement: &Value, at: &str, errors: &mut ErrorList) {
     errors.invalid_all(&format!("{at}.key"), key, names::qualified(key));
 }
 
-/// The name of a class, marked if it is the default class.
+/// The name of a class; the default class is marked.
 fn class_name(class: &Value) -> Value {
     let is_default =
         class["metadata"]["annotations"]["storageclass.kubernetes.io/is-default-class"] == "true";

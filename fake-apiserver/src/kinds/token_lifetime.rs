@@ -1,6 +1,6 @@
 //! The lifetime of service account tokens in token requests, projected volumes and CSI drivers.
 //!
-//! Owns the limits and the error messages.
+//! Owns the limits of the lifetime and the error messages.
 
 use crate::machinery::error_list::ErrorList;
 use std::ops::RangeInclusive;
@@ -8,10 +8,10 @@ use std::ops::RangeInclusive;
 /// The default lifetime, in seconds.
 pub(crate) const USUAL_SECONDS: i64 = 3600;
 
-/// The valid lifetimes, in seconds.
+/// The valid range of lifetimes, in seconds.
 pub(crate) const SECONDS: RangeInclusive<i64> = 600..=1 << 32;
 
-/// Reports an invalid lifetime.
+/// Adds an error if the lifetime is invalid.
 pub(crate) fn check(field: &str, seconds: i64, errors: &mut ErrorList) {
     if seconds < *SECONDS.start() {
         errors.invalid(field, seconds, "may not specify a duration less than 10 minutes");

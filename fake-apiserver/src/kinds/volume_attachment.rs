@@ -86,7 +86,7 @@ fn attachment_validate(object: &Value, errors: &mut ErrorList) {
     }
 }
 
-/// Limits the size of the attachment metadata and of error messages.
+/// Validates the size of the attachment metadata and of error messages.
 fn attachment_validate_status(object: &Value, errors: &mut ErrorList) {
     let status = &object["status"];
     let bytes: usize = json::pairs(&status["attachmentMetadata"])
@@ -98,7 +98,7 @@ fn attachment_validate_status(object: &Value, errors: &mut ErrorList) {
     for error in ["attachError", "detachError"] {
         let (error, at) = (&status[error], format!("status.{error}"));
         if json::string(error, "message").len() > MESSAGE_BYTES_MAX {
-            // kube-apiserver reports the limit of the metadata here.
+            // As in kube-apiserver, the error contains the limit of the metadata instead of that of the message.
             errors.too_long(format!("{at}.message"), METADATA_BYTES_MAX);
         }
         let code = &error["errorCode"];
@@ -113,7 +113,7 @@ fn attachment_validate_update(new: &Value, old: &Value, errors: &mut ErrorList) 
     if new["spec"] == old["spec"] {
         return;
     }
-    // The error value is the Go type, with Go's field names.
+    // The error message contains the value as a Go struct, with Go's field names.
     let (spec, source) = (&new["spec"], &new["spec"]["source"]);
     let shown = format!(
         "{{\"Attacher\":{},\"Source\":{{\"PersistentVolumeName\":{},\"InlineVolumeSpec\":{}}},\"NodeName\":{}}}",

@@ -11,7 +11,7 @@ use crate::machinery::selector::{Selectable, selectable};
 use crate::machinery::{json, metadata, names};
 use serde_json::{Value, json};
 
-/// Shared by all workloads: a status and a generation.
+/// Properties common to all workloads: status and generation.
 const WORKLOAD: ResourceDefinition = ResourceDefinition {
     group: "apps",
     categories: &["all"],
@@ -21,7 +21,7 @@ const WORKLOAD: ResourceDefinition = ResourceDefinition {
     ..PLAIN
 };
 
-/// Field labels of ReplicaSets and ReplicationControllers.
+/// Additional field labels of ReplicaSets and ReplicationControllers.
 const REPLICAS: &[Selectable] = &[selectable("status.replicas", &["/status/replicas"])];
 
 pub(super) static CONTROLLER_REVISION: ResourceDefinition = ResourceDefinition {
@@ -163,7 +163,7 @@ fn spec_default(object: &mut Value, members: &[(&str, Value)]) {
 
 fn daemon_set_default(object: &mut Value) {
     rolling_default(object, &json!({"maxUnavailable": 1, "maxSurge": 0}));
-    // In the internal type these fields are not pointers.
+    // In kube-apiserver's internal type, these fields are no pointers.
     if let Some(Value::Object(rolling)) = object.pointer_mut("/spec/updateStrategy/rollingUpdate") {
         for name in ["maxUnavailable", "maxSurge"] {
             rolling.entry(name).or_insert_with(|| 0.into());
@@ -172,7 +172,7 @@ fn daemon_set_default(object: &mut Value) {
     spec_default(object, &[("revisionHistoryLimit", json!(10))]);
 }
 
-/// The update strategy defaults to RollingUpdate.
+/// Sets an unset update strategy to RollingUpdate.
 fn rolling_default(object: &mut Value, rolling: &Value) {
     let strategy = json::member(json::slot(object, "spec"), "updateStrategy");
     let kind = strategy.entry("type").or_insert_with(|| "RollingUpdate".into());
@@ -216,7 +216,7 @@ fn replicated_default(object: &mut Value) {
     spec_default(object, &[("replicas", json!(1))]);
 }
 
-/// The selector and the labels default to the labels of the template.
+/// Sets an unset selector and unset labels to the labels of the pod template.
 fn replication_controller_default(object: &mut Value) {
     let labels = object["spec"]["template"]["metadata"]["labels"].clone();
     if labels.is_object() {
@@ -228,7 +228,7 @@ fn replication_controller_default(object: &mut Value) {
 
 fn stateful_set_default(object: &mut Value) {
     let strategy = json::member(json::slot(object, "spec"), "updateStrategy");
-    // A strategy with a type but without `rollingUpdate` is not changed.
+    // A strategy that has a type but no `rollingUpdate` is not changed.
     if strategy.get("type").is_none_or(|kind| *kind == "") || strategy.contains_key("rollingUpdate") {
         rolling_default(object, &json!({"partition": 0}));
     }
@@ -271,7 +271,7 @@ fn controller(object: &Value) -> Value {
     .into()
 }
 
-/// One field of all containers in the template of a workload.
+/// The values of one field of all containers in the pod template of a workload.
 fn template_containers(workload: &Value, field: &str) -> Value {
     containers(&workload["spec"]["template"]["spec"]["containers"], field)
 }
@@ -294,7 +294,7 @@ static REPLICA_COLUMNS: &[Column] = &[
     SELECTOR,
 ];
 
-/// The READY cell: ready pods, of the desired ones.
+/// The READY cell: `ready/desired` pods.
 fn ready(workload: &Value) -> Value {
     let ready = workload["status"]["readyReplicas"].as_i64().unwrap_or_default();
     let wanted = workload["spec"]["replicas"].as_i64().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Validation of workload selectors: they must match the labels of the template, and are immutable.
+//! Validation of workload selectors. A selector must match the labels of the pod template, and is immutable.
 //!
 //! Does not validate the pod template.
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 const SELECTOR: &str = "spec.selector";
 
-/// Validates a required label selector, and that the labels of the template match it; `kind` is the name of the workload's kind.
+/// Validates a required label selector: it must match the labels of the pod template. `kind` is the kind of the workload.
 pub(super) fn validate(workload: &Value, kind: &str, errors: &mut ErrorList) {
     let selector = &workload["spec"]["selector"];
     if selector.is_null() {
@@ -32,7 +32,7 @@ pub(super) fn validate(workload: &Value, kind: &str, errors: &mut ErrorList) {
     errors.append(found);
 }
 
-/// The same for a ReplicationController, whose selector is a map of labels.
+/// Validates the selector of a ReplicationController, which is a map of labels.
 pub(super) fn validate_labels(controller: &Value, errors: &mut ErrorList) {
     let selector = &controller["spec"]["selector"];
     if json::pairs(selector).next().is_none() {
@@ -51,7 +51,7 @@ fn matches(selector: &Value, workload: &Value, errors: &mut ErrorList) {
     }
 }
 
-/// The selector is immutable.
+/// Validates that the selector does not change.
 pub(super) fn validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
     errors.unchanged(SELECTOR, &new["spec"]["selector"], &old["spec"]["selector"]);
 }

@@ -1,7 +1,7 @@
 //! In-process clients: requests without a socket.
 //!
-//! They go through `execute` like requests over connections, so validation, admission, events and quiescence are the same;
-//! only encoding is skipped. They cannot wait: requests that need a webhook are refused.
+//! Requests of in-process clients pass through `execute` like requests over connections: validation, admission and events are the same,
+//! only encoding is skipped. In-process clients cannot wait: requests that need a webhook fail.
 
 mod resource_ref;
 
@@ -19,21 +19,22 @@ use serde_json::Value;
 use std::sync::Arc;
 use tokio::time::Instant;
 
-/// An in-process client.
+/// A client in the same process as the server.
 ///
-/// It cannot wait for webhooks: requests that need one, for admission or conversion, fail with the reason `InternalError`.
+/// An in-process client cannot wait for webhooks: requests that need one, for admission or conversion, fail with the reason
+/// `InternalError`.
 #[derive(Clone)]
 pub struct LocalClient {
     store: Arc<Store>,
     user: Arc<User>,
 }
 
-/// A list of objects.
+/// The result of a list request.
 #[derive(Clone, Debug)]
 pub struct Listed {
     /// The objects, sorted by namespace and name.
     pub items: Vec<Arc<Value>>,
-    /// The revision of the list.
+    /// The resourceVersion of the list.
     pub revision: u64,
 }
 
@@ -64,7 +65,7 @@ impl LocalClient {
         self.object(Verb::Get, self.target(at, Part::Main)?, Payload::None)
     }
 
-    /// Lists a collection; without a namespace, over all namespaces.
+    /// Lists a collection: one namespace, or all namespaces if none is given.
     pub fn list(&self, at: &ResourceRef) -> Result<Listed, Status> {
         match self.call(Verb::List, self.target(at, Part::Main)?, Payload::None)? {
             Answer::List(plan) => {
@@ -79,7 +80,7 @@ impl LocalClient {
         }
     }
 
-    /// Replaces an object, identified by its own fields.
+    /// Replaces an object. The fields of `object` identify which one.
     pub fn update(&self, object: Value) -> Result<Arc<Value>, Status> {
         let target = self.target_of(&object, true)?;
         self.object(Verb::Update, target, Payload::Object(object.into()))
@@ -94,7 +95,7 @@ impl LocalClient {
         )
     }
 
-    /// Applies a JSON patch (a list of operations).
+    /// Applies a JSON patch, given as a list of operations.
     pub fn patch_json(&self, at: &ResourceRef, operations: Value) -> Result<Arc<Value>, Status> {
         self.object(
             Verb::Patch,
@@ -103,8 +104,8 @@ impl LocalClient {
         )
     }
 
-    /// Applies an object as a field manager (server-side apply), identified by its own fields. `force` takes over fields of other
-    /// managers; without it they are a conflict.
+    /// Applies an object as a field manager (server-side apply). The fields of `object` identify which one. With `force`, the manager takes
+    /// over fields of other managers; otherwise such fields cause a conflict.
     pub fn apply(&self, object: Value, manager: &str, force: bool) -> Result<Arc<Value>, Status> {
         let target = self.target_of(&object, true)?;
         let params = Params::from([
@@ -182,14 +183,14 @@ impl LocalClient {
         )
     }
 
-    /// The request target of an object, by its `apiVersion`, `kind` and `metadata`.
+    /// The target of a request for an object, from its `apiVersion`, `kind` and `metadata`.
     fn target_of(&self, object: &Value, named: bool) -> Result<Target, Status> {
         let text = |field: &str| object[field].as_str().unwrap_or_default();
         let api = self.store.api();
         let kind = api.catalogue.find_kind(text("apiVersion"), text("kind")).ok_or_else(|| {
             let (version, kind) = (text("apiVersion"), text("kind"));
             Status::bad_request(format!(
-                "no kind {kind:?} is registered for version {version:?}; see the README for what is served"
+                "no kind {kind:?} is registered for version {version:?}; the README lists the served resources"
             ))
         })?;
         let namespace = metadata::text(object, "namespace");
@@ -224,7 +225,7 @@ impl LocalClient {
         payload: Payload,
     ) -> Result<Answer, Status> {
         let _busy = self.store.activity().begin();
-        // A resource that is not served is refused and reported like any other.
+        // A request for a resource that is not served fails and is reported like any other.
         let api = self.store.api();
         let served = api.catalogue.served(&target.kind, api.profile);
         let target = Target {
@@ -253,7 +254,7 @@ impl LocalClient {
     }
 }
 
-/// The response, or an error if a webhook would have to convert its objects.
+/// Checks that the response contains no object that only a webhook can convert.
 fn converted(kind: &Kind, outcome: Result<Answer, Status>) -> Result<Answer, Status> {
     let answer = outcome?;
     if answer.unconverted(kind).is_empty() {

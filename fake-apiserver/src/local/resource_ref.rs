@@ -1,4 +1,4 @@
-//! The object or collection that an in-process request is for.
+//! References to the object or collection of an in-process request.
 
 use crate::config::release::{Profile, Release};
 use crate::kinds::{Api, Catalogue, Kind, Part};
@@ -9,7 +9,7 @@ use crate::verbs::call::Target;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// The object or collection that an in-process request is for.
+/// Refers to an object or collection, for in-process requests.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ResourceRef {
     group: String,
@@ -34,22 +34,22 @@ impl ResourceRef {
         Self::new("", resource)
     }
 
-    /// A built-in resource by its plural name, in the group that discovery lists first, and whether it is namespaced. None:
-    /// no release has such a resource.
+    /// A built-in resource by its plural name, in the group that discovery lists first, and whether it is namespaced. `None` if no release
+    /// has such a resource.
     pub fn by_plural(resource: &str) -> Option<(Self, bool)> {
         let kind = Catalogue::known().find_plural(resource)?;
         Some((Self::new(kind.group, resource), kind.namespaced))
     }
 
-    /// The plural resource name of an object, by its `apiVersion` and `kind`. None: no release has such a kind.
+    /// The plural resource name of an object, by its `apiVersion` and `kind`. `None` if no release has such a kind.
     pub fn plural_of(object: &Value) -> Option<&'static str> {
         let text = |field: &str| object[field].as_str().unwrap_or_default();
         let kind = Catalogue::known().find_kind(text("apiVersion"), text("kind"));
         kind.map(|kind| kind.plural)
     }
 
-    /// Paths of the fields in a part of a built-in object that its type does not have. Errors if a value has the wrong JSON type
-    /// for its field.
+    /// Paths of unknown fields in `part`, a part of an object of a built-in resource. Errors if a value has the wrong JSON type for its
+    /// field.
     pub fn unknown_fields(resource: &str, part: &Value) -> Result<Vec<String>, String> {
         let kind = Catalogue::known().find_plural(resource);
         let Some(of) = kind.and_then(Kind::object_type) else {
@@ -59,7 +59,7 @@ impl ResourceRef {
         Ok(conformed.unknown)
     }
 
-    /// A reference to an object, by its `apiVersion`, `kind` and `metadata`. None: no release has such a kind.
+    /// A reference to an object, by its `apiVersion`, `kind` and `metadata`. `None` if no release has such a kind.
     pub fn of(object: &Value) -> Option<Self> {
         let text = |field: &str| object[field].as_str().unwrap_or_default();
         let kind = Catalogue::known().find_kind(text("apiVersion"), text("kind"))?;
@@ -75,21 +75,21 @@ impl ResourceRef {
         })
     }
 
-    /// The collection of the object.
+    /// The collection that contains the object.
     #[must_use]
     pub fn collection(self) -> Self {
         Self { name: None, ..self }
     }
 
-    /// The path of the object, or of the collection if there is no name, in the version that the newest release prefers.
-    /// None: that release does not serve the resource.
+    /// The path of the object, or of the collection if there is no name, in the version that the newest release prefers. `None` if that
+    /// release does not serve the resource.
     pub fn path(&self) -> Option<String> {
         let newest = Profile::new(Release::NEWEST, &BTreeMap::new());
         let kind = Catalogue::known().find_served(&self.group, &self.resource, newest)?;
         self.path_in(kind.version)
     }
 
-    /// The path in a given version (`v1` or `storage.k8s.io/v1`).
+    /// The URL path in a given version (`v1` or `storage.k8s.io/v1`).
     pub fn path_in(&self, version: &str) -> Option<String> {
         let version = version.rsplit('/').next()?;
         let mut path = match self.group.as_str() {

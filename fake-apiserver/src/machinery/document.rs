@@ -13,7 +13,7 @@ use std::fmt;
 /// Maximum number of reported duplicate fields: a body can contain millions.
 const DUPLICATES_MAX: usize = 100;
 
-/// Bytes of an invalid body that an error message shows.
+/// Number of bytes of an invalid body that an error message quotes.
 const SUMMARY_BYTES: usize = 30;
 
 /// A parsed body.
@@ -22,7 +22,7 @@ pub(crate) struct Document {
     pub(crate) value: Value,
     /// Paths of duplicate fields.
     pub(crate) duplicates: Vec<String>,
-    /// The body itself, if it is JSON and errors must be reported in the order of its fields.
+    /// The body as sent, if it is JSON and errors must be reported in the order of its fields.
     pub(crate) source: Option<Bytes>,
 }
 
@@ -37,7 +37,7 @@ impl From<Value> for Document {
 }
 
 impl Document {
-    /// Parses JSON; errors are those of Go.
+    /// Parses JSON. Error messages are those of Go's `encoding/json`.
     pub(crate) fn parse(body: &[u8]) -> Result<Self, String> {
         let duplicates = RefCell::default();
         let mut reader = serde_json::Deserializer::from_slice(body);
@@ -53,7 +53,7 @@ impl Document {
     }
 }
 
-/// Go's decoding error for a document that is not an object or whose `apiVersion` or `kind` is not a string.
+/// Go's decoding error if the document is not an object, or if its `apiVersion` or `kind` is not a string.
 pub(crate) fn misfit(document: &Value) -> Option<String> {
     if !document.is_object() {
         return Some(go::cannot_unmarshal(
@@ -96,8 +96,8 @@ pub(crate) fn form(value: &Value) -> &'static str {
     }
 }
 
-/// The position of the parser; deserializes the value at that position. Positions live on the stack: a path is built only to
-/// report a duplicate.
+/// A position in the document during parsing; deserializes the value at this position. Positions live on the stack: the path is built only
+/// to report a duplicate field.
 #[derive(Clone, Copy)]
 pub(crate) struct Position<'a> {
     parent: Option<&'a Position<'a>>,
@@ -113,7 +113,7 @@ enum PositionStep<'a> {
 }
 
 impl<'a> Position<'a> {
-    /// The position of the whole document. Duplicate fields are added to `duplicates`.
+    /// The position of the whole document. Paths of duplicate fields are added to `duplicates`.
     pub(crate) fn root(duplicates: &'a RefCell<Vec<String>>) -> Self {
         Self {
             parent: None,
@@ -220,7 +220,7 @@ impl<'de> Visitor<'de> for Position<'_> {
     }
 }
 
-/// The beginning of an invalid body, as error messages show it.
+/// The beginning of an invalid body, as quoted in error messages.
 pub(crate) fn summary(body: &[u8]) -> String {
     if body.is_empty() {
         return "<empty>".to_owned();
@@ -237,7 +237,7 @@ pub(crate) fn summary(body: &[u8]) -> String {
     text
 }
 
-/// serde_json's errors and the corresponding ones of Go, which name the invalid character and its context.
+/// Errors of serde_json and the corresponding errors of Go, which name the invalid character and its context.
 const GO_MESSAGES: [(&str, &str); 6] = [
     ("trailing characters", "after top-level value"),
     (
@@ -273,7 +273,7 @@ fn message(body: &[u8], error: &serde_json::Error) -> String {
     }
 }
 
-/// A byte as quoted by Go.
+/// A byte, quoted as in Go's error messages.
 fn quoted(byte: u8) -> String {
     match byte {
         b'\'' => "'\\''".to_owned(),

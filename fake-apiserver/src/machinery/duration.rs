@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-/// Units in nanoseconds.
+/// Units of Go durations, in nanoseconds.
 const UNITS: [(&str, u64); 8] = [
     ("ns", 1),
     ("us", 1_000),
@@ -16,10 +16,10 @@ const UNITS: [(&str, u64); 8] = [
     ("h", 3_600_000_000_000),
 ];
 
-/// Limit of the magnitude: 2^63 nanoseconds, which only a negative duration can reach.
+/// Largest magnitude of a Go duration, in nanoseconds. Only negative durations reach it.
 const MOST: u64 = 1 << 63;
 
-/// Parses a duration as Go's `time.ParseDuration` does; `None` if it is negative. Errors with Go's message.
+/// Parses a duration like Go's `time.ParseDuration`; `None` if the duration is negative. Errors have Go's message.
 pub fn parse(text: &str) -> Result<Option<Duration>, String> {
     let invalid = || format!("time: invalid duration {}", quoted(text));
     let negative = text.starts_with('-');
@@ -68,7 +68,7 @@ pub fn parse(text: &str) -> Result<Option<Duration>, String> {
     Ok(Some(Duration::from_nanos(total)))
 }
 
-/// Takes the leading digits.
+/// Splits the leading digits off `rest`.
 fn digits<'a>(rest: &mut &'a str) -> &'a str {
     let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
     let (digits, after) = rest.split_at(end);
@@ -79,7 +79,7 @@ fn digits<'a>(rest: &mut &'a str) -> &'a str {
 /// Converts a number of units to nanoseconds; `None` on overflow.
 fn nanoseconds(whole: &str, fraction: &str, unit: u64) -> Option<u64> {
     let whole: u64 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
-    // Digits after the nineteenth decimal place are less than a nanosecond.
+    // In any unit, digits after the nineteenth decimal place are worth less than a nanosecond.
     let fraction = &fraction[..fraction.len().min(19)];
     let share = match fraction.parse::<u64>() {
         Ok(digits) => u128::from(digits) * u128::from(unit) / 10_u128.pow(fraction.len() as u32),
@@ -88,7 +88,7 @@ fn nanoseconds(whole: &str, fraction: &str, unit: u64) -> Option<u64> {
     whole.checked_mul(unit)?.checked_add(u64::try_from(share).ok()?)
 }
 
-/// A text quoted byte by byte, as Go's `time` package does.
+/// A text quoted byte by byte, like Go's `time` package.
 fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for byte in text.bytes() {

@@ -25,7 +25,7 @@ pub struct Cause {
 /// Maximum number of errors per object. One body can cause a million; kube-apiserver reports all of them.
 const ERRORS_MAX: usize = 10_000;
 
-/// The errors of one object, in the order of kube-apiserver (`field.ErrorList`).
+/// The errors of one object in the order of kube-apiserver (`field.ErrorList`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ErrorList(Vec<Cause>);
 
@@ -48,12 +48,12 @@ impl ErrorList {
         self.push("FieldValueInvalid", field, message);
     }
 
-    /// `field.Invalid` without showing the value.
+    /// `field.Invalid` that does not show the value.
     pub fn invalid_without_value(&mut self, field: impl Into<String>, detail: &str) {
         self.push("FieldValueInvalid", field, format!("Invalid value: {detail}"));
     }
 
-    /// `field.InternalError`: validation itself failed.
+    /// `field.InternalError`: the validation itself failed.
     pub fn internal(&mut self, field: impl Into<String>, why: &str) {
         self.push("InternalError", field, format!("Internal error: {why}"));
     }
@@ -63,7 +63,7 @@ impl ErrorList {
         self.0.iter().any(|cause| reasons.contains(&cause.reason))
     }
 
-    /// Replaces messages by those of another list, for errors of the same field and reason.
+    /// Replaces messages by those of another list, where field and reason are equal.
     pub fn replace_messages(&mut self, others: Self) {
         let mut others = others.0;
         for cause in &mut self.0 {
@@ -175,7 +175,7 @@ impl ErrorList {
         }
     }
 
-    /// Adds an error for each of the named members that changed, if they are immutable.
+    /// Adds an error for each of the named members that changed; these members are immutable.
     pub fn members_unchanged(&mut self, new: &Value, old: &Value, names: &[&str]) {
         for name in names {
             self.unchanged(name, &new[*name], &old[*name]);
@@ -198,7 +198,7 @@ impl ErrorList {
         );
     }
 
-    /// Adds the errors of a part of the object, prefixing their paths.
+    /// Appends the errors of a part of the object; `root` is prefixed to their field paths.
     pub fn extend_with_prefix(&mut self, root: &str, found: Self) {
         for mut cause in found.0 {
             if !root.is_empty() {
@@ -226,21 +226,21 @@ impl ErrorList {
         }
     }
 
-    /// Adds an error for an invalid port number.
+    /// Adds an error if a port number is invalid.
     pub fn port(&mut self, field: &str, number: i64) {
         for message in names::port_number(number) {
             self.invalid(field, number, &message);
         }
     }
 
-    /// The error for an invalid port of a service that the server itself calls.
+    /// Adds an error if the port of a webhook's service is invalid.
     pub fn service_port(&mut self, field: &str, number: i64) {
         for message in names::port_number(number) {
             self.invalid(field, number, &format!("port is not valid: {message}"));
         }
     }
 
-    /// Adds `field.Required` if the text is empty, or the errors of a validation function.
+    /// Adds `field.Required` if the text is empty, otherwise the errors of a validation function.
     pub fn require_valid(&mut self, field: &str, value: &str, rule: NameRule) {
         match value {
             "" => self.required(field, ""),
@@ -276,7 +276,7 @@ impl ErrorList {
 }
 
 impl fmt::Display for ErrorList {
-    /// One error as it is, several in brackets; equal messages appear once, although each remains a cause.
+    /// A single error is printed as it is; several errors in brackets, equal messages only once.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut seen = HashSet::new();
         let texts = self
@@ -291,7 +291,7 @@ impl fmt::Display for ErrorList {
     }
 }
 
-/// A value as messages show it: strings quoted as in Go, other values as JSON.
+/// A value as error messages show it: strings quoted as in Go, other values as JSON.
 fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => go::quoted(text),

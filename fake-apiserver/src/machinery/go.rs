@@ -4,7 +4,7 @@ use base64::DecodeError;
 use serde_json::Value;
 use std::num::{IntErrorKind, ParseIntError};
 
-/// A value as Go's `%v` prints maps.
+/// A JSON value as Go's `%v` prints maps.
 pub(crate) fn map(value: &Value) -> String {
     match value {
         Value::Object(members) => {
@@ -21,7 +21,7 @@ pub(crate) fn map(value: &Value) -> String {
     }
 }
 
-/// A string as Go's `encoding/json` writes it, with HTML characters escaped.
+/// A string as Go's `encoding/json` writes it: HTML characters are escaped.
 pub(crate) fn json(plain: &str) -> String {
     let json = Value::from(plain).to_string();
     [('<', "\\u003c"), ('>', "\\u003e"), ('&', "\\u0026")]
@@ -63,7 +63,7 @@ fn quote(c: char, out: &mut String) {
     }
 }
 
-/// The JSON name of a Go struct field: with a lower-case first letter.
+/// The JSON name of a Go struct field: the first letter is in lower case.
 pub(crate) fn member_name(name: &str) -> String {
     let mut name = name.to_owned();
     if let Some(first) = name.get_mut(..1) {
@@ -72,16 +72,16 @@ pub(crate) fn member_name(name: &str) -> String {
     name
 }
 
-/// Whether Go's `strconv.IsPrint` holds for a character.
+/// Whether Go's `strconv.IsPrint` is true for a character.
 pub(crate) fn is_print(c: char) -> bool {
     if c.is_ascii() {
         return c == ' ' || c.is_ascii_graphic();
     }
-    // `escape_debug` agrees with Go except that it escapes a combining character at the start of a text, hence the `a`.
+    // `escape_debug` escapes a combining character at the start of a text, which Go does not; the leading `a` prevents that.
     format!("a{c}").escape_debug().nth(1) == Some(c)
 }
 
-/// The error of Go's `strconv` for an invalid or too large integer; `function` is `ParseInt` or `ParseUint`.
+/// Go's `strconv` error for an invalid or too large integer; `function` is `ParseInt` or `ParseUint`.
 pub(crate) fn no_number(function: &str, text: &str, error: &ParseIntError) -> String {
     let why = match error.kind() {
         IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => "value out of range",
@@ -90,18 +90,18 @@ pub(crate) fn no_number(function: &str, text: &str, error: &ParseIntError) -> St
     format!("strconv.{function}: parsing {text:?}: {why}")
 }
 
-/// The error of Go's `encoding/base64` for invalid input.
+/// Go's `encoding/base64` error for invalid input.
 pub(crate) fn no_base64(text: &str, error: &DecodeError) -> String {
     let at = match error {
         DecodeError::InvalidByte(at, _) | DecodeError::InvalidLastSymbol(at, _) => *at,
-        // If padding has begun, more of it is missing at the end; otherwise the last group of four characters is incomplete.
+        // If the text ends with padding, more padding is missing at the end; otherwise the last group of four characters is incomplete.
         DecodeError::InvalidLength(_) | DecodeError::InvalidPadding if text.ends_with('=') => text.len(),
         DecodeError::InvalidLength(_) | DecodeError::InvalidPadding => text.len() / 4 * 4,
     };
     format!("illegal base64 data at input byte {at}")
 }
 
-/// The error of Go's `encoding/json` for a value of the wrong type.
+/// Go's `encoding/json` error for a value of the wrong type.
 pub(crate) fn cannot_unmarshal(found: &str, into: &str) -> String {
     format!("json: cannot unmarshal {found} into Go {into}")
 }

@@ -1,6 +1,6 @@
 //! Interned names with static lifetime: names of resources that are defined at run time.
 //!
-//! They are few, short and compared everywhere. Each distinct name is stored once and never freed.
+//! Such names are few, short and compared often. Each distinct name is stored once and never freed.
 
 use parking_lot::Mutex;
 use std::collections::HashSet;
@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 static NAMES: LazyLock<Mutex<HashSet<&'static str>>> = LazyLock::new(Mutex::default);
 static LISTS: LazyLock<Mutex<HashSet<&'static [&'static str]>>> = LazyLock::new(Mutex::default);
 
-/// Interns a name.
+/// Returns the interned copy of a name.
 pub fn name(text: &str) -> &'static str {
     let mut names = NAMES.lock();
     if let Some(known) = names.get(text) {
@@ -20,7 +20,7 @@ pub fn name(text: &str) -> &'static str {
     leaked
 }
 
-/// Interns a list of names.
+/// Returns an interned list of names.
 pub fn names(texts: &[&str]) -> &'static [&'static str] {
     let wanted: Vec<&'static str> = texts.iter().map(|text| name(text)).collect();
     let mut lists = LISTS.lock();

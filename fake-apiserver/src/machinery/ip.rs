@@ -1,7 +1,7 @@
 //! IP addresses and CIDRs in objects: parsing as in Go, and validation messages.
 //!
-//! Older fields accept an address in any notation, with a warning; newer ones accept the canonical notation only. Does not
-//! know which field is which.
+//! Older API fields accept an address in any notation, with a warning; newer fields accept only the canonical notation. Does not know the
+//! fields.
 
 use super::names::Messages;
 use std::fmt::Display;
@@ -27,12 +27,12 @@ fn without_zeros(text: &str) -> String {
     numbers.collect()
 }
 
-/// Whether it is an IPv4 address, possibly IPv4-mapped IPv6.
+/// Whether the address is IPv4 or an IPv4-mapped IPv6 address.
 pub(crate) fn is_ipv4(address: IpAddr) -> bool {
     address.to_canonical().is_ipv4()
 }
 
-/// Whether it is a link-local unicast address.
+/// Whether the address is a link-local unicast address.
 pub(crate) fn is_link_local(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => address.is_link_local(),
@@ -40,14 +40,14 @@ pub(crate) fn is_link_local(address: IpAddr) -> bool {
     }
 }
 
-/// Whether it is a global unicast address, in Go's sense.
+/// Whether the address is a global unicast address as defined by Go's `IsGlobalUnicast`.
 pub(crate) fn is_global_unicast(address: IpAddr) -> bool {
     let is_broadcast = address == IpAddr::V4(Ipv4Addr::BROADCAST);
     let is_of_many = is_broadcast || address.is_multicast();
     !(is_of_many || is_link_local(address) || address.is_loopback() || address.is_unspecified())
 }
 
-/// Host and port as in URLs: IPv6 addresses are in brackets.
+/// Joins host and port as in URLs: IPv6 addresses are in brackets.
 pub(crate) fn with_port(host: &str, port: impl Display) -> String {
     match host.contains(':') {
         true => format!("[{host}]:{port}"),
@@ -60,7 +60,7 @@ pub(crate) fn bits(address: IpAddr) -> u8 {
     if address.is_ipv4() { 32 } else { 128 }
 }
 
-/// The network address: all bits after the prefix are zero.
+/// The network address of a prefix: all bits after the prefix are zero.
 pub(crate) fn first(address: IpAddr, prefix: u8) -> IpAddr {
     let host = u32::from(bits(address) - prefix);
     match address {
@@ -105,7 +105,7 @@ fn other_form(text: &str, form: &str) -> Messages {
     other.into_iter().collect()
 }
 
-/// Whether a text is a valid CIDR: an address and a prefix length of its family.
+/// Whether a text is a valid CIDR: an address and a prefix length that its IP family allows.
 pub fn is_range(text: &str) -> bool {
     let Some((address, length)) = text.split_once('/') else {
         return false;

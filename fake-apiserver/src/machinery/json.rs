@@ -6,7 +6,7 @@ use bytes::{BufMut, BytesMut};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// Maximum nesting depth of documents and of everything built from them: serde_json parses no deeper.
+/// Maximum nesting depth of documents and of values built from documents: serde_json parses no deeper.
 pub const DEPTH_MAX: usize = 127;
 
 /// Whether arrays and objects in a value nest at most `levels` deep.
@@ -54,7 +54,7 @@ pub fn assign(object: &mut Value, name: &str, value: Value) {
     }
 }
 
-/// A member of an object as a map; replaced by an empty map if it is missing or of another type.
+/// The map at a member of an object. A missing member, or a member of another type, is replaced by an empty map.
 pub fn member<'a>(object: &'a mut Value, name: &str) -> &'a mut Map<String, Value> {
     if !object.is_object() {
         *object = Value::Object(Map::new());
@@ -66,7 +66,7 @@ pub fn member<'a>(object: &'a mut Value, name: &str) -> &'a mut Map<String, Valu
     slot.as_object_mut().expect("the slot was set to an object above")
 }
 
-/// A member of an object, inserted as `null` if it is missing; a value that is not an object is replaced by one.
+/// The value of a member of an object; a missing member is inserted as `null`. If `object` is not an object, it is replaced by one.
 pub fn slot<'a>(object: &'a mut Value, name: &str) -> &'a mut Value {
     if !object.is_object() {
         *object = Value::Object(Map::new());
@@ -84,7 +84,7 @@ pub fn default_member(object: &mut Value, name: &str, value: impl Into<Value>) {
     }
 }
 
-/// The entries of an array at a JSON pointer; empty if there is none. (Mutable indexing would insert `null`.)
+/// The entries of the array at a JSON pointer; empty if there is no array. (Mutable indexing would insert `null`.)
 pub fn entries<'a>(object: &'a mut Value, pointer: &str) -> impl Iterator<Item = &'a mut Value> {
     object
         .pointer_mut(pointer)
@@ -98,7 +98,7 @@ pub fn pointer_part(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
-/// Unescapes a segment of a JSON pointer.
+/// Unescapes one segment of a JSON pointer.
 pub fn name_of_part(part: &str) -> String {
     part.replace("~1", "/").replace("~0", "~")
 }
@@ -130,7 +130,7 @@ pub fn pairs(map: &Value) -> impl Iterator<Item = (&str, &str)> {
         .filter_map(|(k, v)| Some((k.as_str(), v.as_str()?)))
 }
 
-/// Appends compact JSON.
+/// Appends a value as compact JSON.
 pub fn write(out: &mut BytesMut, value: &(impl Serialize + ?Sized)) {
     serde_json::to_writer(out.writer(), value).expect("JSON values always serialize into memory");
 }

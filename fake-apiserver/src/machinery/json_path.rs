@@ -1,6 +1,6 @@
 //! JSONPath as in CRDs: `.spec.replicas`, `.status.conditions[?(@.type=="Ready")].status`.
 //!
-//! Owns the part of kubectl's JSONPath grammar that selects one value. Does not know how it is used.
+//! Owns the part of kubectl's JSONPath grammar that selects one value. Does not know which fields contain JSONPaths.
 
 use serde_json::Value;
 
@@ -13,9 +13,9 @@ enum Step {
     Member(String),
     /// Array index; negative values count from the end.
     Entry(i64),
-    /// Every member of an object or entry of an array.
+    /// All members of an object or all entries of an array.
     Each,
-    /// Filter: entries whose value at the path satisfies the comparison.
+    /// Filter: the entries whose value at the path satisfies the comparison.
     Where(JsonPath, Comparison, Value),
 }
 
@@ -40,7 +40,7 @@ const COMPARISONS: [(&str, Comparison); 6] = [
     (">", Comparison::More),
 ];
 
-/// The value at a path of member names; `None` if it is missing or `null`.
+/// The value at a path of member names; `None` if the value is missing or `null`.
 pub fn member_at<'a>(object: &'a Value, path: &[String]) -> Option<&'a Value> {
     let found = path.iter().try_fold(object, |value, name| value.get(name));
     found.filter(|found| !found.is_null())
@@ -66,7 +66,7 @@ impl JsonPath {
     }
 }
 
-/// Parses a member after a dot; dots in its name are escaped by a backslash.
+/// Parses a member name after a dot; dots in the name are escaped by a backslash.
 fn member<'a>(text: &'a str, steps: &mut Vec<Step>) -> Option<&'a str> {
     let mut name = String::new();
     let mut chars = text.char_indices();
@@ -88,7 +88,7 @@ fn member<'a>(text: &'a str, steps: &mut Vec<Step>) -> Option<&'a str> {
     Some(&text[end..])
 }
 
-/// Parses the content of brackets, after the opening one.
+/// Parses the content of brackets; `text` starts after the opening bracket.
 fn bracket<'a>(text: &'a str, steps: &mut Vec<Step>) -> Option<&'a str> {
     let end = closing(text)?;
     let (inside, rest) = (text[..end].trim(), &text[end + 1..]);

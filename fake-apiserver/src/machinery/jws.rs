@@ -1,7 +1,7 @@
 //! Signing and verification of JSON Web Signatures, and public keys as JSON Web Keys
 //! (RFC 7515, 7517, 7518).
 //!
-//! Owns the formats of signatures and keys. Does not know the claims.
+//! Owns the formats of signatures and keys. Does not interpret claims.
 
 use super::x509::{self, P256, P384, RSA};
 use base64::Engine;
@@ -26,7 +26,7 @@ struct Algorithm {
     name: &'static str,
     scheme: SignatureScheme,
     verification: &'static dyn VerificationAlgorithm,
-    /// Object identifier and name of the elliptic curve, and the bytes of a coordinate; `None` for RSA.
+    /// Object identifier and name of the elliptic curve, and the number of bytes of a coordinate; `None` for RSA.
     curve: Option<(&'static [u64], &'static str, usize)>,
 }
 
@@ -54,11 +54,11 @@ static ALGORITHMS: [Algorithm; 3] = [
 /// Why a key cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
-    /// The text is not PEM, or has no key.
-    #[error("it has no key in PEM: {0}; write an RSA or ECDSA key")]
+    /// The text is not PEM or contains no key.
+    #[error("it contains no key in PEM format: {0}; use an RSA or ECDSA key")]
     Form(String),
     /// The key type is not supported.
-    #[error("its key is neither RSA with 2048 bits or more nor ECDSA on P-256 or P-384; write one of these")]
+    #[error("its key is not supported; use RSA with at least 2048 bits, or ECDSA on P-256 or P-384")]
     Unsupported,
 }
 
@@ -74,7 +74,7 @@ pub struct SigningKey {
 pub struct PublicKey {
     algorithm: &'static Algorithm,
     id: String,
-    /// The key itself: a curve point, or the RSA modulus and exponent in DER.
+    /// The public key: a curve point, or the RSA modulus and exponent in DER.
     bytes: Vec<u8>,
 }
 
@@ -89,7 +89,7 @@ impl SigningKey {
     ///
     /// # Errors
     ///
-    /// The file has no key, or one that is not supported.
+    /// The text has no key, or its key type is not supported.
     pub fn from_pem(text: &str) -> Result<Self, KeyError> {
         let key =
             PrivateKeyDer::from_pem_slice(text.as_bytes()).map_err(|why| KeyError::Form(why.to_string()))?;
@@ -111,12 +111,12 @@ impl SigningKey {
         Ok(Self { key, public })
     }
 
-    /// The public half.
+    /// The public key of this private key.
     pub(crate) fn public(&self) -> &PublicKey {
         &self.public
     }
 
-    /// Signs claims; the result is a JWS in compact serialization.
+    /// Signs claims and returns a JWS in compact serialization.
     pub(crate) fn sign(&self, claims: &Value) -> String {
         let PublicKey { algorithm, id, .. } = &self.public;
         let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
@@ -135,8 +135,8 @@ impl SigningKey {
 }
 
 impl PublicKey {
-    /// Reads all keys of a PEM file: public keys, the public halves of private keys, and keys of certificates. Other sections are
-    /// ignored if there is a key.
+    /// Reads all keys of a PEM file: public keys, the public halves of private keys, and keys of certificates. Other sections are ignored
+    /// if the file has a key.
     ///
     /// # Errors
     ///
@@ -154,7 +154,7 @@ impl PublicKey {
         if keys.is_empty() { Err(fault) } else { Ok(keys) }
     }
 
-    /// The key of a PEM section; `None` if such a section has no key.
+    /// The key in a PEM section; `None` if sections of this kind contain no key.
     fn of_section(kind: SectionKind, der: Vec<u8>) -> Option<Result<Self, KeyError>> {
         Some(match kind {
             SectionKind::PublicKey => Self::of(&der),
@@ -168,7 +168,7 @@ impl PublicKey {
         })
     }
 
-    /// Reads a DER `SubjectPublicKeyInfo`.
+    /// Reads a public key from a DER `SubjectPublicKeyInfo`.
     fn of(info: &[u8]) -> Result<Self, KeyError> {
         let key = yasna::parse_der(info, x509::public_key).map_err(|_| KeyError::Unsupported)?;
         let is_it = |algorithm: &&Algorithm| match algorithm.curve {
@@ -183,7 +183,7 @@ impl PublicKey {
         })
     }
 
-    /// The claims of a compact JWS; `None` if the signature is not valid for this key.
+    /// Verifies a compact JWS and returns its claims; `None` if this key did not sign it.
     pub(crate) fn verify(&self, statement: &str) -> Option<Value> {
         let (signed, signature) = statement.rsplit_once('.')?;
         let (header, claims) = signed.split_once('.')?;
@@ -198,7 +198,7 @@ impl PublicKey {
     }
 }
 
-/// A JSON Web Key, with its members in the order of kube-apiserver.
+/// A JSON Web Key with its members in the order of kube-apiserver.
 #[derive(Serialize)]
 struct Written {
     r#use: &'static str,
@@ -233,7 +233,7 @@ impl Serialize for PublicKey {
         };
         let written = match self.algorithm.curve {
             Some((_, name, size)) => {
-                // The first byte marks an uncompressed point: both coordinates follow.
+                // The first byte marks an uncompressed point; the two coordinates follow.
                 let (x, y) = self.bytes[1..].split_at(size);
                 Written {
                     crv: Some(name),
@@ -259,7 +259,7 @@ fn decoded(part: &str) -> Option<Value> {
     serde_json::from_slice(&URL_SAFE_NO_PAD.decode(part).ok()?).ok()
 }
 
-/// Modulus and exponent of an RSA public key.
+/// Reads modulus and exponent of an RSA public key.
 fn rsa(key: &[u8]) -> ASN1Result<(Vec<u8>, Vec<u8>)> {
     yasna::parse_der(key, |reader| {
         reader.read_sequence(|key| Ok((number(key.next())?, number(key.next())?)))
@@ -301,7 +301,7 @@ mod tests {
         for algorithm in [&rcgen::PKCS_ECDSA_P256_SHA256, &rcgen::PKCS_ECDSA_P384_SHA384] {
             let text = pem(algorithm);
             let key = SigningKey::from_pem(&text).unwrap();
-            // The integers of a signature sometimes have leading zero bytes.
+            // Some signatures have integers with leading zero bytes, so that one signature is not enough.
             for n in 0..300 {
                 let claims = json!({ "n": n });
                 assert_eq!(key.public().verify(&key.sign(&claims)), Some(claims));
@@ -313,7 +313,7 @@ mod tests {
         }
     }
 
-    /// Compares with the output of kube-apiserver 1.36 for the same key.
+    /// The expected values are the output of kube-apiserver 1.36 for the same key.
     #[test]
     fn keys_and_tokens_match_kube_apiserver() {
         let keys = PublicKey::all_from_pem(include_str!("../../tests/keys/recorded.pub")).unwrap();
@@ -352,7 +352,11 @@ mod tests {
     #[test]
     fn unsupported_keys_and_invalid_pem_are_reported() {
         let of = |text: &str| SigningKey::from_pem(text).unwrap_err().to_string();
-        assert!(of("").starts_with("it has no key in PEM"), "{}", of(""));
+        assert!(
+            of("").starts_with("it contains no key in PEM format"),
+            "{}",
+            of("")
+        );
         let other = pem(&rcgen::PKCS_ED25519);
         assert!(of(&other).starts_with("its key is neither RSA"), "{}", of(&other));
         assert!(PublicKey::all_from_pem("-----").is_err());

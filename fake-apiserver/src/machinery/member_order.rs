@@ -1,16 +1,16 @@
 //! The order of fields in a JSON body, which the parsed value does not preserve.
 //!
-//! Used only if several fields are invalid: kube-apiserver reports errors in the order in which the body has the fields.
+//! Used only if several fields are invalid: kube-apiserver reports errors in the order of the fields in the body.
 
 use serde::Deserializer;
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::cell::RefCell;
 use std::fmt;
 
-/// The first or second occurrence (1 or 2) of a field path, such as `spec.ports[0].name`, in a body.
+/// A field path in a body, such as `spec.ports[0].name`, and which occurrence of that field: the first (1) or the second (2).
 pub(crate) type Occurrence<'p> = (&'p str, u8);
 
-/// The positions of fields in a JSON body, as increasing numbers. Fields that the body does not have get the largest number.
+/// The positions of fields in a JSON body, as increasing numbers. Fields missing in the body get the largest number.
 pub(crate) fn positions(body: &[u8], wanted: &[Occurrence<'_>]) -> Vec<usize> {
     let positions = RefCell::new(Positions {
         wanted,
@@ -22,7 +22,7 @@ pub(crate) fn positions(body: &[u8], wanted: &[Occurrence<'_>]) -> Vec<usize> {
         path: String::new(),
         positions: &positions,
     };
-    // The body was parsed before, so this cannot fail; if it did, all fields would count as missing.
+    // The body was parsed before, so this parse does not fail; if it did, all fields would count as missing.
     let read = root.deserialize(&mut serde_json::Deserializer::from_slice(body));
     debug_assert!(read.is_ok(), "the body was parsed as JSON before");
     positions.into_inner().of
@@ -31,20 +31,20 @@ pub(crate) fn positions(body: &[u8], wanted: &[Occurrence<'_>]) -> Vec<usize> {
 /// Records the position of each wanted field.
 struct Positions<'p> {
     wanted: &'p [Occurrence<'p>],
-    /// Occurrences still to be found before the wanted one.
+    /// For each wanted field, the number of occurrences still to skip.
     left: Vec<u8>,
     of: Vec<usize>,
     next: usize,
 }
 
-/// Walks the fields below a path.
+/// Visits the fields below a path.
 struct Walk<'a, 'p> {
     path: String,
     positions: &'a RefCell<Positions<'p>>,
 }
 
 impl Walk<'_, '_> {
-    /// Records the position of a path; returns whether a wanted field is below it.
+    /// Records the position of a field path; returns whether a wanted field is below that path.
     fn record(&self, path: &str) -> bool {
         let mut positions = self.positions.borrow_mut();
         let Positions {

@@ -1,6 +1,6 @@
-//! `metadata` of objects: access, and the validation rules common to all kinds.
+//! `metadata` of objects: access to its members, and the validation rules common to all kinds.
 //!
-//! Owns ObjectMeta validation. Knows of kinds only the validation function for their names.
+//! Owns ObjectMeta validation. The validation of names depends on the kind: callers pass the function.
 
 use crate::machinery::error_list::ErrorList;
 use crate::machinery::json;
@@ -59,7 +59,7 @@ pub fn bump_generation(object: &mut Value) {
     }
 }
 
-/// Validates finalizers with the stricter rules of core/v1.
+/// Validates finalizers with the stricter rules for kinds of core/v1.
 pub fn known_finalizers(object: &Value, errors: &mut ErrorList) {
     for (i, finalizer) in finalizers(object).into_iter().enumerate() {
         known_finalizer(
@@ -102,7 +102,7 @@ pub fn validate_name(object: &Value, name_rule: fn(&str) -> Messages, errors: &m
     }
 }
 
-/// Validates `metadata` except its name.
+/// Validates all of `metadata` except the name.
 pub fn validate_unnamed(object: &Value, errors: &mut ErrorList) {
     described(object, errors);
     let all = finalizers(object);
@@ -119,7 +119,7 @@ pub fn validate_unnamed(object: &Value, errors: &mut ErrorList) {
     }
 }
 
-/// Validates a change of `metadata` (`ValidateObjectMetaUpdate`).
+/// Validates an update of `metadata` (`ValidateObjectMetaUpdate`).
 pub fn validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
     if is_deleting(old) {
         let before: HashSet<&str> = finalizers(old).into_iter().collect();
@@ -153,7 +153,7 @@ pub fn validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
     described(new, errors);
 }
 
-/// Validates `generateName`: like a name, but it may end with a dash.
+/// Validates `generateName` like a name, except that it may end with a dash.
 pub fn validate_generated(object: &Value, name_rule: fn(&str) -> Messages, errors: &mut ErrorList) {
     let base = text(object, "generateName");
     if !base.is_empty() {
@@ -214,7 +214,7 @@ fn owners(list: &Value, errors: &mut ErrorList) {
     }
 }
 
-/// The name of the newest class whose annotation marks it as the default; of equally old ones the first by name.
+/// The name of the newest class that the annotation marks as default; of classes with equal age, the first by name.
 pub fn newest_default<'c>(classes: impl Iterator<Item = &'c Value>, annotation: &str) -> Option<&'c str> {
     let defaults = classes.filter(|class| class["metadata"]["annotations"][annotation] == "true");
     let newest =

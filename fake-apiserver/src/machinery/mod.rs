@@ -1,4 +1,4 @@
-//! What all kinds share: names, quantities, selectors, metadata, field errors and `Status`.
+//! Code common to all kinds: names, quantities, selectors, metadata, field errors and `Status`.
 //!
 //! Corresponds to `k8s.io/apimachinery`, with its error messages. Does not know which kinds exist.
 

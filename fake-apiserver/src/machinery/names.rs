@@ -3,7 +3,7 @@
 //! Each function returns the error messages in order; an empty list means that the value is valid. Does not know the
 //! field of the value.
 
-/// Error messages about a value.
+/// Error messages for one value.
 pub type Messages = Vec<String>;
 
 /// A validation function for names.

@@ -1,8 +1,8 @@
 //! Regular expressions, with Go's restrictions and error messages.
 //!
-//! The syntax is that of the crate `regex`, which like Go's derives from RE2. Go allows no repetition of a repetition and at most
-//! 1000 repetitions; a brace that does not start a repetition count is a literal there. What only Go accepts
-//! (`\Q*\E`, two groups of the same name) is refused here.
+//! Uses the syntax of the crate `regex`, which derives from RE2 like Go's. Go does not allow repeated repetitions (`a**`) or more than 1000
+//! repetitions, and treats a brace that does not start a repetition count as a literal. Patterns that only Go accepts (`\Q*\E`, two groups
+//! of the same name) are rejected.
 
 use super::stack::with_stack;
 use regex::Regex;
@@ -15,12 +15,12 @@ use std::borrow::Cow;
 /// Maximum repetition count in Go.
 const REPEATED_MAX: u32 = 1000;
 
-/// Maximum number of literal braces in a pattern: each one causes another parse.
+/// Maximum number of literal braces in a pattern: the pattern is parsed again for each of them.
 const BRACES_MAX: usize = 100;
 
 /// Compiles a pattern, or returns Go's error.
 pub fn read(text: &str) -> Result<Regex, String> {
-    // The parser itself limits the nesting of groups and classes, and so the recursion depth.
+    // The parser limits the nesting of groups and classes, and with it the recursion depth.
     let depth = text.bytes().filter(|byte| matches!(byte, b'(' | b'[')).count();
     with_stack(depth, || compile(text))
 }
@@ -31,7 +31,7 @@ fn compile(text: &str) -> Result<Regex, String> {
     let text = &*text;
     visit(&syntax, Repetitions { text }).map_err(refused)?;
     Regex::new(text).map_err(|why| match Translator::new().translate(text, &syntax) {
-        // The error is about a character class.
+        // An error of the translator concerns a character class.
         Err(why) => refused(go_error("invalid character class range", part(text, why.span()))),
         Ok(_) => refused(why.to_string()),
     })
@@ -176,7 +176,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Messages as reported by kube-apiserver 1.36 for a CRD.
+    /// The expected messages are those of kube-apiserver 1.36 for a CRD.
     #[test]
     fn invalid_patterns_get_the_error_of_go() {
         for (text, why) in [

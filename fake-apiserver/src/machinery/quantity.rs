@@ -1,7 +1,7 @@
 //! Resource quantities: parsing, canonical form and comparison as in `apimachinery/pkg/api/resource`.
 //!
-//! Owns the arithmetic, on a 128-bit mantissa with a decimal exponent. Numbers of more than 38 significant digits are
-//! refused; kube-apiserver accepts them. Does not know which fields hold quantities.
+//! Owns the arithmetic, on a 128-bit mantissa with a decimal exponent. Numbers of more than 38 significant digits are rejected, although
+//! kube-apiserver accepts them. Does not know which fields are quantities.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -16,8 +16,8 @@ pub struct Quantity {
     mantissa: i128,
     exponent: i32,
     notation: Notation,
-    /// Represented in Kubernetes as an arbitrary-precision number (`inf.Dec`) rather than as an int64 with a scale. `value`
-    /// overflows differently for the two.
+    /// Whether Kubernetes represents the number with arbitrary precision (`inf.Dec`) instead of as an int64 with a scale. `value` overflows
+    /// differently for the two.
     big: bool,
     /// The original text, which Kubernetes retains because it considers it canonical.
     verbatim: Option<Box<str>>,
@@ -44,7 +44,7 @@ pub enum QuantityError {
     #[error("unable to parse quantity's suffix")]
     Suffix,
     /// The number has more digits than this implementation supports.
-    #[error("quantity needs more than 38 digits, which this server cannot hold; use a shorter number")]
+    #[error("quantity has more than 38 digits, which this server does not support; use a shorter number")]
     TooLong,
 }
 
@@ -99,8 +99,8 @@ impl Quantity {
         }
     }
 
-    /// The value rounded away from zero to an integer, exactly as `Quantity.Value()` of Kubernetes 1.36 does it,
-    /// overflows included: decimals beyond int64 give 0, or the low 64 bits if written with many digits.
+    /// The value rounded away from zero to an integer, exactly like `Quantity.Value()` of Kubernetes 1.36, including overflows: decimals
+    /// beyond int64 return 0, or the low 64 bits if they are written with many digits.
     pub fn value(&self) -> i64 {
         let whole = scaled(self.mantissa, self.exponent);
         match whole {
@@ -110,7 +110,7 @@ impl Quantity {
         }
     }
 
-    /// The value rounded away from zero to an integer; `i128::MAX` on overflow.
+    /// The value rounded away from zero to an integer. Returns `i128::MAX` on overflow.
     pub fn ceil(&self) -> i128 {
         scaled(self.mantissa, self.exponent).unwrap_or(i128::MAX)
     }
@@ -125,8 +125,7 @@ impl Quantity {
         self.mantissa < 0
     }
 
-    /// The sum, in the notation of this quantity, or of the other if this one is zero. Saturates at the largest
-    /// number.
+    /// The sum, in the notation of this quantity, or in that of the other quantity if this one is zero. Saturates at the largest number.
     pub(crate) fn plus(&self, other: &Self) -> Self {
         let exponent = self.exponent.min(other.exponent);
         let aligned = |number: &Self| {
@@ -170,7 +169,7 @@ impl Quantity {
         }
     }
 
-    /// This value divided by the other.
+    /// This value divided by the value of the other quantity.
     pub fn ratio(&self, other: &Self) -> f64 {
         let float = |number: &Self| number.mantissa as f64 * 10_f64.powi(number.exponent);
         float(self) / float(other)
@@ -190,7 +189,7 @@ impl Quantity {
         (mantissa, exponent)
     }
 
-    /// The value as an integer, if it can be formatted with binary suffixes.
+    /// The value as an integer; `None` if binary suffixes cannot express it.
     fn binary_integer(&self) -> Option<i128> {
         let small = Self::from_integer(1024);
         let magnitude = Self {
@@ -261,7 +260,7 @@ impl Ord for Quantity {
             (other, self)
         };
         let up = large.exponent.abs_diff(small.exponent);
-        // If aligning the exponents overflows, the number with the larger exponent has the larger magnitude: the other one
+        // If aligning the exponents overflows, the number with the larger exponent also has the larger magnitude, because the other number
         // fits into the mantissa.
         let order = match ten_to(up).and_then(|factor| large.mantissa.checked_mul(factor)) {
             Some(aligned) => aligned.cmp(&small.mantissa),
@@ -283,7 +282,7 @@ struct Parts<'a> {
     /// Digits after the decimal point.
     fraction: &'a str,
     suffix: &'a str,
-    /// There are no digits.
+    /// Whether the text has no digits.
     bare: bool,
 }
 
@@ -319,7 +318,7 @@ impl<'a> Parts<'a> {
         format!("{}{}", self.whole, self.fraction)
     }
 
-    /// Whether there are no digits and no suffix: such a text counts as 0 if Kubernetes parses it as an int64.
+    /// Whether the text has neither digits nor suffix. Kubernetes reads such a text as 0 if it parses it as an int64.
     fn value_is_bare(&self) -> bool {
         self.bare && self.suffix.is_empty()
     }
@@ -337,7 +336,7 @@ impl<'a> Parts<'a> {
         let (factor, scale, room) = if base == 10 {
             (1, power, INT64_DIGITS - digits)
         } else if self.fraction.is_empty() {
-            // 2^10 has about three decimal digits.
+            // A factor of 2^10 adds about three decimal digits.
             (1_i64 << power, 0, 15 - whole.len() as i32 - power * 3 / 10 - 1)
         } else {
             (1, 0, -1)
@@ -380,7 +379,7 @@ impl<'a> Parts<'a> {
         if base == 10 {
             exponent = exponent.checked_add(power).ok_or(QuantityError::Suffix)?;
         } else {
-            // Numbers with a binary suffix are capped later, far below the limit of 128 bits.
+            // Numbers with a binary suffix are limited later to far less than 128 bits.
             mantissa = mantissa.saturating_mul(1 << power);
         }
         (mantissa, exponent) = at_least_nano(mantissa, exponent);

@@ -1,7 +1,7 @@
 //! The wire `Status` (meta/v1): the error type of this crate, and the response to deletions and bindings.
 //!
-//! Owns the messages that apimachinery produces. Messages about single fields are in `error_list`.
-//! Does not know HTTP: `http` maps `code` and `retry_after_seconds` to a status line and a header.
+//! Owns the messages that apimachinery produces. Messages about fields are in `error_list`. Does not know HTTP: `http` maps `code` and
+//! `retry_after_seconds` to a status line and a header.
 
 use crate::machinery::document::summary;
 use crate::machinery::error_list::{Cause, ErrorList};
@@ -16,19 +16,19 @@ use std::collections::BTreeMap;
 pub struct Status {
     /// The HTTP status code.
     pub code: u16,
-    /// The machine-readable reason, for example `NotFound`; some failures of kube-apiserver have none.
+    /// The machine-readable reason, for example `NotFound`; some errors of kube-apiserver have no reason.
     pub reason: Option<&'static str>,
     /// The human-readable message; empty for a success.
     pub message: String,
-    /// The object concerned, and single errors.
+    /// The object concerned and the individual errors.
     pub details: Option<Box<Details>>,
     /// A token with which to continue a paged list after `410 Expired`.
     pub continue_token: Option<String>,
-    /// Whether a fault rule caused it; not sent to clients.
+    /// Whether a fault rule injected this status; not sent to clients.
     pub injected: bool,
 }
 
-/// `Status.details`: the object concerned and the single errors.
+/// `Status.details`: the object concerned and the individual errors.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Details {
     /// Name of the object; may be empty.
@@ -45,7 +45,7 @@ pub struct Details {
     pub retry_after_seconds: u32,
 }
 
-/// The resource or kind that a status concerns, with its group.
+/// The resource or kind that a status is about, with its group.
 #[derive(Clone, Copy)]
 pub struct GroupResource<'a> {
     /// The API group; empty for the core group.
@@ -55,7 +55,7 @@ pub struct GroupResource<'a> {
 }
 
 impl<'a> GroupResource<'a> {
-    /// The resource as in messages: `pods`, `csidrivers.storage.k8s.io`.
+    /// The resource as written in messages: `pods`, `csidrivers.storage.k8s.io`.
     fn qualified(self) -> String {
         if self.group.is_empty() {
             self.kind.to_owned()
@@ -74,7 +74,7 @@ impl<'a> GroupResource<'a> {
     }
 }
 
-/// Subresources of kube-apiserver that this server lacks.
+/// Subresources of kube-apiserver that this server does not implement.
 const NOT_HERE: [(&str, &[&str]); 3] = [
     (
         "pods",
@@ -105,7 +105,7 @@ impl Status {
         }
     }
 
-    /// A failure with empty details, like the generic REST errors of kube-apiserver.
+    /// A failure with empty details, as in the generic REST errors of kube-apiserver.
     fn generic(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
         Self {
             details: Some(Box::default()),
@@ -113,7 +113,7 @@ impl Status {
         }
     }
 
-    /// Success of a request that creates no object, such as a binding.
+    /// The success of a create that returns no object, such as a binding.
     pub(crate) fn created() -> Self {
         Self {
             code: 201,
@@ -139,9 +139,13 @@ impl Status {
         }
     }
 
-    /// The client disconnected before its request was complete: code 499 as in nginx; HTTP has none.
+    /// The client disconnected before its request was complete. Uses code 499 as nginx does: HTTP has no code for this.
     pub(crate) fn client_closed(error: &(dyn std::error::Error + 'static)) -> Self {
-        Self::failure(499, "", format!("the client ended the request: {error}"))
+        Self::failure(
+            499,
+            "",
+            format!("the client disconnected before the request was complete: {error}"),
+        )
     }
 
     /// A 400 with the reason `BadRequest`.
@@ -199,7 +203,7 @@ impl Status {
         )
     }
 
-    /// The 404 for an unknown subresource; one that only this server lacks is named.
+    /// The 404 for an unknown subresource. If kube-apiserver has the subresource, the message names this server's gap.
     pub(crate) fn no_such_subresource(resource: GroupResource<'_>, subresource: &str) -> Self {
         let mut not_here = NOT_HERE.iter();
         if !not_here.any(|(of, names)| *of == resource.kind && names.contains(&subresource)) {
@@ -209,7 +213,10 @@ impl Status {
         Self::generic(
             404,
             "NotFound",
-            format!("{text} (this server has no {}/{subresource})", resource.kind),
+            format!(
+                "{text} (this server does not implement {}/{subresource})",
+                resource.kind
+            ),
         )
     }
 
@@ -229,7 +236,7 @@ impl Status {
         )
     }
 
-    /// The 406 for a form in which the response is not available.
+    /// The 406 for a request whose `Accept` header contains no available media type.
     pub(crate) fn no_such_form(available: &str) -> Self {
         let text = format!("only the following media types are accepted: {available}");
         Self::failure(406, "NotAcceptable", text)
@@ -296,7 +303,7 @@ impl Status {
         }
     }
 
-    /// The response to a JSON patch whose `test` failed or whose path is missing.
+    /// The response to a JSON patch if its `test` operation failed or its path does not exist.
     pub(crate) fn patch_does_not_apply() -> Self {
         Self::generic(
             422,
@@ -312,7 +319,7 @@ impl Status {
         }
     }
 
-    /// A 500 with the error as its cause.
+    /// A 500 with the error message as its cause.
     pub fn internal_error(why: impl Into<String>) -> Self {
         let why = why.into();
         let cause = Cause {
@@ -355,7 +362,7 @@ impl Status {
         self.code < 400
     }
 
-    /// The status as a JSON value. (On the wire its members have a fixed order, which a JSON value does not preserve.)
+    /// The status as a JSON value. (On the wire, the members have a fixed order, which a JSON value does not preserve.)
     pub fn to_value(&self) -> Value {
         serde_json::to_value(self).expect("strings and numbers serialize to JSON")
     }
@@ -384,7 +391,7 @@ impl Serialize for Status {
         if let Some(details) = &self.details {
             out.serialize_entry("details", details)?;
         }
-        // The success of a deletion has no code; that of a binding does.
+        // The success of a deletion has no code in the body; the success of a binding has one.
         if !success || self.code != 200 {
             out.serialize_entry("code", &self.code)?;
         }

@@ -8,10 +8,10 @@ use std::ops::Range;
 /// Number of unchanged context lines around a change.
 const CONTEXT: usize = 3;
 
-/// From this number of lines on, lines that make up more than 1 % of the text start no block (difflib's `autojunk`).
+/// From this number of lines on, a line that makes up more than 1 % of the text cannot start a block (difflib's `autojunk`).
 const LONG: usize = 200;
 
-/// A block of common lines.
+/// A block of lines common to both texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Block {
     old: usize,
@@ -52,7 +52,7 @@ pub(crate) fn of(old: &[String], new: &[String]) -> String {
     out
 }
 
-/// A line range as in a hunk header.
+/// A line range in the format of a hunk header.
 fn shown(lines: &Range<usize>) -> String {
     match lines.len() {
         0 => format!("{},0", lines.start),
@@ -61,7 +61,7 @@ fn shown(lines: &Range<usize>) -> String {
     }
 }
 
-/// Groups parts into hunks with context, split where an unchanged part is longer than two contexts.
+/// Groups parts into hunks with context. An unchanged part longer than twice the context separates two hunks.
 fn hunks(mut parts: Vec<Part>) -> Vec<Vec<Part>> {
     if let Some(first) = parts.first_mut().filter(|part| part.is_same) {
         *first = tail(first);
@@ -84,7 +84,7 @@ fn hunks(mut parts: Vec<Part>) -> Vec<Vec<Part>> {
     hunks
 }
 
-/// The leading context lines of an unchanged part, shown after a change.
+/// The first lines of an unchanged part, shown as context after a change.
 fn head(part: &Part) -> Part {
     let len = part.old.len().min(CONTEXT);
     Part {
@@ -94,7 +94,7 @@ fn head(part: &Part) -> Part {
     }
 }
 
-/// The trailing context lines of an unchanged part, shown before a change.
+/// The last lines of an unchanged part, shown as context before a change.
 fn tail(part: &Part) -> Part {
     let len = part.old.len().min(CONTEXT);
     Part {
@@ -104,7 +104,7 @@ fn tail(part: &Part) -> Part {
     }
 }
 
-/// All parts in order.
+/// Splits both texts into unchanged and changed parts, in order.
 fn parts(old: &[String], new: &[String]) -> Vec<Part> {
     let mut parts = Vec::new();
     let (mut i, mut j) = (0, 0);
@@ -126,7 +126,7 @@ fn parts(old: &[String], new: &[String]) -> Vec<Part> {
     parts
 }
 
-/// The common blocks in order: the longest one, and recursively those before and after it.
+/// The common blocks in order: the longest block, and recursively the blocks before and after it.
 fn blocks(old: &[String], new: &[String]) -> Vec<Block> {
     let positions = positions(new);
     let mut blocks: Vec<Block> = Vec::new();
@@ -154,7 +154,7 @@ fn blocks(old: &[String], new: &[String]) -> Vec<Block> {
         })
 }
 
-/// The positions of each line that may start a block.
+/// For each line that may start a block, the positions of that line in the new text.
 fn positions(new: &[String]) -> HashMap<&str, Vec<usize>> {
     let mut positions: HashMap<&str, Vec<usize>> = HashMap::new();
     for (at, line) in new.iter().enumerate() {
@@ -166,7 +166,7 @@ fn positions(new: &[String]) -> HashMap<&str, Vec<usize>> {
     positions
 }
 
-/// The longest common block, the first of several.
+/// The longest common block; of several equally long blocks, the first.
 fn longest(
     old: &[String],
     new: &[String],
@@ -179,7 +179,7 @@ fn longest(
         new: news.start,
         len: 0,
     };
-    // Lengths of the blocks that end at the previous line, by position in the new text.
+    // For each position in the new text, the length of the common block that ends there and at the previous line of the old text.
     let mut lengths: HashMap<usize, usize> = HashMap::new();
     for i in olds.clone() {
         let mut ending = HashMap::new();
@@ -198,7 +198,7 @@ fn longest(
         }
         lengths = ending;
     }
-    // Lines that start no block can still extend one.
+    // A line that cannot start a block can still extend a block.
     while best.old > olds.start && best.new > news.start && old[best.old - 1] == new[best.new - 1] {
         best.old -= 1;
         best.new -= 1;
@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn the_first_of_the_longest_blocks_is_unchanged() {
-        // Expected: the output of Python's difflib.
+        // The expected text is the output of Python's difflib.
         assert_eq!(
             diff("qabxcd", "abycdf"),
             "@@ -1,6 +1,6 @@;-q; a; b;-x;+y; c; d;+f;"

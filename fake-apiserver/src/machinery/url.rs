@@ -1,9 +1,9 @@
-//! URLs as parsed by Go's `net/url`: other libraries accept less and normalize more.
+//! URLs as parsed by Go's `net/url`: other Rust libraries reject URLs that Go accepts, and normalize URLs that Go leaves unchanged.
 
 use super::go;
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 
-/// Characters that are escaped in a path.
+/// Characters that are percent-encoded in a path.
 const PATH: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
@@ -29,16 +29,16 @@ const PATH: &AsciiSet = &CONTROLS
 /// A parsed URL.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Url {
-    /// In lower case.
+    /// The scheme in lower case.
     pub scheme: String,
-    /// User info; an empty one differs from `None`.
+    /// The user info. `Some("")` differs from `None`: the URL contains an `@` with nothing before it.
     pub user: Option<String>,
-    /// Including the port.
+    /// The host, including the port.
     pub host: String,
     path: String,
-    /// Without the `?`.
+    /// The query without the `?`.
     pub query: String,
-    /// Without the `#`.
+    /// The fragment without the `#`.
     pub fragment: String,
     /// The part after the scheme of a URL without a path (`Opaque` in Go).
     opaque: String,
@@ -111,7 +111,7 @@ impl Url {
         Ok(url)
     }
 
-    /// Host without brackets, and port.
+    /// The host without brackets, and the port.
     pub fn host_and_port(&self) -> (&str, &str) {
         let (host, port) = match self.host.rsplit_once(':') {
             Some((host, port)) if !port.contains(']') => (host, port),

@@ -10,7 +10,7 @@ enum Stage {
     Stable,
 }
 
-/// Compares two versions in discovery order. Names that are not versions come last.
+/// Compares two API versions in discovery order. Names that are no Kubernetes versions are last.
 pub fn compare(one: &str, other: &str) -> Ordering {
     match (parse(one), parse(other)) {
         (Some(one), Some(other)) => other.cmp(&one),
@@ -20,7 +20,7 @@ pub fn compare(one: &str, other: &str) -> Ordering {
     }
 }
 
-/// Parses `v1` or `v2beta3`: stage, major number, number within the stage.
+/// Parses `v1` or `v2beta3` into stability, major version and the number after `alpha` or `beta`.
 fn parse(version: &str) -> Option<(Stage, u64, u64)> {
     let rest = version.strip_prefix('v')?;
     let digits = |text: &str| text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());

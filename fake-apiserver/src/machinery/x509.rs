@@ -1,6 +1,6 @@
 //! Reads subject and public key of certificates and signing requests (RFC 5280, RFC 2986).
 //!
-//! Does not verify them.
+//! Does not verify signatures.
 
 use yasna::models::ObjectIdentifier;
 use yasna::{ASN1Result, BERReader, BERReaderSeq, Tag};
@@ -38,7 +38,7 @@ pub(crate) fn certificate(der: &[u8]) -> ASN1Result<Certificate> {
                 content.read_optional(|version| {
                     version.read_tagged(Tag::context(0), |number| number.read_u8())
                 })?;
-                // Serial number, signature algorithm, issuer and validity.
+                // Skips serial number, signature algorithm, issuer and validity.
                 for _ in 0..4 {
                     content.next().read_der()?;
                 }
@@ -62,17 +62,17 @@ pub(crate) struct PublicKey {
 
 /// Object identifier of the RSA algorithm.
 pub(crate) const RSA: &[u64] = &[1, 2, 840, 113_549, 1, 1, 1];
-/// Object identifiers of curves.
+/// Object identifiers of elliptic curves.
 pub(crate) const P256: &[u64] = &[1, 2, 840, 10_045, 3, 1, 7];
 pub(crate) const P384: &[u64] = &[1, 3, 132, 0, 34];
 
 impl PublicKey {
-    /// Whether the key has that algorithm.
+    /// Whether the key has the algorithm with this object identifier.
     pub(crate) fn is_of(&self, algorithm: &[u64]) -> bool {
         **self.algorithm.components() == *algorithm
     }
 
-    /// Whether the key is on that curve.
+    /// Whether the key is on the elliptic curve with this object identifier.
     pub(crate) fn is_on(&self, curve: &[u64]) -> bool {
         let own = self.curve.as_ref();
         own.is_some_and(|own| **own.components() == *curve)
@@ -95,13 +95,13 @@ pub(crate) fn public_key(reader: BERReader<'_, '_>) -> ASN1Result<PublicKey> {
     })
 }
 
-/// Skips the remaining elements.
+/// Skips the remaining elements of a sequence.
 pub(crate) fn rest(reader: &mut BERReaderSeq<'_, '_>) -> ASN1Result<()> {
     while reader.read_optional(|part| part.read_der())?.is_some() {}
     Ok(())
 }
 
-/// Reads a distinguished name: its attributes in order.
+/// Reads the attributes of a distinguished name, in order.
 pub(crate) fn name(reader: BERReader<'_, '_>) -> ASN1Result<Vec<Attribute>> {
     let mut attributes = Vec::new();
     reader.read_sequence_of(|set| {

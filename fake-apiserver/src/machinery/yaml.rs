@@ -1,7 +1,7 @@
 //! YAML bodies, parsed and written as apimachinery does.
 //!
-//! Go's YAML 1.1: numbers with a leading zero are octal, `yes` and `on` are true, and the last of several fields of the same name
-//! wins. Owns only these choices; a YAML body is read as the equivalent JSON.
+//! Go's YAML 1.1: numbers with a leading zero are octal, `yes` and `on` are true, and the last of several fields of the same name wins. A
+//! YAML body is converted to the equivalent JSON.
 
 use crate::machinery::document::{Document, Position};
 use crate::machinery::stack::with_stack;
@@ -17,7 +17,7 @@ pub(crate) const MEDIA: &str = "application/yaml";
 /// Maximum nesting depth, the same as for JSON.
 const DEPTH: usize = 128;
 
-/// Parses a body with one document.
+/// Parses a body that consists of one document.
 pub(crate) fn parse(body: &[u8]) -> Result<Document, String> {
     with_stack(DEPTH, || parse_document(body))
 }
@@ -45,7 +45,7 @@ fn parse_document(body: &[u8]) -> Result<Document, String> {
     })
 }
 
-/// Go's error for the most frequent syntax errors; without a line number for the first line.
+/// Go's error message for the most frequent syntax errors. Without a line number if the error is in the first line.
 fn message(text: &str, error: &serde_saphyr::Error) -> String {
     let parser_message = error.without_snippet().to_string();
     let line = error.location().map_or(1, |location| location.line());

@@ -1,4 +1,4 @@
-//! Parses webhook responses as JSON, with client-go's messages for error responses.
+//! Parses responses of webhooks as JSON. Errors have client-go's messages.
 
 use crate::machinery::document::Document;
 use serde_json::Value;
@@ -20,7 +20,7 @@ pub(super) fn read(code: u16, body: &[u8]) -> Result<Value, String> {
     Err(refused(code, body))
 }
 
-/// client-go's message for a response that has a status code but no `Status`.
+/// client-go's error message for a response whose status code is an error and whose body is no `Status`.
 fn refused(code: u16, body: &[u8]) -> String {
     let shown = String::from_utf8_lossy(body);
     let shown = shown.trim();

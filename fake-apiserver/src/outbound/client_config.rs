@@ -1,4 +1,4 @@
-//! `clientConfig` of webhooks: address and trusted CAs, and its validation.
+//! `clientConfig` of webhooks: address and trusted CAs, with validation.
 
 use crate::machinery::error_list::ErrorList;
 use crate::machinery::json::string;
@@ -13,7 +13,7 @@ const FORM: &str = "; desired format: https://host[/path]";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientConfig {
     pub(crate) endpoint: Endpoint,
-    /// `caBundle`: PEM certificates of the CAs that sign the webhook's certificate.
+    /// `caBundle`: PEM certificates of the CAs that may sign the webhook's certificate.
     pub(crate) ca_bundle: Vec<u8>,
 }
 
@@ -77,7 +77,7 @@ fn validate_url(text: &str, at: &str, errors: &mut ErrorList) {
 }
 
 fn validate_service(service: &Value, at: &str, errors: &mut ErrorList) {
-    // kube-apiserver reports the two fields under swapped field paths.
+    // kube-apiserver reports each of the two fields under the field path of the other.
     for (missing, reported) in [("namespace", "name"), ("name", "namespace")] {
         if string(service, missing).is_empty() {
             errors.required(format!("{at}.{reported}"), "");

@@ -23,15 +23,15 @@ type Sender = SendRequest<Full<Bytes>>;
 #[derive(Default)]
 pub(crate) struct Connections(Mutex<HashMap<Destination, Vec<Sender>>>);
 
-/// Why a request got no response.
+/// Why a request to a webhook got no response.
 pub(super) enum Unanswered {
-    /// The connection was closed before a response began.
+    /// The peer closed an idle connection before it sent a response.
     Stale,
     Failed(String),
 }
 
 impl Connections {
-    /// An idle connection to a destination, if there is one.
+    /// Takes an idle connection to a destination from the pool, if there is one.
     pub(super) fn take(&self, to: &Destination) -> Option<Sender> {
         let mut idle = self.0.lock();
         let senders = idle.get_mut(to)?;
@@ -57,14 +57,14 @@ impl Connections {
     }
 }
 
-/// Starts HTTP/1.1 on a stream. The connection lives until its last sender is dropped.
+/// Starts HTTP/1.1 on a stream. The connection is closed when its sender is dropped.
 pub(super) async fn open(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
 ) -> Result<Sender, String> {
     let opened = http1::handshake(TokioIo::new(stream)).await;
     let (sender, connection) = opened.map_err(|why| why.to_string())?;
     tokio::spawn(async move {
-        // The result can be ignored: a sender notices the end of the connection.
+        // The result is ignored: the sender observes when the connection ends.
         drop(connection.await);
     });
     Ok(sender)

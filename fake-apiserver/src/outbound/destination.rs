@@ -6,11 +6,11 @@ pub(crate) struct Destination {
     /// `https://host[:port]`, as in error messages.
     pub(crate) origin: String,
     pub(crate) path: String,
-    /// The host name that the certificate must contain.
+    /// The host name that the server certificate must contain.
     pub(crate) name: String,
-    /// `host:port` to connect to, or the error why it is unknown.
+    /// `host:port` to connect to, or the error if the address could not be resolved.
     pub(crate) address: Result<String, String>,
-    /// Whether non-loopback addresses may be dialled.
+    /// Whether addresses other than loopback may be dialled.
     pub(crate) is_remote_allowed: bool,
     /// Trusted certificate authorities (`caBundle`), in PEM.
     pub(crate) authorities: Vec<u8>,

@@ -1,7 +1,7 @@
-//! Outbound requests of the server: JSON over HTTPS to webhooks.
+//! Requests that the server sends itself: JSON over HTTPS to webhooks.
 //!
-//! Owns connections, certificates and the error messages of Go's HTTP client. Does not know the content of requests, nor how
-//! service addresses are found.
+//! Owns connections, certificates and the error messages of Go's HTTP client. Does not know the content of requests or how the addresses of
+//! services are resolved.
 
 mod answer;
 mod client_config;
@@ -30,12 +30,11 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 const AGENT: &str = "kube-apiserver-admission";
-const REMOTE: &str =
-    "not a loopback address; use --allow-remote-webhooks (ServerOptions::remote_webhooks) to dial others";
+const REMOTE: &str = "not a loopback address; use --allow-remote-webhooks (ServerOptions::remote_webhooks) to allow other addresses";
 
 /// Calls webhooks (`webhook.ClientManager` of k8s.io/apiserver).
 pub trait WebhookClient: Send + Sync {
-    /// Sends a review and returns the JSON response, or the error message.
+    /// Sends a review object and returns the JSON response, or the error message.
     fn post<'a>(
         &'a self,
         config: &'a ClientConfig,
@@ -70,7 +69,7 @@ impl Connections {
                     self.keep(to, sender);
                     return Ok(answered);
                 }
-                // The peer has closed the idle connection.
+                // The peer has closed the idle connection: retry.
                 Err(Unanswered::Stale) => {}
                 Err(Unanswered::Failed(why)) => return Err(why),
             }
@@ -87,7 +86,7 @@ impl Connections {
     }
 }
 
-/// Seconds, rounded up.
+/// The timeout in seconds, rounded up.
 fn seconds(timeout: Duration) -> u64 {
     timeout.as_secs() + u64::from(timeout.subsec_nanos() > 0)
 }
@@ -95,16 +94,16 @@ fn seconds(timeout: Duration) -> u64 {
 /// Connects to a destination and verifies its certificate.
 async fn connect(to: &Destination) -> Result<TlsStream<TcpStream>, String> {
     let stream = dial(to).await?;
-    // Disable Nagle's algorithm: each request is one write whose response is awaited.
+    // Disables Nagle's algorithm, because the server waits for the response to each write.
     drop(stream.set_nodelay(true));
     let name = ServerName::try_from(to.name.clone())
-        .map_err(|_| format!("tls: {:?} is no name of a server", to.name))?;
+        .map_err(|_| format!("tls: {:?} is not a valid server name", to.name))?;
     let connector = TlsConnector::from(trust::config(&to.authorities)?);
     let stream = connector.connect(name, stream).await;
     stream.map_err(|why| trust::explain(&why, &to.name))
 }
 
-/// Dials one of the addresses returned by a single lookup, so the name cannot resolve differently after the loopback check.
+/// Dials an address of `to`. The name is resolved once, so that it cannot resolve to other addresses after the loopback check.
 async fn dial(to: &Destination) -> Result<TcpStream, String> {
     let address = to.address.as_ref().map_err(Clone::clone)?;
     let failed = |why: io::Error| format!("dial tcp {address}: {}", dialing(&why));
@@ -135,7 +134,7 @@ fn request(to: &Destination, url: &str, body: Bytes) -> Result<Request<Full<Byte
         .map_err(|why| why.to_string())
 }
 
-/// The error of a failed connection attempt, as Go reports it.
+/// The error of a failed connection attempt, with Go's message.
 fn dialing(why: &io::Error) -> String {
     match why.kind() {
         io::ErrorKind::ConnectionRefused => "connect: connection refused".to_owned(),

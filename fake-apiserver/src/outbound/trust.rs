@@ -1,7 +1,7 @@
-//! Verification of server certificates: they must be signed by a certificate authority of the bundle, or be in the bundle
-//! themselves, as in Go.
+//! Verification of server certificates: a certificate must be signed by a certificate authority in the bundle or be itself in the bundle,
+//! as in Go.
 //!
-//! An empty bundle trusts no server: the host's certificate authorities are not used.
+//! With an empty bundle, no server is trusted: the certificate authorities of the host are not used.
 
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -32,7 +32,7 @@ pub(super) fn config(bundle: &[u8]) -> Result<Arc<ClientConfig>, String> {
     Ok(Arc::new(config))
 }
 
-/// The error of a failed handshake, as Go reports it.
+/// The error of a failed TLS handshake, with Go's message.
 pub(super) fn explain(why: &io::Error, name: &str) -> String {
     let inner = why.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
     match inner {
@@ -57,7 +57,7 @@ pub(super) fn explain(why: &io::Error, name: &str) -> String {
 #[derive(Debug)]
 struct Trust {
     provider: Arc<CryptoProvider>,
-    /// Verifier of signed certificates; `None` if the bundle has no certificate authority.
+    /// Verifies certificates signed by a certificate authority; `None` if the bundle contains no certificate authority.
     signed: Option<Arc<WebPkiServerVerifier>>,
     listed: Vec<CertificateDer<'static>>,
 }

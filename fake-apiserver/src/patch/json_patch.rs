@@ -1,13 +1,13 @@
-//! JSON patches and merge patches, as applied by kube-apiserver's library (evanphx/json-patch).
+//! JSON patches and merge patches, as applied by evanphx/json-patch, the library of kube-apiserver.
 //!
-//! More lenient than RFC 6902: `replace`, `copy` and `test` accept missing members of an object, negative indices count from the
-//! end, the text before the first slash of a path is ignored, and a missing value is `null`. Does not know requests.
+//! More lenient than RFC 6902: `replace`, `copy` and `test` accept missing members of an object, negative indices count from the end, the
+//! text before the first slash of a path is ignored, and a missing value in the patch is read as `null`. Does not know requests.
 
 use crate::machinery::document::form;
 use crate::machinery::{go, json};
 use serde_json::{Map, Value};
 
-/// One operation. Missing fields have their default.
+/// One operation of a JSON patch. Missing fields have their default value.
 #[derive(Debug, Default)]
 pub struct Operation {
     op: String,
@@ -16,14 +16,14 @@ pub struct Operation {
     value: Value,
 }
 
-/// The patch is invalid or does not fit the document. kube-apiserver reports no reason either.
+/// The patch is invalid or cannot be applied to the document. Like kube-apiserver, reports no reason.
 #[derive(Debug)]
 pub struct DoesNotApply;
 
-/// A parsed patch, with the paths of its unknown fields.
+/// The parsed operations, and the paths of unknown fields in the patch.
 pub type Read = (Vec<Operation>, Vec<String>);
 
-/// Parses a patch. The error has the message of Go's decoder.
+/// Parses a JSON patch. Errors have the message of Go's decoder.
 pub fn read(patch: &Value) -> Result<Read, String> {
     let items = match patch {
         Value::Null => &[],
@@ -70,7 +70,7 @@ fn operation(i: usize, item: &Value, unknown: &mut Vec<String>) -> Result<Operat
     Ok(read)
 }
 
-/// Limit, in bytes, of all values copied by one patch, as in kube-apiserver: each copy could double the document.
+/// Maximum total size, in bytes, of the values copied by one patch, as in kube-apiserver. Without it, each copy could double the document.
 const COPIED_BYTES_MAX: usize = 3 * 1024 * 1024;
 
 /// Whether a patch contains a `test` operation.
@@ -78,7 +78,7 @@ pub fn has_test(operations: &[Operation]) -> bool {
     operations.iter().any(|operation| operation.op == "test")
 }
 
-/// Applies all operations. After an error, the document is in an undefined state.
+/// Applies all operations. After an error, the content of the document is undefined.
 pub fn apply(document: &mut Value, operations: &[Operation]) -> Result<(), DoesNotApply> {
     let mut copied = 0;
     operations
@@ -87,7 +87,7 @@ pub fn apply(document: &mut Value, operations: &[Operation]) -> Result<(), DoesN
 }
 
 impl Operation {
-    /// Whether the operation can read or write the value at a path, or one above or below it.
+    /// Whether the operation may read or write the value at `at`, or a value above or below it.
     pub(crate) fn touches(&self, at: &str) -> bool {
         let near = |path: &String| path.starts_with(at) || at.starts_with(path.as_str());
         matches!(self.op.as_str(), "copy" | "test")
@@ -139,13 +139,13 @@ impl Operation {
     }
 }
 
-/// A position in a document: a list or an object, and a key in it.
+/// A location in a document: a list or object, and a key or index in it.
 enum Slot<'a> {
     Member(&'a mut Map<String, Value>, String),
     Item(&'a mut Vec<Value>, String),
 }
 
-/// The slot at a path for a value, unless the document would exceed the nesting limit.
+/// The location at a path where `value` will be written. Fails if the document would exceed the nesting limit.
 fn slot_for<'a>(document: &'a mut Value, path: &str, value: &Value) -> Result<Slot<'a>, DoesNotApply> {
     let levels = json::DEPTH_MAX.checked_sub(path.matches('/').count());
     match levels.is_some_and(|levels| json::nests_within(levels, value)) {
@@ -154,7 +154,7 @@ fn slot_for<'a>(document: &'a mut Value, path: &str, value: &Value) -> Result<Sl
     }
 }
 
-/// The slot at a path. Its parent must exist.
+/// The location at a path. The parent must exist.
 fn at<'a>(document: &'a mut Value, path: &str) -> Result<Slot<'a>, DoesNotApply> {
     let parts: Vec<String> = path.split('/').map(json::name_of_part).collect();
     let [_, inner @ .., key] = parts.as_slice() else {
@@ -178,7 +178,7 @@ fn at<'a>(document: &'a mut Value, path: &str) -> Result<Slot<'a>, DoesNotApply>
     }
 }
 
-/// Parses an index; a negative one counts from the end.
+/// Parses a list index; a negative index counts from the end.
 fn index(key: &str, length: usize) -> Result<usize, DoesNotApply> {
     let number: i64 = key.parse().map_err(|_| DoesNotApply)?;
     let length = i64::try_from(length).map_err(|_| DoesNotApply)?;
@@ -258,7 +258,7 @@ pub(crate) fn merge(document: &mut Value, patch: &Value) {
 
 #[cfg(test)]
 mod tests {
-    //! Properties of patches. The contract tests cover single operations.
+    //! Property tests. Other tests cover single operations.
 
     use super::*;
     use proptest::prelude::*;

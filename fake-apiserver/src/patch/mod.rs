@@ -1,6 +1,6 @@
 //! JSON patches, merge patches, strategic merge patches, and server-side apply with field managers.
 //!
-//! Works on values and types. Does not know requests or storage.
+//! Operates on values and types. Does not know requests or storage.
 
 pub mod json_patch;
 pub(crate) mod managed;

@@ -1,4 +1,4 @@
-//! Request bodies in protobuf, and kube-apiserver's errors for them.
+//! Decoding of protobuf request bodies, with kube-apiserver's errors.
 
 use super::CodecError;
 use super::decode::{Budget, object};
@@ -9,8 +9,7 @@ use serde_json::Value;
 
 /// Decodes a request body to the JSON of the object.
 ///
-/// `expected`: `apiVersion` and `kind` of the request's resource, for bodies without type. Errors are kube-apiserver's
-/// 400.
+/// `expected` is the `apiVersion` and `kind` for bodies without type. Errors are the 400 responses of kube-apiserver.
 pub(crate) fn decode(body: &[u8], expected: (&str, &str)) -> Result<Value, Status> {
     let unrecognized = |why: &CodecError| {
         let kind = expected.1;

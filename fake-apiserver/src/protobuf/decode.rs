@@ -1,7 +1,7 @@
 //! Decodes protobuf to the JSON that kube-apiserver would write for the same bytes.
 //!
-//! Owns merging of repeated fields, and zero values, which protobuf and JSON omit differently. Limits depth and number of values: a few
-//! bytes can encode a large value.
+//! Owns the merging of repeated fields, and the handling of zero values: protobuf and JSON differ in which of them they omit. Limits depth
+//! and number of values, because a few bytes can encode a large value.
 
 use super::envelope::{self, Envelope};
 use super::table::{Empty, Message, Shape, TABLE, WireField, WireType};
@@ -9,12 +9,12 @@ use super::wire::{BYTES, FIXED64, Reader, Tag, VARINT};
 use super::{CodecError, either, scalars};
 use serde_json::{Map, Value};
 
-/// Maximum nesting of messages. The API types stay far below; embedded objects can nest without limit.
+/// Maximum nesting depth of messages. API types need far less, but embedded objects could be nested without limit.
 const DEPTH_MAX: usize = 100;
-/// Maximum number of values in a body. A request body has at most 3 MiB; real objects stay far below.
+/// Maximum number of values in a body. Real objects have far fewer.
 const VALUES_MAX: usize = 1_000_000;
 
-/// The remaining depth and number of values of a body.
+/// How many more levels and values a body may contain.
 pub(super) struct Budget {
     depth: usize,
     values: usize,
@@ -30,7 +30,7 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// Runs `inside` one level deeper.
+    /// Runs `inside` with one nesting level less available.
     pub(super) fn enter<T>(
         &mut self,
         inside: impl FnOnce(&mut Self) -> Result<T, CodecError>,
@@ -38,7 +38,7 @@ impl Budget {
         self.depth = self
             .depth
             .checked_sub(1)
-            .ok_or_else(|| CodecError::new(format!("messages nest deeper than {DEPTH_MAX} levels")))?;
+            .ok_or_else(|| CodecError::new(format!("messages are nested deeper than {DEPTH_MAX} levels")))?;
         let found = inside(self);
         self.depth += 1;
         found
@@ -48,12 +48,12 @@ impl Budget {
         self.values = self
             .values
             .checked_sub(1)
-            .ok_or_else(|| CodecError::new(format!("the body holds more than {VALUES_MAX} values")))?;
+            .ok_or_else(|| CodecError::new(format!("the body contains more than {VALUES_MAX} values")))?;
         Ok(())
     }
 }
 
-/// Decodes a message into `out`; merges it with existing members, as protobuf requires for repeated fields.
+/// Decodes a message into `out`. Merges with existing members, as protobuf requires if a field occurs several times.
 pub(super) fn merge(
     message: &Message,
     bytes: &[u8],
@@ -119,7 +119,7 @@ fn take(
     Ok(())
 }
 
-/// A map entry: a message of key and value, either of which may be absent.
+/// Decodes a map entry: a message that consists of key and value, either of which may be absent.
 fn entry(field: &WireField, bytes: &[u8], slot: &mut Value, budget: &mut Budget) -> Result<(), CodecError> {
     let mut reader = Reader::new(bytes, "entry");
     let (mut key, mut found) = (String::new(), None);
@@ -141,7 +141,7 @@ fn entry(field: &WireField, bytes: &[u8], slot: &mut Value, budget: &mut Budget)
     Ok(())
 }
 
-/// Decodes a value into `slot`, which may contain an earlier part of the same message.
+/// Decodes a value into `slot`, which may contain an earlier occurrence of the same message.
 fn value(
     field: &WireField,
     tag: Tag,
@@ -174,8 +174,8 @@ fn value(
     Ok(())
 }
 
-/// Decodes an enveloped object. A kind without a protobuf form is decoded to its `apiVersion` and `kind` only; the caller rejects
-/// it.
+/// Decodes an object in an envelope. If the kind has no protobuf form, returns only `apiVersion` and `kind`, and the caller rejects the
+/// object.
 pub(super) fn object(
     body: &[u8],
     expected: Option<(&str, &str)>,
@@ -206,7 +206,7 @@ pub(super) fn object(
     Ok(members.into())
 }
 
-/// Raw JSON, or an enveloped object.
+/// Decodes a field with raw content: JSON, or an object in an envelope.
 fn raw(bytes: &[u8], budget: &mut Budget) -> Result<Value, CodecError> {
     let content = scalars::content(bytes)?;
     if content.is_empty() {
@@ -219,7 +219,7 @@ fn raw(bytes: &[u8], budget: &mut Budget) -> Result<Value, CodecError> {
         .map_err(|error| CodecError::new(format!("raw content is not JSON: {error}")))
 }
 
-/// Adds the fields that were absent on the wire but are present in JSON.
+/// Adds the fields that protobuf omitted but JSON contains.
 fn complete(message: &Message, out: &mut Map<String, Value>, budget: &mut Budget) -> Result<(), CodecError> {
     for field in &message.fields {
         match (field.member, field.of, field.shape) {
@@ -253,7 +253,7 @@ fn zero(of: WireType, budget: &mut Budget) -> Result<Value, CodecError> {
     }
 }
 
-/// Whether JSON omits a value that was on the wire.
+/// Whether JSON omits a value that protobuf contained.
 fn is_zero(field: &WireField, value: &Value) -> bool {
     match field.empty {
         Empty::Kept => false,

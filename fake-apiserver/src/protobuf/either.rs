@@ -1,11 +1,11 @@
 //! Union messages, whose JSON is the value of the one field that is set: `JSONSchemaPropsOrArray`, `JSONSchemaPropsOrBool`.
 //!
-//! Owns the choice of that field. Does not know bytes.
+//! Owns the selection of that field. Does not know the wire format.
 
 use super::table::{Message, Shape, WireField, WireType};
 use serde_json::{Map, Value};
 
-/// The JSON of a union message, by its decoded members. A struct takes precedence over a boolean.
+/// The JSON of a union message, given its decoded members. A struct takes precedence over a boolean.
 pub(super) fn json(message: &Message, mut members: Map<String, Value>) -> Value {
     let structs = message.fields.iter().filter(|field| is_struct(field));
     let others = message.fields.iter().filter(|field| !is_struct(field));
@@ -15,7 +15,7 @@ pub(super) fn json(message: &Message, mut members: Map<String, Value>) -> Value 
     found.unwrap_or_default()
 }
 
-/// The members of a union message, by its JSON. A schema also sets the boolean (`allows`) to true.
+/// The members of a union message, given its JSON. A schema also sets the boolean `allows` to true.
 pub(super) fn members(message: &Message, value: &Value) -> Map<String, Value> {
     let mut members = Map::new();
     for field in &message.fields {

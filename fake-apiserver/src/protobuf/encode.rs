@@ -1,4 +1,4 @@
-//! Encodes JSON as the protobuf that kube-apiserver would send for the same object.
+//! Encodes JSON as the protobuf message that kube-apiserver would send for the same object.
 //!
 //! Owns which fields are written: non-pointer fields always, even if zero; pointers, lists and maps only if present. Members unknown to the
 //! type are omitted.
@@ -10,30 +10,30 @@ use bytes::Bytes;
 use serde_json::{Map, Value};
 use std::ops::Range;
 
-/// An enveloped object.
+/// An encoded object in its envelope.
 #[derive(Clone, Debug)]
 pub(crate) struct Encoded {
     whole: Bytes,
-    /// The range of the object inside the envelope.
+    /// The range of the object's message inside the envelope.
     raw: Range<usize>,
 }
 
 impl Encoded {
-    /// The response body, or the object of a watch event.
+    /// The envelope with the object: a response body, or the object of a watch event.
     pub(crate) fn whole(&self) -> &Bytes {
         &self.whole
     }
 
-    /// The object without envelope, as lists contain it.
+    /// The message without envelope, as in lists.
     pub(crate) fn raw(&self) -> &[u8] {
         &self.whole[self.raw.clone()]
     }
 }
 
-/// Encodes an object by its `apiVersion` and `kind`.
+/// Encodes an object as the message of its `apiVersion` and `kind`.
 pub(crate) fn encode(object: &Value) -> Result<Encoded, CodecError> {
     let text = |member: &str| object[member].as_str().unwrap_or_default();
-    // Some discovery documents have no `apiVersion`.
+    // Some discovery documents contain no `apiVersion`.
     let api_version = if text("apiVersion").is_empty() {
         "v1"
     } else {
@@ -55,7 +55,7 @@ pub(crate) fn encode(object: &Value) -> Result<Encoded, CodecError> {
     })
 }
 
-/// A list of encoded objects. `kind`: that of the list.
+/// Encodes a list of encoded objects. `kind` is the kind of the list.
 pub(crate) fn list<'a>(
     api_version: &str,
     kind: &str,
@@ -66,7 +66,7 @@ pub(crate) fn list<'a>(
         return Err(unknown(api_version, kind));
     };
     let mut head = Vec::new();
-    // The message without its items: only the metadata.
+    // Encodes the message without items: only the metadata.
     let members = Map::from_iter([("metadata".to_owned(), Value::Object(metadata))]);
     put_message(TABLE.message(message), Some(&members), &mut head)?;
     let length = head.len()
@@ -86,7 +86,7 @@ pub(crate) fn list<'a>(
 
 fn unknown(api_version: &str, kind: &str) -> CodecError {
     CodecError::new(format!(
-        "{api_version} {kind} has no protobuf form; ask for application/json"
+        "{api_version} {kind} is not available as protobuf; request application/json"
     ))
 }
 
@@ -135,7 +135,7 @@ fn put_field(field: &WireField, value: Option<&Value>, out: &mut Vec<u8>) -> Res
     }
 }
 
-/// A field with its tag; `null` is the zero value.
+/// Encodes a field with its tag; `null` is encoded as the zero value.
 fn put_value(number: u32, of: WireType, value: &Value, out: &mut Vec<u8>) -> Result<(), CodecError> {
     match (of, value) {
         (WireType::Message(inner), _) if TABLE.message(inner).either => {

@@ -1,12 +1,12 @@
-//! The envelope of an object (magic bytes, type, content), and the frames of a watch.
+//! The envelope of an object (magic bytes, type, content), and the frames of a watch stream.
 //!
-//! Owns `runtime.Unknown` and `WatchEvent`. Does not know the content.
+//! Owns the messages `runtime.Unknown` and `WatchEvent`. Does not know the content of objects.
 
 use super::wire::{BYTES, Reader, bytes_field_length, put_bytes, put_tag, put_varint};
 use super::{CodecError, scalars};
 use bytes::{BufMut, BytesMut};
 
-/// The prefix of every body.
+/// The magic bytes at the start of every body.
 pub(super) const MAGIC: &[u8] = b"k8s\0";
 
 /// The decoded `runtime.Unknown`.
@@ -54,7 +54,7 @@ impl<'a> Envelope<'a> {
     }
 }
 
-/// Writes the envelope up to its object of `length` bytes; returns the offset of the object.
+/// Writes the envelope up to the object, which has `length` bytes; returns the offset of the object.
 pub(super) fn open(api_version: &str, kind: &str, length: usize, out: &mut Vec<u8>) -> usize {
     out.extend_from_slice(MAGIC);
     let mut type_meta = Vec::with_capacity(64);
@@ -66,7 +66,7 @@ pub(super) fn open(api_version: &str, kind: &str, length: usize, out: &mut Vec<u
     out.len()
 }
 
-/// Writes what follows the object: empty content encoding and content type.
+/// Writes the rest of the envelope after the object: empty content encoding and content type.
 pub(super) fn close(out: &mut Vec<u8>) {
     put_bytes(out, 3, b"");
     put_bytes(out, 4, b"");
@@ -80,7 +80,7 @@ pub(crate) fn watch_frame(out: &mut BytesMut, event: &str, object: &[u8]) {
     put_varint(&mut head, bytes_field_length(object.len()) as u64);
     put_tag(&mut head, 1, BYTES);
     put_varint(&mut head, object.len() as u64);
-    // The frame length is a 32-bit number; objects have at most a few MiB.
+    // The frame length is a 32-bit number, which is large enough for an object of a few MiB.
     out.put_u32((head.len() + object.len()) as u32);
     out.put_slice(&head);
     out.put_slice(object);

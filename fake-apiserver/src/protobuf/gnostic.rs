@@ -1,4 +1,4 @@
-//! OpenAPI documents in protobuf, in gnostic's messages for versions 2 and 3.
+//! OpenAPI documents as protobuf, in gnostic's messages for OpenAPI v2 and v3.
 //!
 //! Owns the message tables and their encoder. Does not know the content of documents. There is no decoder: the server never reads such
 //! documents.
@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// The messages of each OpenAPI version.
+/// The messages of OpenAPI v2; below, those of OpenAPI v3.
 static SECOND: LazyLock<Messages> = LazyLock::new(|| read(include_str!("gnostic2.txt")));
 static THIRD: LazyLock<Messages> = LazyLock::new(|| read(include_str!("gnostic3.txt")));
 
@@ -24,25 +24,25 @@ struct GnosticField {
     is_list: bool,
 }
 
-/// Which part of a message's JSON is the value of a field.
+/// Which part of the JSON of a message is the value of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum From {
-    /// The member of that name.
+    /// The member with this name.
     Member(&'static str),
-    /// Each member whose name begins with `x-`, as a named value.
+    /// All members whose name begins with `x-`, each as a message of name and value.
     Extensions,
-    /// Each member without a field of its own, as a named value.
+    /// All members that have no field of their own, each as a message of name and value.
     Others,
-    /// The whole JSON value, if the condition holds; at most one such field is written (`oneof`).
+    /// The whole JSON value, if the condition is true. At most one such field is written (`oneof`).
     Whole(When),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum When {
     Always,
-    /// It is an object with that member.
+    /// The value is an object with this member.
     Has(&'static str),
-    /// It is an object whose member `in` has that value.
+    /// The value is an object whose member `in` has this value.
     In(&'static str),
     Bool,
     Number,
@@ -56,7 +56,7 @@ enum Of {
     Bool,
     Int,
     Double,
-    /// Any JSON, as YAML text; JSON is valid YAML.
+    /// Any JSON, encoded as YAML text; JSON is valid YAML.
     Any,
     Message(&'static str),
 }
@@ -68,22 +68,22 @@ const TYPES: [(&str, Of); 5] = [
     ("double", Of::Double),
     ("any", Of::Any),
 ];
-/// Wire type of `double`.
+/// Protobuf wire type of `double`.
 const FIXED64: u8 = 1;
 
-/// An OpenAPI v2 document.
+/// Encodes an OpenAPI v2 document.
 pub(crate) fn version2(document: &Value) -> Bytes {
     whole(&SECOND, document)
 }
 
-/// An OpenAPI v3 document.
+/// Encodes an OpenAPI v3 document.
 pub(crate) fn version3(document: &Value) -> Bytes {
     whole(&THIRD, document)
 }
 
 fn whole(messages: &Messages, document: &Value) -> Bytes {
     let mut out = Vec::new();
-    // Only decoding can fail.
+    // Encoding does not fail; only decoding returns errors.
     message(messages, "Document", document, &mut out).map_or_else(|_| Bytes::new(), |()| out.into())
 }
 
@@ -92,7 +92,7 @@ fn message(messages: &Messages, name: &str, value: &Value, out: &mut Vec<u8>) ->
     for field in fields {
         match field.from {
             From::Whole(when) if when.holds(value) => {
-                // A `oneof` field is written even if it is false.
+                // A boolean in a `oneof` is written even if it is false.
                 if value == &Value::Bool(false) {
                     put_number(out, field.number, 0);
                 }
@@ -110,7 +110,7 @@ fn message(messages: &Messages, name: &str, value: &Value, out: &mut Vec<u8>) ->
     Ok(())
 }
 
-/// Writes members as named values: messages of name and value.
+/// Writes members as messages of name and value.
 fn put_members(
     messages: &Messages,
     fields: &[GnosticField],
@@ -255,7 +255,7 @@ mod tests {
         }
     }
 
-    /// A length-delimited field.
+    /// Encodes a length-delimited field.
     fn counted(number: u32, bytes: impl AsRef<[u8]>) -> Vec<u8> {
         let mut out = Vec::new();
         put_bytes(&mut out, number, bytes.as_ref());

@@ -1,7 +1,6 @@
 //! Random objects of any kind, for tests.
 //!
-//! Owns their canonical JSON form: fields that kube-apiserver omits are omitted. Generated from the
-//! type table.
+//! Objects are generated from the type table, in their canonical JSON form: without the fields that kube-apiserver omits.
 
 use super::scalars;
 use super::table::{Empty, Message, Shape, TABLE, WireField, WireType};
@@ -9,13 +8,13 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRng;
 use serde_json::{Map, Value, json};
 
-/// Optional messages are generated down to this depth.
+/// Optional messages are not generated below this depth.
 const DEPTH_MAX: u32 = 6;
 
 /// Generates objects in the JSON form that kube-apiserver writes.
 pub(super) struct MessageGenerator {
     rng: TestRng,
-    /// Sets every field.
+    /// Whether all fields are set.
     full: bool,
     depth: u32,
 }
@@ -70,9 +69,9 @@ impl MessageGenerator {
         out
     }
 
-    /// The value of a field; `None` if JSON omits it.
+    /// Generates the value of a field; `None` if JSON omits the field.
     fn field(&mut self, field: &WireField) -> Option<Value> {
-        // Types may be recursive.
+        // Stops recursion of recursive types.
         let is_deep = self.depth > DEPTH_MAX && matches!(field.of, WireType::Message(_));
         let set = !is_deep && (self.full || self.below(2) == 0);
         let missing = (field.empty == Empty::Kept).then_some(Value::Null);

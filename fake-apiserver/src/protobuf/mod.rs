@@ -1,7 +1,7 @@
-//! Kubernetes protobuf: conversion of bodies from and to JSON values.
+//! Kubernetes protobuf: conversion of request and response bodies between protobuf and JSON values.
 //!
-//! Owns the envelope and the errors. Messages are defined by the type table; after decoding, requests are handled like JSON. Does not
-//! know HTTP, nor validation.
+//! Owns the envelope and the errors. Messages are defined by the type table. After decoding, a request is handled like a JSON request. Does
+//! not know HTTP or validation.
 
 mod body;
 mod decode;

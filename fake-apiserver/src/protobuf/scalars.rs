@@ -1,6 +1,7 @@
-//! Scalars, and messages with a JSON form of their own.
+//! Scalars, and messages that are encoded as a scalar or list in JSON.
 //!
-//! Owns quantities, times, int-or-strings, raw content and string lists, in both directions. Does not know the type table.
+//! Owns the conversion of quantities, times, int-or-strings, raw content and string lists, in both directions. Does not know the type
+//! table.
 
 use super::CodecError;
 use super::table::WireType;
@@ -11,22 +12,22 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use jiff::Timestamp;
 use serde_json::Value;
 
-/// Seconds of Go's zero `time.Time`, 0001-01-01: treated as unset.
+/// Unix time of Go's zero `time.Time`, 0001-01-01. It is treated as unset.
 const NO_TIME: i64 = -62_135_596_800;
-/// `IntOrString.type` of a string.
+/// The value of `IntOrString.type` for a string.
 const IS_STRING: u64 = 1;
 
-/// An integer or boolean as JSON.
+/// Converts an integer or boolean to JSON.
 pub(super) fn number(of: WireType, value: u64) -> Value {
     match of {
         WireType::Bool => (value != 0).into(),
-        // Go truncates to the lower 32 bits.
+        // Like Go, uses only the lower 32 bits.
         WireType::Int32 => (value as i32).into(),
         _ => (value as i64).into(),
     }
 }
 
-/// A double as JSON; Go writes integral values without a fraction.
+/// Converts a double to JSON. Like Go, writes integral values without a fraction.
 pub(super) fn double(value: f64) -> Value {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     if value.fract() == 0.0 && value.abs() < EXACT {
@@ -35,7 +36,7 @@ pub(super) fn double(value: f64) -> Value {
     value.into()
 }
 
-/// A string as Go writes it to JSON: invalid UTF-8 is replaced.
+/// Converts a string to JSON like Go: invalid UTF-8 is replaced.
 pub(super) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
@@ -64,7 +65,7 @@ pub(super) fn decode(of: WireType, bytes: &[u8]) -> Result<Value, CodecError> {
     }
 }
 
-/// The first field of a message that wraps a byte string; the last occurrence counts.
+/// The first field of a message that wraps a byte string. If it occurs several times, the last occurrence.
 pub(super) fn content(bytes: &[u8]) -> Result<&[u8], CodecError> {
     let mut reader = Reader::new(bytes, "content");
     let mut content: &[u8] = &[];
@@ -87,7 +88,7 @@ fn quantity(text: &str) -> Result<String, CodecError> {
         .map_err(|error| CodecError::new(error.to_string()))
 }
 
-/// Seconds and nanoseconds; an empty message is an unset time.
+/// Decodes a time from seconds and nanoseconds. An empty message is an unset time.
 fn time(of: WireType, bytes: &[u8]) -> Result<Value, CodecError> {
     if bytes.is_empty() {
         return Ok(Value::Null);
@@ -98,7 +99,7 @@ fn time(of: WireType, bytes: &[u8]) -> Result<Value, CodecError> {
     }
     let (format, nanos) = match of {
         WireType::MicroTime => ("%Y-%m-%dT%H:%M:%S%.6fZ", i128::from(nanos as i32)),
-        // `metav1.Time` has whole seconds in JSON; kube-apiserver drops the fraction when it decodes.
+        // In JSON, `metav1.Time` has whole seconds; kube-apiserver drops the fraction on decoding.
         _ => ("%Y-%m-%dT%H:%M:%SZ", 0),
     };
     let time = Timestamp::from_nanosecond(i128::from(seconds) * 1_000_000_000 + nanos)
@@ -149,11 +150,11 @@ fn strings(bytes: &[u8]) -> Result<Value, CodecError> {
     Ok(list.into())
 }
 
-/// The varint of an integer or boolean.
+/// Converts an integer or boolean to a varint.
 pub(super) fn varint(of: WireType, value: &Value) -> Result<u64, CodecError> {
     match (of, value) {
         (WireType::Bool, Value::Bool(value)) => Ok(u64::from(*value)),
-        // Negative numbers of either type are sign-extended to 64 bits.
+        // Negative numbers are sign-extended to 64 bits for both types.
         (WireType::Int32 | WireType::Int64, Value::Number(value)) => value
             .as_i64()
             .filter(|value| of == WireType::Int64 || i32::try_from(*value).is_ok())
@@ -163,7 +164,7 @@ pub(super) fn varint(of: WireType, value: &Value) -> Result<u64, CodecError> {
     }
 }
 
-/// Appends the content of a length-delimited scalar; `null` is the zero value.
+/// Appends the content of a length-delimited scalar. `null` is encoded as the zero value.
 pub(super) fn encode(of: WireType, value: &Value, out: &mut Vec<u8>) -> Result<(), CodecError> {
     match (of, value) {
         (WireType::Quantity, Value::Null) => put_bytes(out, 1, b"0"),
@@ -199,11 +200,11 @@ pub(super) fn encode(of: WireType, value: &Value, out: &mut Vec<u8>) -> Result<(
 fn put_time(of: WireType, text: &str, out: &mut Vec<u8>) -> Result<(), CodecError> {
     let time: Timestamp = text.parse().map_err(|_| {
         CodecError::new(format!(
-            "{text:?} is no time; write it as in 2006-01-02T15:04:05Z"
+            "{text:?} is not a time; write it as in 2006-01-02T15:04:05Z"
         ))
     })?;
     let nanos = time.as_nanosecond();
-    // Both fit: a Timestamp has at most 12 digits of seconds.
+    // The conversions cannot overflow: a Timestamp has at most 12 digits of seconds.
     let (seconds, nanos) = (
         nanos.div_euclid(1_000_000_000) as i64,
         nanos.rem_euclid(1_000_000_000),
@@ -236,5 +237,5 @@ pub(super) fn mismatch(wanted: &str, value: &Value) -> CodecError {
         Value::Array(_) => "a list",
         Value::Object(_) => "an object",
     };
-    CodecError::new(format!("{found} where {wanted} is wanted"))
+    CodecError::new(format!("expected {wanted}, found {found}"))
 }

@@ -1,16 +1,16 @@
-//! The table of protobuf messages: which field number is which JSON member.
+//! The table of protobuf messages: the JSON member of each field number.
 //!
-//! Built from the type table on first use of protobuf. Does not know bytes or values.
+//! Built from the type table on first use of protobuf. Does not know the wire format or values.
 
 use crate::types::{Block, Line, TYPES};
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// The messages of this crate.
+/// The messages of all API types.
 pub(crate) static TABLE: LazyLock<Table> =
     LazyLock::new(|| Table::of(&TYPES).expect("the embedded table is well formed"));
 
-/// Kinds of `meta/v1`, whatever their `apiVersion`.
+/// Kinds that belong to `meta/v1`, regardless of the `apiVersion` in the document.
 const META_KINDS: [&str; 8] = [
     "APIGroup",
     "APIGroupList",
@@ -31,16 +31,16 @@ pub(crate) struct Table {
 /// A message: an object, or a struct within it.
 pub(crate) struct Message {
     pub(crate) name: &'static str,
-    /// In order of field number, which is the order on the wire.
+    /// The fields in order of their numbers, which is the order on the wire.
     pub(crate) fields: Vec<WireField>,
-    /// Union message: its JSON is the value of the one field that is set.
+    /// Whether this is a union message, whose JSON is the value of the one field that is set.
     pub(crate) either: bool,
 }
 
 /// A field of a message.
 pub(crate) struct WireField {
     pub(crate) number: u32,
-    /// The JSON member; `None` for an inlined message.
+    /// The JSON member; `None` for an inlined message, whose members belong to the surrounding object.
     pub(crate) member: Option<&'static str>,
     pub(crate) shape: Shape,
     pub(crate) of: WireType,
@@ -50,24 +50,24 @@ pub(crate) struct WireField {
 /// The cardinality of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
-    /// Always one: a Go value.
+    /// Exactly one value: a Go value.
     One,
-    /// One or none: a Go pointer.
+    /// At most one value: a Go pointer.
     Pointer,
-    /// A Go slice.
+    /// A list: a Go slice.
     List,
-    /// A Go map with string keys.
+    /// A map with string keys: a Go map.
     Map,
 }
 
 /// When JSON omits a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Empty {
-    /// Never: no `omitempty`.
+    /// Never omitted (no `omitempty`).
     Kept,
-    /// If zero, unless it is a struct (`omitempty`).
+    /// Omitted if zero, unless the value is a struct (`omitempty`).
     Omitted,
-    /// If zero, structs included (`omitzero`).
+    /// Omitted if zero, also if the value is a struct (`omitzero`).
     OmittedStruct,
 }
 
@@ -79,24 +79,24 @@ pub(crate) enum WireType {
     Int64,
     Bool,
     Double,
-    /// Base64 in JSON.
+    /// A byte string, which is base64 in JSON.
     Bytes,
     Quantity,
     Time,
     MicroTime,
     IntOrString,
-    /// Any JSON, or an enveloped object.
+    /// Any JSON, or an object in an envelope.
     Raw,
     /// A message that is a list of strings in JSON, such as `ExtraValue`.
     Strings,
-    /// A message, by its index in the table.
+    /// A message, given by its index in the table.
     Message(usize),
 }
 
 /// Marks union messages in the type table.
 const EITHER: &str = "either";
 
-/// Types without a message in the table.
+/// Types that have no message in the table.
 const SCALARS: [(&str, WireType); 12] = [
     ("string", WireType::String),
     ("int32", WireType::Int32),
@@ -113,7 +113,7 @@ const SCALARS: [(&str, WireType); 12] = [
 ];
 
 impl Table {
-    /// The message of a kind; `None` if it has none.
+    /// The index of a kind's message; `None` if the kind has none.
     pub(crate) fn kind(&self, api_version: &str, kind: &str) -> Option<usize> {
         if META_KINDS.contains(&kind) {
             return self.names.get(format!("meta.v1.{kind}").as_str()).copied();
@@ -125,7 +125,7 @@ impl Table {
             .copied()
     }
 
-    /// The message of a kind in bodies; `None` if it has no protobuf form.
+    /// The index of the message in bodies of a kind; `None` if the kind has no protobuf form.
     pub(crate) fn wire(&self, api_version: &str, kind: &str) -> Option<usize> {
         self.kind(api_version, kind)
     }
@@ -159,13 +159,13 @@ impl Table {
 }
 
 impl Message {
-    /// The field with that number.
+    /// The field with this number.
     pub(crate) fn field(&self, number: u32) -> Option<&WireField> {
         let at = self.fields.binary_search_by_key(&number, |field| field.number);
         at.ok().map(|at| &self.fields[at])
     }
 
-    /// The name without its package, as decoding errors contain it.
+    /// The name without its package, as in decoding errors.
     pub(crate) fn short(&self) -> &'static str {
         self.name.rsplit('.').next().unwrap_or(self.name)
     }
@@ -212,12 +212,12 @@ impl WireField {
 }
 
 impl WireType {
-    /// Whether values are varints. Doubles have eight bytes; other types are length-delimited.
+    /// Whether values are encoded as varints. Doubles have eight bytes; all other types are length-delimited.
     pub(crate) fn is_varint(self) -> bool {
         matches!(self, Self::Int32 | Self::Int64 | Self::Bool)
     }
 
-    /// Whether Go has a struct for it, which `omitempty` never omits.
+    /// Whether the Go type is a struct, which `omitempty` never omits.
     pub(crate) fn is_struct(self) -> bool {
         !self.is_varint() && !matches!(self, Self::Double | Self::String | Self::Bytes | Self::Strings)
     }

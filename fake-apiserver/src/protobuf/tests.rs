@@ -1,4 +1,4 @@
-//! Properties of the encoding, and bytes written by hand from the field table.
+//! Property tests of the encoding, and comparisons with hand-written bytes.
 
 use super::maker::MessageGenerator;
 use super::{decode, encode, is_known, list};
@@ -7,7 +7,7 @@ use crate::machinery::status::Status;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-/// All kinds in request and response bodies: the served kinds with their lists, and those of apimachinery.
+/// All kinds that occur in bodies: the served kinds, their lists, and the kinds of apimachinery.
 fn kinds() -> Vec<(String, String)> {
     let mut kinds: Vec<(String, String)> = [
         ("v1", "Status"),
@@ -28,7 +28,7 @@ fn kinds() -> Vec<(String, String)> {
         .filter(|kind| is_known(&kind.api_version(), kind.kind))
     {
         kinds.push((kind.api_version(), kind.kind.to_owned()));
-        // Virtual resources have no list.
+        // Resources that are not stored have no list.
         if kind.unstored.is_none() {
             kinds.push((kind.api_version(), format!("{}List", kind.kind)));
         }
@@ -75,7 +75,7 @@ proptest! {
     }
 }
 
-/// Compares members and JSON types with k8s-openapi, for every field of the listed kinds.
+/// Compares members and JSON types with those of k8s-openapi, for every field of the listed kinds.
 #[test]
 fn message_table_matches_k8s_openapi() {
     use k8s_openapi::api::{apps, coordination, core, events, policy, storage};
@@ -124,7 +124,7 @@ fn drop_nulls(value: &mut Value) {
     }
 }
 
-/// Compares structure rather than text: times and empty lists may be formatted differently.
+/// Compares the structure of two values, not their text: times and empty lists may be formatted differently.
 fn compare(path: &str, table: &Value, known: &Value) {
     match (table, known) {
         (Value::Object(a), Value::Object(b)) => {
@@ -132,7 +132,7 @@ fn compare(path: &str, table: &Value, known: &Value) {
                 let path = format!("{path}.{name}");
                 match b.get(name) {
                     Some(known) => compare(&path, value, known),
-                    // Typed clients omit empty values.
+                    // Typed clients omit empty values, so k8s-openapi may lack them.
                     None => assert!(is_empty(value), "{path} is not in the published type"),
                 }
             }
@@ -156,7 +156,7 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// A whole body, field by field.
+/// Compares a whole body, field by field.
 #[test]
 fn encoded_object_matches_hand_written_bytes() {
     let class = json!({
@@ -174,7 +174,7 @@ fn encoded_object_matches_hand_written_bytes() {
         &[0x0a, metadata.len() as u8][..],
         metadata,
         b"\x12\x01p\x1a\x06\x0a\x01a\x12\x011\x1a\x06\x0a\x01b\x12\x012",
-        // `allowVolumeExpansion` is a pointer: present and false.
+        // `allowVolumeExpansion` is a pointer that is set to false.
         b"\x30\0",
     ]
     .concat();
@@ -206,7 +206,7 @@ fn list_contains_the_bytes_of_its_items() {
     assert_eq!(&body[..], &expected[..]);
 }
 
-/// Encodings that clients may send and this crate never writes: split messages are merged, packed numbers decoded, groups skipped.
+/// Clients may send encodings that this crate never writes: split messages are merged, packed numbers decoded, and groups skipped.
 #[test]
 fn alternative_encodings_are_decoded() {
     let body = |raw: &[u8]| {
@@ -226,11 +226,11 @@ fn alternative_encodings_are_decoded() {
         pod["spec"]["securityContext"]["supplementalGroups"],
         json!([1, 300])
     );
-    // A later empty name unsets an earlier one.
+    // A later empty name overrides an earlier one.
     assert_eq!(read(b"\x0a\x03\x0a\x01a\x0a\x02\x0a\0")["metadata"], json!({}));
 }
 
-/// Malformed bodies with their error messages.
+/// Malformed bodies and the expected error messages.
 #[test]
 fn malformed_bodies_return_the_decoder_errors_of_kube_apiserver() {
     let wrap = |raw: &[u8]| {
@@ -283,7 +283,7 @@ fn malformed_bodies_return_the_decoder_errors_of_kube_apiserver() {
     }
 }
 
-/// Each container takes two bytes on the wire; decoding all would take hundreds of megabytes.
+/// Each container takes two bytes on the wire, but decoding all of them would take hundreds of megabytes.
 #[test]
 fn bodies_with_too_many_values_are_rejected() {
     let containers = b"\x12\0".repeat(1_400_000);
@@ -299,18 +299,18 @@ fn bodies_with_too_many_values_are_rejected() {
     assert!(
         status
             .message
-            .ends_with("the body holds more than 1000000 values"),
+            .ends_with("the body contains more than 1000000 values"),
         "{}",
         status.message
     );
 }
 
-/// Enveloped objects inside each other.
+/// Sends objects in envelopes that are nested in each other.
 #[test]
 fn bodies_nested_too_deep_are_rejected() {
     let mut body = b"k8s\0\x12\0".to_vec();
     for _ in 0..200 {
-        // The `data` of a ControllerRevision is itself an enveloped object.
+        // The `data` of a ControllerRevision is an object in an envelope.
         let data = [&b"\x0a"[..], &varint(body.len()), &body].concat();
         let raw = [&b"\x12"[..], &varint(data.len()), &data].concat();
         let head = b"k8s\0\x0a\x1d\x0a\x07apps/v1\x12\x12ControllerRevision\x12";
@@ -319,7 +319,9 @@ fn bodies_nested_too_deep_are_rejected() {
     let status = decode(&body, ("apps/v1", "ControllerRevision")).expect_err("the body exceeds the limit");
     assert_eq!(status.code, 400);
     assert!(
-        status.message.ends_with("messages nest deeper than 100 levels"),
+        status
+            .message
+            .ends_with("messages are nested deeper than 100 levels"),
         "{}",
         status.message
     );
@@ -338,17 +340,17 @@ fn custom_resources_have_no_protobuf_form() {
     assert!(encode(&snapshot).is_err());
 }
 
-/// Possible for kinds that are not fully validated; the error names the field.
+/// Encoding can fail for kinds that are not fully validated. The error names the field.
 #[test]
 fn encoding_errors_name_the_field() {
     for (spec, text) in [
         (
             json!({"hostNetwork": "yes"}),
-            "spec: hostNetwork: a string where Bool is wanted",
+            "spec: hostNetwork: expected Bool, found a string",
         ),
         (
             json!({"containers": {}}),
-            "spec: containers: an object where a list is wanted",
+            "spec: containers: expected a list, found an object",
         ),
         (
             json!({"priority": 3_000_000_000_u32}),

@@ -1,10 +1,10 @@
 //! The wire format of protobuf: tags, varints and length-delimited fields.
 //!
-//! Owns the grammar, with the error messages of kube-apiserver's decoder. Does not know messages.
+//! Owns the grammar, with the error messages of kube-apiserver's decoder. Does not know message types.
 
 use super::CodecError;
 
-/// Wire types of decoded fields; the others are skipped.
+/// Wire types that are decoded; fields of other wire types are skipped.
 pub(super) const VARINT: u8 = 0;
 pub(super) const FIXED64: u8 = 1;
 pub(super) const BYTES: u8 = 2;
@@ -12,7 +12,7 @@ const GROUP: u8 = 3;
 const GROUP_END: u8 = 4;
 const FIXED32: u8 = 5;
 
-/// Field number and wire type.
+/// Field number and wire type of a field.
 #[derive(Clone, Copy)]
 pub(super) struct Tag {
     pub(super) number: u32,
@@ -26,19 +26,19 @@ pub(super) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// `message`: the name of the message, for errors.
+    /// Creates a reader. `message` is the name of the message in errors.
     pub(super) fn new(rest: &'a [u8], message: &'static str) -> Self {
         Self { rest, message }
     }
 
-    /// The tag of the next field; `None` at the end.
+    /// Reads the tag of the next field; `None` at the end of the message.
     pub(super) fn tag(&mut self) -> Result<Option<Tag>, CodecError> {
         if self.rest.is_empty() {
             return Ok(None);
         }
         let tag = self.varint()?;
         let wire = (tag & 7) as u8;
-        // Like Go, which stores field numbers as int32.
+        // Like Go, treats field numbers as int32.
         let number = (tag >> 3) as i32;
         if wire == GROUP_END {
             let text = format!("proto: {}: wiretype end group for non-group", self.message);
@@ -77,7 +77,7 @@ impl<'a> Reader<'a> {
         self.take(length)
     }
 
-    /// A double.
+    /// Reads a double.
     pub(super) fn fixed(&mut self) -> Result<f64, CodecError> {
         let bytes = self.take(8)?;
         Ok(f64::from_le_bytes(
@@ -145,7 +145,7 @@ pub(super) fn put_fixed(out: &mut Vec<u8>, number: u32, value: f64) {
     out.extend_from_slice(&value.to_le_bytes());
 }
 
-/// Writes a nested message, with the content that `fill` appends.
+/// Writes a nested message; `fill` appends its content.
 pub(super) fn put_nested(
     out: &mut Vec<u8>,
     number: u32,
@@ -153,7 +153,7 @@ pub(super) fn put_nested(
 ) -> Result<(), CodecError> {
     put_tag(out, number, BYTES);
     let length_at = out.len();
-    // Most messages are short: reserve one byte for the length, and move longer ones.
+    // Most messages are short: reserves one byte for the length, and moves the content if it needs more.
     out.push(0);
     fill(out)?;
     let length = out.len() - length_at - 1;

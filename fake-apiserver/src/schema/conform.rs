@@ -1,8 +1,7 @@
-//! Brings an object into the form of its type, as decoding into the Go struct and encoding again would.
+//! Converts an object to the form of its type, like decoding into the Go struct and encoding again.
 //!
-//! Wrong types are errors; unknown fields are dropped and reported; `null` means absent; empty values are omitted or added as their field
-//! requires; quantities and times become canonical. Does not validate values beyond their form.
-//! values beyond their form.
+//! Wrong types are errors. Unknown fields are dropped and reported. `null` means absent. Empty values are omitted or added as their field
+//! requires. Quantities and times are converted to canonical form. Does not validate values further.
 
 use super::empties::{Empty, is_without_entries};
 use super::field_path::{FieldPath, PathStep};
@@ -18,31 +17,31 @@ const UNKNOWN_MAX: usize = 100;
 /// Maximum number of recorded type errors.
 const WRONG_MAX: usize = 100;
 
-/// Members of every top-level object that its type does not list.
+/// Members of every top-level object that are not listed in its type.
 const TYPE_META: [&str; 2] = ["apiVersion", "kind"];
 
 /// Maximum number of recorded empty lists and maps.
 const EMPTIES_MAX: usize = 100;
 
-/// What decoding reports besides the object.
+/// The results of decoding other than the object.
 #[derive(Debug, Default)]
 pub(crate) struct Conformed {
-    /// The paths of the unknown fields that were dropped.
+    /// The paths of unknown fields, which were dropped.
     pub(crate) unknown: Vec<String>,
-    /// Lists and maps without entries.
+    /// Lists and maps that the client sent empty.
     pub(crate) empties: Vec<Empty>,
 }
 
-/// The results of a walk.
+/// The results collected while visiting an object.
 #[derive(Default)]
 struct Found {
     conformed: Conformed,
-    /// Type errors, with their paths.
+    /// Type errors with their field paths.
     wrong: Vec<(String, FormError)>,
 }
 
 impl Found {
-    /// Records a type error, if any; returns whether the member has its type.
+    /// Records a type error, if `outcome` is one. Returns whether the member has the right type.
     fn has_form(&mut self, at: &FieldPath<'_>, outcome: Result<(), FormError>) -> bool {
         let Err(error) = outcome else { return true };
         if self.wrong.len() < WRONG_MAX {
@@ -62,7 +61,7 @@ impl Found {
         }
     }
 
-    /// The result, or the first error: first in the body if it is known, otherwise first by member name.
+    /// The results, or one type error: the first by position in `body` or, without `body`, the first by member name.
     fn outcome(mut self, body: Option<&[u8]>) -> Result<Conformed, FormError> {
         let first = match body {
             Some(body) if self.wrong.len() > 1 => {
@@ -82,7 +81,7 @@ impl Found {
     }
 }
 
-/// Brings a whole object into the form of its type. With `body`, the error is that of the first wrong member in it.
+/// Converts a whole object to the form of its type. If several members have wrong types, reports the first one in `body`.
 pub(crate) fn conform(
     of: &'static Type,
     object: &mut Value,
@@ -107,7 +106,7 @@ pub(crate) fn conform(
     found.outcome(body)
 }
 
-/// Conforms the metadata of an object to its type. Returns the paths of unknown fields, which are dropped.
+/// Converts the metadata of an object to the form of its type. Returns the paths of unknown fields, which are dropped.
 pub fn conform_metadata(object: &mut Value) -> Result<Vec<String>, FormError> {
     let Some(metadata) = object.get_mut("metadata") else {
         return Ok(Vec::new());
@@ -117,8 +116,7 @@ pub fn conform_metadata(object: &mut Value) -> Result<Vec<String>, FormError> {
     Ok(unknown.map(|path| format!("metadata.{path}")).collect())
 }
 
-/// The same for a part of an object, without `apiVersion` and `kind`. Returns the paths of unknown fields that were
-/// dropped.
+/// Converts a part of an object without `apiVersion` and `kind`. Returns the paths of unknown fields, which are dropped.
 fn conform_part(of: &'static Type, part: &mut Value) -> Result<Vec<String>, FormError> {
     let mut found = Found::default();
     let root = FieldPath {
@@ -130,14 +128,14 @@ fn conform_part(of: &'static Type, part: &mut Value) -> Result<Vec<String>, Form
 }
 
 impl Type {
-    /// An object with no field set.
+    /// An object of this type without any field set.
     pub(crate) fn nothing(&self) -> &Value {
         self.nothing.get_or_init(|| empty(self))
     }
 }
 
 impl ValueType {
-    /// The Go type, as decoding errors name it.
+    /// The Go type as written in decoding errors.
     fn go_name(&self) -> String {
         match self {
             Self::Raw => "interface {}".to_owned(),
@@ -159,7 +157,7 @@ impl ValueType {
     }
 }
 
-/// Go's zero value of this type.
+/// Go's zero value of a type.
 pub(crate) fn zero(form: &ValueType) -> Value {
     match form {
         ValueType::Raw
@@ -176,7 +174,7 @@ pub(crate) fn zero(form: &ValueType) -> Value {
     }
 }
 
-/// An object with no field set.
+/// An object of a type without any field set.
 pub(super) fn empty(of: &Type) -> Value {
     let mut members = Map::new();
     fill(of, &mut members);
@@ -196,7 +194,7 @@ fn walk_struct(
     for (name, member) in members.iter_mut() {
         let here = at.below(PathStep::Field(of, name));
         match of.field(name) {
-            // Embedded objects have `apiVersion` and `kind`, too.
+            // Embedded objects also have `apiVersion` and `kind`.
             None if TYPE_META.contains(&name.as_str()) && member.is_null() && of.is_kind() => {
                 dropped.push(name.clone());
             }
@@ -264,7 +262,7 @@ fn walk(form: &ValueType, value: &mut Value, at: FieldPath<'_>, found: &mut Foun
     }
 }
 
-/// A union type (`JSONSchemaPropsOr…`). Its Go type has its own `UnmarshalJSON`, which is not strict.
+/// Converts a value of a union type (`JSONSchemaPropsOr…`). The Go type has its own `UnmarshalJSON`, which ignores unknown fields.
 fn walk_either(of: &'static Type, value: &mut Value, at: FieldPath<'_>) -> Result<(), FormError> {
     let fits = |field: &&Field| {
         matches!(
@@ -299,7 +297,7 @@ fn either_name(form: &ValueType) -> &'static str {
     }
 }
 
-/// The Go type that decoding expects, with the name that its errors use.
+/// The Go type into which a value is decoded; `name` is the name in errors.
 fn wanted(form: &ValueType, name: String) -> Wanted {
     let class = Class::of(form);
     Wanted { name, class }
@@ -312,13 +310,13 @@ fn struct_of(of: &Type) -> Wanted {
     }
 }
 
-/// Brings a time into canonical form.
+/// Converts a time to canonical form.
 fn canonical(text: &mut String, layout: Layout) -> Result<(), FormError> {
     *text = time(text, layout).map_err(FormError::Scalar)?;
     Ok(())
 }
 
-/// A list item or map value: `null` is the zero value.
+/// Converts a list item or map value; `null` becomes the zero value.
 fn element(form: &ValueType, value: &mut Value, at: FieldPath<'_>, found: &mut Found) {
     if value.is_null() {
         *value = zero(form);
@@ -328,7 +326,7 @@ fn element(form: &ValueType, value: &mut Value, at: FieldPath<'_>, found: &mut F
     found.has_form(&at, outcome);
 }
 
-/// Adds the fields that Go writes even if unset.
+/// Adds the fields that Go serializes even if they are unset.
 fn fill(of: &Type, members: &mut Map<String, Value>) {
     for field in of.fields.iter().filter(|field| is_always_written(field)) {
         if !members.contains_key(field.name) {
@@ -341,7 +339,8 @@ fn fill(of: &Type, members: &mut Map<String, Value>) {
     }
 }
 
-/// `omitempty` omits empty scalars, lists and maps, but never structs; many small types are structs in Go.
+/// Whether Go serializes the field even if it is unset: `omitempty` omits empty scalars, lists and maps, but never structs, and many types
+/// are structs in Go.
 fn is_always_written(field: &Field) -> bool {
     match field.presence {
         Presence::Always | Presence::Nullable => true,
@@ -366,7 +365,7 @@ fn is_left_out(field: &Field, value: &Value) -> bool {
     }
 }
 
-/// Whether `omitempty` omits the value.
+/// Whether `omitempty` omits a value.
 fn is_zero(form: &ValueType, value: &Value) -> bool {
     match (form, value) {
         (ValueType::Text(_) | ValueType::Bytes, Value::String(text)) => text.is_empty(),

@@ -1,21 +1,22 @@
-//! Empty lists and maps, which differ from absent ones only until the object is stored.
+//! Empty lists and maps. They differ from absent ones only until the object is stored.
 //!
-//! Field managers see the difference in fields that are always written: a client that sends an empty list owns it. Other empty fields are
-//! removed on decoding and restored for rules that distinguish them. Stored objects do not preserve the difference.
+//! In fields that are always serialized, an empty value counts for field managers: a client that sends an empty list owns the field. Other
+//! empty fields are removed on decoding, and restored for validation rules that distinguish empty from absent. Stored objects do not
+//! preserve the difference.
 
 use super::types::{Presence, Type, TypeId, ValueType};
 use crate::machinery::json;
 use serde_json::{Map, Value};
 
-/// A list or map that was sent empty.
+/// A list or map that the client sent empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Empty {
-    /// Its path, a JSON pointer.
+    /// The path of the list or map as a JSON pointer.
     pub(super) pointer: String,
     pub(super) is_list: bool,
 }
 
-/// Restores the removed empty lists and maps where the object now has no value.
+/// Restores removed empty lists and maps where the object has no value now.
 pub(crate) fn put_back(object: &mut Value, empties: &[Empty]) {
     for Empty { pointer, is_list } in empties {
         let Some((parent, name)) = pointer.rsplit_once('/') else {
@@ -33,7 +34,7 @@ pub(crate) fn put_back(object: &mut Value, empties: &[Empty]) {
     }
 }
 
-/// Replaces empty lists and maps by `null` in fields that are always written.
+/// Replaces empty lists and maps by `null` in fields that are always serialized.
 pub(crate) fn nullify_empties(of: &Type, object: &mut Value) {
     let Value::Object(members) = object else { return };
     for field in of.fields.iter().filter(|field| field.holds_empties) {
@@ -48,7 +49,7 @@ pub(crate) fn nullify_empties(of: &Type, object: &mut Value) {
     }
 }
 
-/// The same for the structs inside a value.
+/// Replaces empty lists and maps by `null` in the structs inside a value.
 fn below(form: &ValueType, value: &mut Value) {
     match (form, value) {
         (ValueType::Struct(id), value) => nullify_empties(id.get(), value),
@@ -69,7 +70,7 @@ pub(super) fn is_without_entries(form: &ValueType, value: &Value) -> bool {
     }
 }
 
-/// Marks the fields that can contain an empty list or map, so that the others are not searched.
+/// Marks the fields that can contain an empty list or map. Other fields are not searched.
 pub(super) fn mark(types: &mut [Type]) {
     let mut holding: Vec<bool> = vec![false; types.len()];
     loop {
@@ -92,7 +93,7 @@ pub(super) fn mark(types: &mut [Type]) {
     }
 }
 
-/// The struct type inside a value, if any.
+/// The struct type that a value contains, if any.
 fn held(form: &ValueType) -> Option<TypeId> {
     match form {
         ValueType::Struct(id) => Some(*id),

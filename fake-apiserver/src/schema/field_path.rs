@@ -7,7 +7,7 @@ use super::types::Type;
 use crate::machinery::json;
 use serde_json::Value;
 
-/// Fields of PersistentVolumeSpec that are not in the embedded PersistentVolumeSource.
+/// Fields of PersistentVolumeSpec that do not belong to the embedded struct PersistentVolumeSource.
 const VOLUME_BUT_SOURCE: [&str; 9] = [
     "accessModes",
     "capacity",
@@ -20,10 +20,10 @@ const VOLUME_BUT_SOURCE: [&str; 9] = [
     "volumeMode",
 ];
 
-/// Fields of `Rule` in webhook configurations and policies.
+/// Fields of the Go struct `Rule`, which is embedded in webhook configurations and policies.
 const RULE: [&str; 4] = ["apiGroups", "apiVersions", "resources", "scope"];
 
-/// Go structs with an embedded inline struct; Go's decoder includes its name in paths.
+/// Go structs that embed another struct inline. Go's decoder includes the name of the embedded struct in paths.
 const EMBEDDED: [(&[&str], &str, Fields); 10] = [
     (
         &["PersistentVolumeSpec"],
@@ -77,13 +77,13 @@ const EMBEDDED: [(&[&str], &str, Fields); 10] = [
     ),
 ];
 
-/// Which fields of the outer struct belong to the embedded one.
+/// Which fields of the outer struct belong to the embedded struct.
 enum Fields {
     Only(&'static [&'static str]),
     AllBut(&'static [&'static str]),
 }
 
-/// The position of a walk. Frames live on the stack: nothing is allocated unless an error is reported.
+/// The position while visiting an object. Positions live on the stack: memory is allocated only to report an error.
 #[derive(Clone, Copy)]
 pub(super) struct FieldPath<'a> {
     pub(super) parent: Option<&'a FieldPath<'a>>,
@@ -98,7 +98,7 @@ pub(super) enum PathStep<'a> {
     Index(usize),
 }
 
-/// The embedded struct that has this field, if any.
+/// The name of the embedded struct that contains this field, if any.
 fn embedded(of: &Type, field: &str) -> Option<&'static str> {
     let holds = |fields: &Fields| match fields {
         Fields::Only(some) => some.contains(&field),
@@ -111,7 +111,7 @@ fn embedded(of: &Type, field: &str) -> Option<&'static str> {
 }
 
 impl<'a> FieldPath<'a> {
-    /// The path one step further.
+    /// The position one step below this one.
     pub(super) fn below<'b>(&'b self, step: PathStep<'b>) -> FieldPath<'b>
     where
         'a: 'b,
@@ -124,7 +124,7 @@ impl<'a> FieldPath<'a> {
 }
 
 impl FieldPath<'_> {
-    /// The error for a value here whose JSON type does not match.
+    /// The error if the value at this position has the wrong JSON type.
     pub(super) fn mismatch(&self, value: &Value, wanted: Wanted) -> FormError {
         let mut names = Vec::new();
         let mut owner: Option<&'static Type> = None;
@@ -156,7 +156,7 @@ impl FieldPath<'_> {
         path
     }
 
-    /// The path as strict decoding reports it, with keys and indexes.
+    /// The path as in strict-decoding errors, with keys and indexes.
     pub(super) fn strict_path(&self) -> String {
         let mut path = self.parent.map(FieldPath::strict_path).unwrap_or_default();
         match self.step {

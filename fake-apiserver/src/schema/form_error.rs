@@ -1,5 +1,5 @@
-//! Why an object does not have the form of its type, with the error messages of Go's JSON decoder and of `FromUnstructured`, the converter
-//! for strategic merge patches.
+//! Errors for objects that do not match their type, with the messages of Go's JSON decoder and of `FromUnstructured`, which converts the
+//! result of a strategic merge patch.
 
 use std::fmt;
 
@@ -8,42 +8,42 @@ use crate::machinery::document::form;
 use crate::machinery::go;
 use serde_json::{Number, Value};
 
-/// Why an object does not have the form of its type.
+/// Why an object does not match its type.
 #[derive(Debug)]
 pub enum FormError {
     /// The JSON type of a value does not match its field.
     Mismatch(Mismatch),
-    /// A string or number cannot be parsed; contains Go's error message.
+    /// A string or number cannot be parsed. Contains Go's error message.
     Scalar(String),
 }
 
 /// A value whose JSON type does not match its field.
 #[derive(Debug)]
 pub struct Mismatch {
-    /// The JSON type of the value, as Go's decoder names it.
+    /// The JSON type of the value, as named by Go's decoder.
     found: &'static str,
     /// The value, if it is a number.
     number: Option<Number>,
     wanted: Wanted,
-    /// The innermost struct and the path of the field; unset: the whole object.
+    /// The innermost struct and the path of the field; `None` for the whole object.
     place: Option<(&'static str, String)>,
 }
 
-/// The Go type that a value is decoded into.
+/// The Go type into which a value is decoded.
 #[derive(Debug)]
 pub(super) struct Wanted {
-    /// Its name in decoding errors.
+    /// The name of the Go type in decoding errors.
     pub(super) name: String,
     pub(super) class: Class,
 }
 
-/// The classes of Go types that the converter distinguishes.
+/// The classes of Go types that `FromUnstructured` distinguishes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
     Struct,
     Slice,
     Map,
-    /// A string, or a type based on it.
+    /// A string, or a type based on string.
     Text,
     /// A time, whose `UnmarshalJSON` expects a string.
     Time,
@@ -80,7 +80,7 @@ impl FormError {
         })
     }
 
-    /// The error message of the converter for strategic merge patches: without the path.
+    /// The error message of `FromUnstructured`, which contains no path.
     pub(crate) fn unstructured(&self) -> String {
         match self {
             Self::Mismatch(mismatch) => mismatch.unstructured(),
@@ -99,7 +99,7 @@ impl fmt::Display for FormError {
 }
 
 impl Mismatch {
-    /// The error message of Go's decoder.
+    /// The error message of Go's JSON decoder.
     fn decoding(&self) -> String {
         let wanted = &self.wanted.name;
         let into = match &self.place {
@@ -107,7 +107,7 @@ impl Mismatch {
             Some((owner, path)) => format!("struct field {owner}.{path} of type {wanted}"),
         };
         match &self.number {
-            // Go includes the number if its value is out of range for an integer type.
+            // Go includes the number if it is out of range for an integer type.
             Some(number) if wanted.starts_with("int") => {
                 go::cannot_unmarshal(&format!("{} {number}", self.found), &into)
             }
@@ -125,12 +125,12 @@ impl Mismatch {
             (other, None) => other,
         };
         match class {
-            // Times have their own `UnmarshalJSON`.
+            // Go's times have their own `UnmarshalJSON`.
             Class::Time => go::cannot_unmarshal(self.found, "value of type string"),
             Class::Slice => format!("cannot restore slice from {found}"),
             Class::Map => format!("cannot restore map from {found}"),
             Class::Struct => format!("cannot restore struct from: {found}"),
-            // Go converts integers to strings and floats to integers, which JSON decoding does not.
+            // `FromUnstructured` converts integers to strings and floats to integers; the JSON decoder does not.
             Class::Text if found == "int64" => format!("cannot convert {found} to {name}"),
             Class::Basic if found == "float64" && name.starts_with("int") => {
                 format!("cannot convert {found} to {name}")
@@ -146,7 +146,7 @@ mod tests {
     use super::super::{Type, conform};
     use serde_json::{Value, json};
 
-    /// The errors of decoder and converter for this value of `spec.fsGroupPolicy`, a string.
+    /// The errors of the JSON decoder and of `FromUnstructured` for this value of `spec.fsGroupPolicy`, a string field.
     fn texts(value: &Value) -> [String; 2] {
         let of = Type::find("storage.k8s.io/v1", "CSIDriver").expect("CSIDrivers are in the table");
         let error = conform(of, &mut json!({"spec": {"fsGroupPolicy": value}}), None)
@@ -158,7 +158,7 @@ mod tests {
     fn decoder_and_converter_format_type_errors_differently() {
         for (value, found, converter) in [
             (json!(5), "number", "cannot convert int64 to v1.FSGroupPolicy"),
-            // Go converts integers to strings, but not floats.
+            // `FromUnstructured` converts integers to strings, but not floats.
             (json!(1.5), "number", "unrecognized type: string"),
             (json!(true), "bool", "unrecognized type: string"),
             (json!({}), "object", "unrecognized type: string"),

@@ -1,7 +1,7 @@
 //! The model of the API types: fields, their types, and how they merge.
 //!
-//! Built from the type table, which protobuf uses too; serves decoding, patches, field management and OpenAPI. Does not
-//! know which types are served: `kinds` does.
+//! Built from the type table, which protobuf uses too. Used for decoding, patches, field management and OpenAPI. Which types are served is
+//! defined in `kinds`.
 
 mod conform;
 mod empties;

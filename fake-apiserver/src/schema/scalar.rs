@@ -1,4 +1,4 @@
-//! Scalars that are validated and brought into canonical form: quantities, times, bytes, integers.
+//! Scalars that are validated and converted to canonical form: quantities, times, bytes, integers.
 
 use crate::machinery::go;
 use crate::machinery::quantity::{Quantity, QuantityError};
@@ -20,19 +20,19 @@ pub(super) fn quantity(value: &mut Value) -> Result<(), String> {
     Ok(())
 }
 
-/// A time layout: Go's, for errors, and the equivalent strftime format.
+/// A time layout: the layout of Go, for errors, and the equivalent strftime format.
 pub(super) type Layout = (&'static str, &'static str);
 
 pub(super) const TIME_LAYOUT: Layout = ("2006-01-02T15:04:05Z07:00", "%Y-%m-%dT%H:%M:%SZ");
 
 pub(super) const MICRO_TIME_LAYOUT: Layout = ("2006-01-02T15:04:05.000000Z07:00", "%Y-%m-%dT%H:%M:%S.%6fZ");
 
-/// Go's error message for a string that is not a time.
+/// Checks that a text is a time; errors have Go's message.
 pub(crate) fn check_time(text: &str) -> Result<(), String> {
     time(text, TIME_LAYOUT).map(drop)
 }
 
-/// The canonical form of a time.
+/// Converts a time to canonical form.
 pub(super) fn time(text: &str, (layout, format): Layout) -> Result<String, String> {
     let refuse = |rest: &str, wanted: &str| {
         Err(format!(
@@ -69,7 +69,7 @@ pub(super) fn bytes(text: &str) -> Result<(), String> {
     decoded.map(drop).map_err(|error| go::no_base64(text, &error))
 }
 
-/// Where Go's parser rejects a time: the rest of the input, and the layout element it expected. The whole input if neither is known.
+/// Where Go's parser rejects a time: the remaining input, and the expected layout element. If neither is known, the whole input.
 fn unreadable(text: &str) -> (&str, &'static str) {
     let mut rest = text;
     for wanted in ["2006", "-", "01", "-", "02", "T", "15", ":", "04", ":", "05"] {

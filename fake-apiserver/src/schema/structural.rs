@@ -1,6 +1,7 @@
 //! The model of a structural schema, for custom resources.
 //!
-//! Owns the properties of a schema. Does not know its JSON form, nor validation, pruning and defaulting.
+//! Owns the properties of a schema. Does not know the JSON form of a schema, or how schemas are used for validation, pruning and
+//! defaulting.
 
 use regex::Regex;
 use serde_json::Value;
@@ -9,7 +10,7 @@ use std::collections::BTreeMap;
 /// A structural schema.
 #[derive(Debug, Default)]
 pub struct Schema {
-    /// The type; empty for any.
+    /// The type of values; empty if any type is allowed.
     pub of: &'static str,
     /// `x-kubernetes-int-or-string`.
     pub int_or_string: bool,
@@ -31,7 +32,7 @@ pub struct Schema {
     pub additional: Option<Additional>,
     /// `items`.
     pub items: Option<Box<Schema>>,
-    /// Value validations; unset if the schema has none.
+    /// Value validations; `None` if the schema has none.
     pub checks: Option<Box<Checks>>,
 }
 
@@ -50,16 +51,16 @@ pub enum ListType {
     /// The list is replaced as a whole.
     #[default]
     Atomic,
-    /// Items are unique scalars.
+    /// The items are unique scalars.
     Set,
-    /// Items are identified by these keys.
+    /// The items are identified by these key fields.
     Map(Vec<String>),
 }
 
 /// Value validations of a schema.
 #[derive(Debug, Default)]
 pub struct Checks {
-    /// A format that is supported for the type.
+    /// The format, if it is supported for the type; otherwise empty.
     pub format: &'static str,
     /// `maximum`.
     pub maximum: Option<f64>,
@@ -101,22 +102,22 @@ pub struct Checks {
     pub not: Option<Schema>,
 }
 
-/// A regular expression: its source, and compiled.
+/// A regular expression: its text, and the compiled form.
 #[derive(Debug)]
 pub struct Pattern {
-    /// The source.
+    /// The text of the regular expression.
     pub text: String,
-    /// Compiled.
+    /// The compiled regular expression.
     pub matcher: Regex,
 }
 
 impl Schema {
-    /// The schema of a member; none if the member is unknown.
+    /// The schema of a member; `None` if the member is unknown.
     pub fn member(&self, name: &str) -> Option<&Schema> {
         self.properties.get(name).or_else(|| self.additional_schema())
     }
 
-    /// The schema of members that `properties` does not list.
+    /// The schema of members that are not listed in `properties`.
     pub fn additional_schema(&self) -> Option<&Schema> {
         match &self.additional {
             Some(Additional::Schema(schema)) => Some(schema),
@@ -124,12 +125,12 @@ impl Schema {
         }
     }
 
-    /// The string format; empty if none is supported.
+    /// The format of strings; empty if the schema has no supported format.
     pub fn format(&self) -> &'static str {
         self.checks.as_deref().map_or("", |checks| checks.format)
     }
 
-    /// The keys of a `map` list.
+    /// The key fields of a list of type `map`.
     pub fn keys(&self) -> Option<&[String]> {
         match &self.list {
             ListType::Map(keys) => Some(keys),

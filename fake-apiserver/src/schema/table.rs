@@ -1,7 +1,6 @@
-//! Builds the types from the message table and the columns of the type table. Owns the grammar of the column
-//! about merging.
+//! Builds the types from the message table and the columns of the type table. Owns the grammar of the `merge` column.
 //!
-//! The table is embedded; an unreadable one is a bug that panics in every test.
+//! The table is embedded in the program. If it cannot be parsed, which is a bug, every test panics.
 
 use super::empties;
 use super::types::{Field, Ownership, Presence, Strategy, Type, TypeId, ValueType};
@@ -13,22 +12,22 @@ use std::sync::{LazyLock, OnceLock};
 /// All types, by their index in the message table.
 static TYPES: LazyLock<Vec<Type>> = LazyLock::new(read);
 
-/// A column by type and field; notes on the type itself have an empty field.
+/// A column of the type table, by type and field. Entries for the type itself have an empty field name.
 type Column = HashMap<(&'static str, &'static str), &'static str>;
 
-/// The columns of the type table that are read here.
+/// The columns of the type table that this file reads.
 struct Notes {
     merging: Column,
     documents: Column,
 }
 
 impl Notes {
-    /// The notes on how a field or type merges.
+    /// The `merge` column of a field or type.
     fn merging(&self, owner: &'static str, field: &'static str) -> &'static str {
         self.merging.get(&(owner, field)).copied().unwrap_or_default()
     }
 
-    /// The default of a field.
+    /// The default value of a field.
     fn default(&self, owner: &'static str, field: &'static str) -> Option<&'static str> {
         let notes = self.documents.get(&(owner, field))?;
         let default = notes.split(' ').find_map(|word| word.strip_prefix("default="))?;
@@ -43,23 +42,23 @@ impl TypeId {
 }
 
 impl Type {
-    /// The type ObjectMeta.
+    /// The type `ObjectMeta`.
     pub(crate) fn object_meta() -> &'static Self {
         Self::find("meta.k8s.io/v1", "ObjectMeta").expect("a test holds that it is in the table")
     }
 
-    /// The type ListMeta.
+    /// The type `ListMeta`.
     pub(crate) fn list_meta() -> &'static Self {
         Self::find("meta.k8s.io/v1", "ListMeta").expect("a test holds that it is in the table")
     }
 
-    /// The type of an `apiVersion` and `kind`.
+    /// The type of objects with this `apiVersion` and `kind`.
     pub(crate) fn find(api_version: &str, kind: &str) -> Option<&'static Self> {
         TABLE.kind(api_version, kind).map(|id| &TYPES[id])
     }
 }
 
-/// All types, in message order.
+/// Builds all types, in the order of the message table.
 fn read() -> Vec<Type> {
     let notes = Notes {
         merging: types::column(|notes| notes.merging),
@@ -82,7 +81,7 @@ fn read() -> Vec<Type> {
     types
 }
 
-/// The fields of a message, with those of inlined messages.
+/// Adds the fields of a message, including those of inlined messages, to `fields`.
 fn collect(message: &'static Message, owner: &'static str, notes: &Notes, fields: &mut Vec<Field>) {
     for field in &message.fields {
         match (field.member, field.of) {
@@ -126,7 +125,7 @@ fn field(field: &wire::WireField, name: &'static str, notes: &'static str) -> Fi
             "set" => out.ownership = Ownership::Set,
             "atomic" => out.ownership = Ownership::Atomic,
             "go" => out.form = form(field, value),
-            other => panic!("{other} is no note on a field"),
+            other => panic!("unknown attribute {other} in the merge column"),
         }
     }
     out

@@ -1,22 +1,22 @@
 //! The model of an API type: fields, their types, and how they merge.
 //!
-//! Does not know where types are defined.
+//! Does not know how the types are built.
 
 use serde_json::Value;
 use std::sync::OnceLock;
 
-/// A struct.
+/// A struct type.
 #[derive(Debug)]
 pub(crate) struct Type {
     /// Package, version and name: `core.v1.PodSpec`.
     pub(crate) name: &'static str,
-    /// Sorted by name.
+    /// The fields, sorted by name.
     pub(crate) fields: Vec<Field>,
     /// `+structType=atomic`: server-side apply treats the struct as one value.
     pub(crate) atomic: bool,
-    /// Union type: the JSON is the value of one of the fields.
+    /// Whether this is a union type: the JSON is the value of the one field that is set.
     pub(crate) either: bool,
-    /// An object with no field set; created on first use.
+    /// An object without any field set; created on first use.
     pub(super) nothing: OnceLock<Value>,
 }
 
@@ -26,13 +26,13 @@ pub(crate) struct Field {
     pub(crate) name: &'static str,
     pub(crate) form: ValueType,
     pub(crate) presence: Presence,
-    /// Its strategy in strategic merge patches.
+    /// How strategic merge patches handle the field.
     pub(crate) strategy: Strategy,
-    /// Its list or map type in structured merge diff.
+    /// How structured merge diff divides the field: list type or map type.
     pub(crate) ownership: Ownership,
-    /// The default that OpenAPI publishes. Not applied to objects, but to the keys of list items.
+    /// The default that OpenAPI publishes. It is applied only to missing key fields of list items, not to objects.
     pub(crate) default: Option<&'static str>,
-    /// It, or a field inside it, may contain an empty list or map.
+    /// Whether the field, or a field inside it, may contain an empty list or map.
     pub(super) holds_empties: bool,
 }
 
@@ -42,18 +42,18 @@ pub(crate) enum ValueType {
     /// Any JSON.
     Raw,
     Bool,
-    /// A double.
+    /// A float64.
     Double,
     Int32,
     Int64,
     /// A string, with the name of its Go type.
     Text(&'static str),
-    /// Base64 bytes.
+    /// Bytes, in base64.
     Bytes,
     Quantity,
-    /// RFC 3339, to the second.
+    /// A time in RFC 3339 with seconds.
     Time,
-    /// RFC 3339, to the microsecond.
+    /// A time in RFC 3339 with microseconds.
     MicroTime,
     IntOrString,
     Struct(TypeId),
@@ -68,39 +68,39 @@ pub(crate) struct TypeId(pub(super) usize);
 /// When a field is serialized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Presence {
-    /// Always, even its zero value.
+    /// Always serialized, even if the value is zero.
     Always,
-    /// Always, an unset one as `null`: a pointer.
+    /// Always serialized; an unset pointer as `null`.
     Nullable,
-    /// Unless empty (`omitempty`). Structs are never empty in this sense.
+    /// Serialized if not empty (`omitempty`). Structs count as not empty.
     Unless,
-    /// Unless zero, structs included (`omitzero`).
+    /// Serialized if not zero (`omitzero`). This also applies to structs.
     UnlessZero,
-    /// If set, even to its zero value: a pointer.
+    /// Serialized if the pointer is set, even if it points to a zero value.
     Set,
 }
 
 /// How strategic merge patches treat a field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Strategy {
-    /// A list whose items are merged rather than replaced (`patchStrategy: merge`).
+    /// Whether the items of a list are merged instead of replaced (`patchStrategy: merge`).
     pub(crate) merge: bool,
-    /// The member that identifies items (`patchMergeKey`); none for lists of scalars.
+    /// The member that identifies items (`patchMergeKey`); `None` for lists of scalars.
     pub(crate) key: Option<&'static str>,
 }
 
 /// How structured merge diff treats a field.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Ownership {
-    /// By its type: structs and maps by member, lists and scalars as a whole.
+    /// Structs and maps are divided by member; lists and scalars are single fields.
     Natural,
-    /// As a whole.
+    /// The value is a single field with one owner.
     Atomic,
-    /// By member, although the struct type is atomic elsewhere.
+    /// The struct is divided by member, although its type is atomic.
     Granular,
-    /// A set: a list of scalars with one owner each.
+    /// The list is a set of scalars, each of which is a field.
     Set,
-    /// An associative list, with these keys.
+    /// The list is associative; items are identified by these keys.
     Keyed(Vec<&'static str>),
 }
 
@@ -110,7 +110,7 @@ impl Type {
         Some(&self.fields[at])
     }
 
-    /// Whether the JSON contains `apiVersion` and `kind`: types with metadata and status, and DeleteOptions.
+    /// Whether the JSON contains `apiVersion` and `kind`. True for types with metadata and status, and for DeleteOptions.
     pub(crate) fn is_kind(&self) -> bool {
         let has = |name: &str| self.field(name).is_some();
         has("metadata") && has("status") || self.name == "meta.v1.DeleteOptions"

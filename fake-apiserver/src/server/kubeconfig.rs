@@ -1,6 +1,6 @@
 //! Kubeconfig files: server address, certificate authority and token.
 //!
-//! Owns their format and how they are written to disk. Does not know what the token grants.
+//! Owns the format and how the file is written. Does not know the permissions of the token.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -50,8 +50,7 @@ impl Kubeconfig<'_> {
         )
     }
 
-    /// Writes the file, readable only by its owner from the first byte on. An existing file is replaced atomically, so a
-    /// reader sees the old file or the new one.
+    /// Writes the file with mode 0600, which it has from the start. An existing file is replaced atomically.
     pub fn write(&self, path: &Path) -> io::Result<()> {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         if let Some(folder) = folder {
@@ -69,7 +68,7 @@ impl Kubeconfig<'_> {
             .write_all(self.text().as_bytes())
             .and_then(|()| fs::rename(&draft, path));
         if written.is_err() {
-            // The temporary file holds a token, so it is removed; the first error is returned.
+            // Removes the temporary file, which contains the token. The first error is returned.
             fs::remove_file(&draft).ok();
         }
         written

@@ -1,6 +1,6 @@
-//! The handle of a server: clients, state and listeners.
+//! The API of a server: clients, state and listeners.
 //!
-//! Does not know requests: `http` and `local` pass them to `verbs`.
+//! Does not handle requests: `http` and `local` pass them to `verbs`.
 
 mod kubeconfig;
 mod snapshot;
@@ -44,12 +44,12 @@ pub struct Running {
 }
 
 impl ApiServer {
-    /// A server with the objects that kube-apiserver creates at startup, such as namespaces and priority classes.
+    /// Creates a server with the objects that kube-apiserver creates at startup, such as namespaces and priority classes.
     pub fn new(options: ServerOptions, observer: Option<Arc<dyn Observer>>) -> Self {
         Self::with_extensions(options, observer, Vec::new())
     }
 
-    /// Like [`ApiServer::new`], with resources, admission plugins and policies of other crates.
+    /// Like [`ApiServer::new`], with resources, admission plugins, webhooks, policies and controllers of other crates.
     pub fn with_extensions(
         options: ServerOptions,
         observer: Option<Arc<dyn Observer>>,
@@ -60,8 +60,8 @@ impl ApiServer {
         Self(Arc::new(service))
     }
 
-    /// Creates a random bearer token for a client of that name, which is also its name in events. Several tokens may share a
-    /// name. The user is in no group but `system:authenticated`.
+    /// Creates a random bearer token for a client. `name` is the user name, and the client name that observers receive; several tokens may
+    /// have the same name. The only group of the user is `system:authenticated`.
     pub fn add_client(&self, name: &str) -> String {
         self.add_user(User::new(name))
     }
@@ -71,15 +71,15 @@ impl ApiServer {
         self.0.store.authenticator().add(user)
     }
 
-    /// Adds the tokens of a token file (`token,user,uid,"group1,group2"`, the format of `kube-apiserver --token-auth-file`)
-    /// and returns their number.
+    /// Adds the tokens of a token file (`token,user,uid,"group1,group2"`, the format of `kube-apiserver --token-auth-file`) and returns the
+    /// number of tokens.
     ///
-    /// Errors if a line is invalid; then no token is added.
+    /// Errors if a line is invalid; no token is added then.
     pub fn add_token_file(&self, text: &str) -> Result<usize, TokenFileError> {
         self.0.store.authenticator().add_file(text)
     }
 
-    /// Serves HTTP/1.1 and HTTP/2 without TLS until `shutdown` resolves. Then watches end, connections finish and the call
+    /// Serves HTTP/1.1 and HTTP/2 without TLS until `shutdown` resolves. On shutdown, watches end and connections finish before this call
     /// returns.
     ///
     /// Errors if the listener fails.
@@ -91,7 +91,7 @@ impl ApiServer {
         http::serve(&self.0, listener, ListenerConfig::plain(None), shutdown).await
     }
 
-    /// Like `serve`, with TLS: HTTP/1.1 or HTTP/2, negotiated by ALPN.
+    /// Like `serve`, with TLS. HTTP/1.1 or HTTP/2 is negotiated by ALPN.
     pub async fn serve_tls(
         &self,
         tls: &Tls,
@@ -101,10 +101,9 @@ impl ApiServer {
         http::serve(&self.0, listener, ListenerConfig::tls(tls), shutdown).await
     }
 
-    /// Like `serve`, but requests without a token are those of the client of that name, who may do everything.
+    /// Like `serve`, but requests without a token belong to the client `client`, who has all permissions.
     ///
-    /// For kubectl and other client-go programs, which do not send tokens over connections without TLS: each gets a listener
-    /// of its own.
+    /// For kubectl and other client-go programs, which do not send tokens over connections without TLS. Each client needs its own listener.
     pub async fn serve_as(
         &self,
         client: &str,
@@ -114,7 +113,7 @@ impl ApiServer {
         http::serve(&self.0, listener, ListenerConfig::plain(Some(client)), shutdown).await
     }
 
-    /// Serves one connection over any stream until it ends or `shutdown` is cancelled, for clients in the server's process.
+    /// Serves one connection on any stream until it ends or `shutdown` is cancelled, for clients in the same process.
     pub async fn serve_connection(
         &self,
         stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
@@ -130,7 +129,7 @@ impl ApiServer {
         self.start_listener(ListenerConfig::plain(None), None).await
     }
 
-    /// Like `start`, but requests without a token are those of the client of that name (see `serve_as`).
+    /// Like `start`, but requests without a token belong to the client `client` (see `serve_as`).
     pub async fn start_as(&self, client: &str) -> std::io::Result<Running> {
         self.start_listener(ListenerConfig::plain(Some(client)), None)
             .await
@@ -160,15 +159,15 @@ impl ApiServer {
         })
     }
 
-    /// All objects as one document, for `restore`. It contains secrets.
+    /// All objects, including secrets, as one document for `restore`.
     pub fn snapshot(&self) -> String {
         snapshot::taken(&self.0.store)
     }
 
-    /// Restores the objects of a snapshot, replacing existing ones; returns their number. UIDs and timestamps are preserved,
-    /// revisions are new.
+    /// Restores the objects of a snapshot, replaces existing objects, and returns the number of restored objects. UIDs and timestamps are
+    /// preserved; resourceVersions are new.
     ///
-    /// Errors if the document is not a snapshot or has objects of an unknown kind; objects before that one remain restored.
+    /// Errors if the document is not a snapshot or has objects of an unknown kind; objects restored before the error remain.
     pub fn restore(&self, snapshot: &str) -> Result<usize, SnapshotError> {
         snapshot::restore(&self.0.store, snapshot)
     }
@@ -178,8 +177,7 @@ impl ApiServer {
         self.0.store.revision()
     }
 
-    /// Resolves as soon as no request is in flight (watches excepted) and every open watch has been sent all events up to the
-    /// newest revision.
+    /// Resolves as soon as no request except watches is in flight and all open watches have sent the events up to the newest revision.
     ///
     /// A request is in flight from its first byte until the last byte of its response is handed to the connection. A client
     /// that does not read its watch delays this until the watch is closed.
@@ -187,14 +185,13 @@ impl ApiServer {
         self.0.store.activity().idle().await;
     }
 
-    /// An in-process client of that name: same validation, same write path, same events.
+    /// Creates an in-process client with this name. Validation, write path and events are the same as for requests over connections.
     pub fn client(&self, name: &str) -> LocalClient {
         LocalClient::new(self.0.store.clone(), name)
     }
 
-    /// Switches to another Kubernetes release, or to other gates (see [`ServerOptions::gates`]), as a restart of the server
-    /// would. Stored objects remain, whether served or not; watches of resources no longer served end, and requests for them
-    /// are answered 404.
+    /// Switches to another Kubernetes release, or to other gates (see [`ServerOptions::gates`]), as a restart of the server would. All
+    /// stored objects remain. If a resource is no longer served, its watches end, and requests for it return 404.
     pub fn set_release(&self, release: Release, gates: &BTreeMap<String, bool>) {
         self.0.store.set_profile(Profile::new(release, gates));
         controllers::collect_garbage(&self.0.store);
@@ -205,15 +202,15 @@ impl ApiServer {
         self.0.store.profile().release
     }
 
-    /// The served version of a resource; the preferred one if there are several.
+    /// The served version of a resource; if it has several, the preferred one.
     pub fn served_version(&self, group: &str, resource: &str) -> Option<&'static str> {
         let api = self.0.store.api();
         let kind = api.catalogue.find_served(group, resource, api.profile);
         kind.map(|kind| kind.version)
     }
 
-    /// Whether a release serves a version of a resource, with the default values of its gates. Resources unknown to this
-    /// server count as served.
+    /// Whether a release serves a version of a resource, with the default values of its gates. Returns true for resources that this server
+    /// does not know.
     pub fn serves(release: Release, group: &str, version: &str, plural: &str) -> bool {
         let profile = Profile::new(release, &BTreeMap::new());
         let catalogue = Catalogue::known();
@@ -221,26 +218,26 @@ impl ApiServer {
         found.is_none_or(|kind| catalogue.served(kind, profile).is_some())
     }
 
-    /// Installs a fault rule for requests over connections (never those of in-process clients). Rules are evaluated in the
+    /// Installs a fault rule for requests over connections. Requests of in-process clients are not affected. Rules are evaluated in the
     /// order of their installation.
     ///
-    /// Errors if the rule is invalid, or if too many are installed.
+    /// Errors if the rule is invalid, or if too many rules are installed.
     pub fn add_fault_rule(&self, rule: Rule) -> Result<RuleId, RuleError> {
         self.0.store.add_fault_rule(rule)
     }
 
-    /// Removes a fault rule and releases the watches that it holds; returns whether it existed.
+    /// Removes a fault rule and resumes the watches that it holds; returns whether the rule existed.
     pub fn remove_fault_rule(&self, id: RuleId) -> bool {
         self.0.store.remove_fault_rule(id)
     }
 
-    /// The installed fault rules, including exhausted ones, in the order of their installation.
+    /// The installed fault rules in the order of installation, including rules that no longer apply because of their `times`.
     pub fn fault_rules(&self) -> Vec<InstalledRule> {
         self.0.store.fault_rules()
     }
 
-    /// The permissions used so far by user, sorted; at most some thousand different ones are recorded. In-process clients
-    /// are left out: they need no permission. See also `minimal_roles`.
+    /// The permissions that users have used so far, sorted; at most some thousand different permissions are recorded. In-process clients
+    /// are not included, because they need no permissions. See also `minimal_roles`.
     pub fn usage(&self) -> Vec<Usage> {
         self.0.usage.list()
     }
@@ -263,10 +260,9 @@ impl Running {
         self.tls.as_ref().map(Tls::authority_pem)
     }
 
-    /// Writes a kubeconfig file for the client with that token, readable only by its owner (mode 0600) from the first byte
-    /// on. Creates missing folders and replaces an existing file.
+    /// Writes a kubeconfig file with mode 0600 for the client with this token. Creates missing folders and replaces an existing file.
     ///
-    /// kubectl sends tokens only over TLS, so it needs a server with TLS to make use of the file.
+    /// kubectl sends tokens only over TLS, so the file works only with a server that was started with TLS.
     pub fn write_kubeconfig(&self, path: &Path, token: &str) -> std::io::Result<()> {
         let config = Kubeconfig {
             server: &self.url(),
@@ -276,7 +272,7 @@ impl Running {
         config.write(path)
     }
 
-    /// Ends all watches and connections, and waits for that.
+    /// Ends all watches and connections, and waits until they have ended.
     pub async fn stop(self) {
         drop(self.stop);
         if let Ok(Err(error)) = self.task.await {

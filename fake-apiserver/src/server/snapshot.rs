@@ -1,6 +1,6 @@
 //! Snapshots: all objects of a server as one document.
 //!
-//! Objects keep names, UIDs and timestamps; revisions are new. Reviews, event expiry and history are not included.
+//! Objects retain names, UIDs and timestamps; resourceVersions are new. A snapshot contains no reviews, event expiry times or history.
 
 use crate::kinds::{Catalogue, Kind};
 use crate::machinery::metadata;
@@ -10,17 +10,19 @@ use crate::{controllers, machinery};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// The client name under which restored objects are reported.
+/// The client name that the observer receives for restored objects.
 const CLIENT: &str = "system:apiserver";
 
 /// Why a snapshot cannot be restored.
 #[derive(Debug, thiserror::Error)]
 pub enum SnapshotError {
     /// The document is not JSON, or not a snapshot.
-    #[error("it is no snapshot: {0}; name a file that this server has written")]
+    #[error("it is not a snapshot: {0}; use a file that this server has written")]
     Form(String),
-    /// The snapshot has an object of an unknown resource.
-    #[error("it has a {kind} of {version}, and there is no such resource; take that object out of it")]
+    /// The snapshot contains an object of an unknown resource.
+    #[error(
+        "it contains a {kind} of {version}, which is not a known resource; remove that object from the snapshot"
+    )]
     Unknown {
         /// The kind of the object.
         kind: String,
@@ -29,7 +31,7 @@ pub enum SnapshotError {
     },
 }
 
-/// All objects, as a `List`.
+/// Creates a snapshot: all objects as a `List`.
 pub(super) fn taken(store: &Store) -> String {
     let client: Arc<str> = CLIENT.into();
     let txn = store.begin(&client);
@@ -46,7 +48,7 @@ pub(super) fn taken(store: &Store) -> String {
     json!({"kind": "List", "apiVersion": "v1", "metadata": {}, "items": items}).to_string()
 }
 
-/// Restores all objects of a snapshot, replacing existing ones; returns their number.
+/// Restores all objects of a snapshot, replaces existing objects, and returns the number of restored objects.
 pub(super) fn restore(store: &Arc<Store>, text: &str) -> Result<usize, SnapshotError> {
     let wrong = |why: String| SnapshotError::Form(why);
     let list = machinery::document::Document::parse(text.as_bytes())
@@ -61,7 +63,7 @@ pub(super) fn restore(store: &Arc<Store>, text: &str) -> Result<usize, SnapshotE
         let kind = find(&catalogue, text("apiVersion"), text("kind"));
         kind.is_some_and(|kind| kind.defines.is_some()) && item["spec"]["versions"].is_array()
     };
-    // Custom resources need their CRDs first.
+    // CRDs are restored before the custom resources that they define.
     let (definitions, others): (Vec<&Value>, Vec<&Value>) = items.iter().partition(is_definition);
     let client: Arc<str> = CLIENT.into();
     for item in definitions.iter().chain(&others) {

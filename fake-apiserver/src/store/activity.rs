@@ -1,7 +1,7 @@
 //! Counts unfinished work: requests in flight and watch events not yet delivered.
 //!
-//! Owns the count that `ApiServer::quiet` waits for. Wakes the waiters when the count drops to 0; nothing polls. Does
-//! not know what the work is.
+//! Owns the count that `ApiServer::quiet` waits for. Wakes the waiters when the count drops to 0; nothing polls. Does not know what kind of
+//! work is counted.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,7 +21,7 @@ struct Inner {
 pub(crate) struct Busy(Activity);
 
 impl Activity {
-    /// Starts one unit of work.
+    /// Counts one unit of unfinished work until the returned guard is dropped.
     pub(crate) fn begin(&self) -> Busy {
         self.add(1);
         Busy(self.clone())
@@ -37,7 +37,7 @@ impl Activity {
         }
     }
 
-    /// Resolves once no work is unfinished, possibly at once.
+    /// Resolves when the count is 0; at once if it is 0 already.
     pub(crate) async fn idle(&self) {
         let mut idle = std::pin::pin!(self.0.idle.notified());
         idle.as_mut().enable();

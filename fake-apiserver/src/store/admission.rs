@@ -18,7 +18,7 @@ impl Store {
         &self.connections
     }
 
-    /// The webhooks and policies that are configured. None if there are none.
+    /// The configured webhooks and policies. `None` if none are configured.
     pub(crate) fn registry(&self) -> Option<Arc<Registry>> {
         self.registrar.current(|| {
             let api = self.api();
@@ -39,7 +39,7 @@ impl Store {
 }
 
 impl Txn<'_> {
-    /// Attaches the admission session of the request. Time and random seed stay those of the first attempt when the request is repeated.
+    /// Attaches the admission session of the request. If the request is retried, time and random seed remain those of the first attempt.
     pub(crate) fn attach(&mut self, mut session: Box<AdmissionSession>) {
         self.now = session.now.get_or_insert(self.now.clone()).clone();
         let seed = session.seed.get_or_insert_with(|| self.state.rng.random());

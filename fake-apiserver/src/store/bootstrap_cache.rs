@@ -20,10 +20,10 @@ use std::sync::Arc;
 /// Creates the initial objects of a cluster.
 pub(crate) type CreateObjects = fn(&mut Txn<'_>);
 
-/// Limit of cached initial states: one for each release, with and without roles.
+/// Maximum number of cached initial states: enough for one per release, with and without default roles.
 const ENTRIES_MAX: usize = 64;
 
-/// Seed of the initial objects' uids for all servers with a seed, whatever their own seed is.
+/// Seed of the uids of initial objects. All servers with a seed use this one, so that they can share the objects.
 const SEED: u64 = 0;
 
 static CACHE: Mutex<VecDeque<(CacheKey, Arc<BootstrapState>)>> = Mutex::new(VecDeque::new());
@@ -42,7 +42,7 @@ struct CacheKey {
 
 impl CacheKey {
     fn of(options: &ServerOptions, profile: Profile, now: Arc<str>) -> Self {
-        // Destructured in full, so that a new option does not compile until it is considered here.
+        // Destructured without `..`: a new option does not compile until it is considered here.
         let ServerOptions {
             history,
             parsed_bytes: _,
@@ -84,7 +84,7 @@ struct BootstrapState {
     revision: u64,
     tables: Vec<Objects>,
     owners: Owners,
-    /// Oldest revision first, each with the table index of its resource.
+    /// All changes, oldest revision first, each with the table index of its resource.
     changes: Vec<(usize, Arc<Logged>)>,
 }
 

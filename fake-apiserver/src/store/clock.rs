@@ -1,19 +1,19 @@
 //! The current time in the format of `metadata` timestamps, in seconds.
 //!
-//! Caches the text for the requests of the same second: formatting costs more than reading a small object.
+//! Caches the text within each second: formatting takes longer than reading a small object.
 
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use std::sync::Arc;
 
-/// A clock of whole seconds.
+/// A clock with a resolution of one second.
 pub(crate) struct Clock {
     read: fn() -> Timestamp,
     second: Mutex<Option<(i64, Arc<str>)>>,
 }
 
 impl Clock {
-    /// A clock that reads the time from `read`.
+    /// Creates a clock that gets the time from `read`.
     pub(crate) fn new(read: fn() -> Timestamp) -> Self {
         let second = Mutex::default();
         Self { read, second }

@@ -1,17 +1,17 @@
-//! Time-based compaction: after an interval, lists can no longer continue from an old revision.
+//! Time-based compaction: after an interval, paged lists can no longer continue at an old revision.
 //!
-//! Owns the oldest revision that can still be read. Watches resume from the log, which has its own limit.
+//! Owns the oldest revision that can be listed. Watches resume from the log, which has a limit of its own.
 
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Which revisions can still be read.
+/// The revisions that can still be listed.
 pub(super) struct Compaction {
     interval: Duration,
-    /// When `next`, the revision of the next compaction, was recorded.
+    /// The time at which `next` was recorded. `next` is the revision up to which the next round compacts.
     recorded_at: Instant,
     next: u64,
-    /// States before this revision are compacted.
+    /// States at revisions before this one are compacted.
     oldest: u64,
 }
 
@@ -25,8 +25,8 @@ impl Compaction {
         }
     }
 
-    /// Advances to `now`; `revision` is the newest. Like kube-apiserver's etcd compactor, each round compacts up to the
-    /// revision seen by the previous round: a state lives for one to two intervals.
+    /// Runs the rounds due at `now`; `revision` is the newest. Like the etcd compactor of kube-apiserver, each round compacts up to the
+    /// newest revision at the previous round: a state can be read for one to two intervals.
     ///
     /// Returns the newest revision, advanced by each round. kube-apiserver keeps renewing a lease in etcd, so each round sees a
     /// later revision than the last round and every list before it, and continue tokens expire even without writes.
@@ -35,7 +35,7 @@ impl Compaction {
         let mut revision = revision;
         if rounds > 0 {
             revision = revision.max(self.next) + 1;
-            // After several missed rounds, no state before the newest is retained: no request read one in between.
+            // After several missed rounds, only the newest state can be read: no request in between has read an older one.
             self.oldest = if rounds == 1 { self.next } else { revision };
             self.next = revision;
             self.recorded_at = now;

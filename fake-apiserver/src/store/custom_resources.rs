@@ -1,6 +1,6 @@
-//! Changes of the state by custom resources that are added and removed.
+//! Adding and removing custom resources.
 //!
-//! Owns the table indexes of custom resources, and ends watches and converts objects when a definition changes. Does not read definitions.
+//! Owns the table indexes of custom resources, and ends watches and converts objects when a CRD changes. Does not read CRDs.
 
 use super::ResourceTable;
 use super::txn::Txn;
@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::sync::Arc;
 
 impl Txn<'_> {
-    /// The table index of a resource, allocated if it is new.
+    /// The table index of a custom resource; a new index is allocated if it has none.
     pub(crate) fn allocate_table(&mut self, group: &str, plural: &str) -> usize {
         let resource = (intern::name(group), intern::name(plural));
         let state = &mut *self.state;
@@ -48,7 +48,7 @@ impl Txn<'_> {
         }
     }
 
-    /// Rewrites the stored objects of a resource in another form. Watches see no event, and revisions do not change.
+    /// Converts the stored objects of a resource with `form`. Watches see no event, and resourceVersions do not change.
     pub(crate) fn rewrite_objects(&mut self, table_index: usize, form: impl Fn(&Value) -> Option<Value>) {
         let objects = &mut self.state.tables[table_index].objects;
         let formed = objects.iter().filter_map(|(key, object)| {

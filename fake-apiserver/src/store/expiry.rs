@@ -1,17 +1,17 @@
-//! Expiry of events: each is removed a fixed time after its last write.
+//! Expiry of Event objects: each is deleted a fixed time after its last write.
 //!
-//! Owns the order of expiry. Does not remove objects.
+//! Owns the order of expiry. Does not delete objects.
 
 use super::owners::ObjectId;
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Last writes of the objects that expire.
+/// When Event objects were last written.
 pub(super) struct Expiry {
     ttl: Duration,
     written: HashMap<ObjectId, Instant>,
-    /// When to check an object, earliest first. An object that was written since is enqueued again.
+    /// When to check an object, earliest first. If the object was written again since, it is enqueued again.
     due: VecDeque<(Instant, ObjectId)>,
 }
 
@@ -34,7 +34,7 @@ impl Expiry {
         self.written.remove(object_id);
     }
 
-    /// The next expired object.
+    /// The next object that has expired.
     pub(super) fn next(&mut self, now: Instant) -> Option<ObjectId> {
         while self.due.front().is_some_and(|(due, _)| *due <= now) {
             let (_, object_id) = self.due.pop_front()?;

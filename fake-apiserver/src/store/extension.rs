@@ -1,4 +1,4 @@
-//! What other crates add to a server.
+//! Extensions of a server by other crates.
 
 use crate::admission::{Configured, Policies, Webhooks};
 use crate::config::options::ServerOptions;
@@ -6,10 +6,10 @@ use crate::kinds::ResourceDefinition;
 use crate::plugin::{AdmissionPlugin, Controller};
 use std::sync::Arc;
 
-/// What another crate adds to a server ([`crate::ApiServer::with_extensions`]).
+/// Resources, plugins, webhooks, policies and controllers that another crate adds to a server ([`crate::ApiServer::with_extensions`]).
 #[derive(Default)]
 pub struct Extension {
-    /// Built-in resources.
+    /// Additional built-in resources.
     pub resources: Vec<&'static ResourceDefinition>,
     /// Admission plugins, which run after those of the core.
     pub plugins: Vec<Arc<dyn AdmissionPlugin>>,
@@ -22,7 +22,8 @@ pub struct Extension {
 }
 
 impl Extension {
-    /// All extensions as one, without the plugins that are disabled. Of several sources of webhooks or policies, the last one is used.
+    /// Merges all extensions into one and removes disabled plugins. If several extensions provide webhooks or policies, the last one is
+    /// used.
     pub(super) fn joined(all: Vec<Self>, options: &ServerOptions) -> Self {
         let mut joined = Self::default();
         for extension in all {

@@ -1,5 +1,5 @@
-//! Fault injection in the state: rules are installed, applied and removed under the lock that orders all else, so that
-//! a rule, the watches that it holds and the writes that they miss have one order.
+//! Fault injection in the store: rules are installed, applied and removed under the store lock, so that rules, watches and writes have one
+//! order.
 //!
 //! Does not match rules to requests, and does not access connections.
 
@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering;
 use tokio::time::Instant;
 
 impl Store {
-    /// Installs a rule. Its effects on open watches and on the log are complete on return.
+    /// Installs a rule. On return, its effects on open watches and on the log are complete.
     pub(crate) fn add_fault_rule(&self, mut rule: Rule) -> Result<RuleId, RuleError> {
         let mut state = self.state.lock();
         let now = state.revision;
@@ -36,7 +36,7 @@ impl Store {
         Ok(id)
     }
 
-    /// Removes a rule and releases the watches that it holds. Returns whether it existed.
+    /// Removes a rule and resumes the watches that the rule held. Returns whether the rule existed.
     pub(crate) fn remove_fault_rule(&self, id: RuleId) -> bool {
         let mut state = self.state.lock();
         let removed = state.fault_rules.remove(id);
@@ -52,7 +52,7 @@ impl Store {
         self.state.lock().fault_rules.list()
     }
 
-    /// Evaluates the rules for a request and reports the injected fault.
+    /// Evaluates the rules for a request and reports injected faults to the observer.
     pub(crate) fn evaluate_faults(
         &self,
         client: &Arc<str>,
@@ -60,7 +60,7 @@ impl Store {
         resource: Option<&ResourcePath>,
         revision: &str,
     ) -> RequestEffect {
-        // Without rules, requests do not take the lock.
+        // Fast path: without rules, a request does not take the lock.
         if !self.has_fault_rules.load(Ordering::Acquire) {
             return RequestEffect::default();
         }
@@ -158,14 +158,14 @@ impl Watcher {
 }
 
 impl super::Txn<'_> {
-    /// The resource at an earlier revision, or in its current state if the log does not reach back that far.
+    /// The objects of a resource at an earlier revision, or the current objects if the log does not reach back to that revision.
     pub(crate) fn snapshot_as_of(&self, kind: &Kind, revision: Option<u64>) -> Snapshot {
         let stale = revision.and_then(|revision| self.snapshot_at(kind, revision).ok());
         stale.unwrap_or_else(|| self.snapshot(kind))
     }
 }
 
-/// The path of all objects of a kind.
+/// The request path of all objects of a kind, in all namespaces.
 fn collection_path(kind: &Kind) -> ResourcePath {
     ResourcePath {
         group: kind.group.to_owned(),

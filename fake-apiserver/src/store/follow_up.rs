@@ -1,6 +1,6 @@
-//! Work for the controllers that results from a change.
+//! Controller work that results from a change.
 //!
-//! Owns which change requires which work. Does not do the work.
+//! Owns which change causes which work. Does not perform the work.
 
 use super::history::Logged;
 use crate::kinds::{Kind, SERVICE};
@@ -15,16 +15,16 @@ use std::sync::Arc;
 pub(crate) enum FollowUp {
     /// A namespace was created: add its default objects.
     NamespaceCreated(String),
-    /// A namespace is being deleted: delete its content.
+    /// A namespace is terminating: delete its content.
     NamespaceEnding(String),
-    /// An object was deleted from a namespace: a terminating namespace may now be empty.
+    /// An object was deleted from this namespace: if the namespace is terminating, it may now be empty.
     Deleted { namespace: String },
     /// A service was written or deleted: update the allocated addresses.
     Service {
         old: Option<Arc<Object>>,
         new: Option<Arc<Object>>,
     },
-    /// An object was written or deleted whose resource a controller of another crate watches.
+    /// An object was written or deleted, and a controller in another crate watches its resource.
     Reconcile {
         controller: Arc<dyn Controller>,
         kind: Kind,

@@ -1,6 +1,6 @@
-//! Serialized watch events: each change is rendered by the first watch that sends it and shared by all others.
+//! Serialized watch events: the first watch that sends a change serializes it, and all other watches share the result.
 //!
-//! Lives as long as a watch has the change in its queue. Does not know how events are serialized.
+//! The serialized form exists as long as a watch has the change in its queue. Does not know how events are serialized.
 
 use crate::kinds::Kind;
 use crate::object::Object;
@@ -14,27 +14,29 @@ use std::sync::Arc;
 pub(crate) struct Delivered {
     pub(crate) change: Change,
     pub(crate) object: Arc<Object>,
-    /// Shared by all watches that were open at the change. None for initial events and backlog.
+    /// The serialized forms, shared by all watches that were open when the object changed. `None` for initial events and for events from
+    /// the log.
     pub(crate) frames: Option<Arc<Frames>>,
 }
 
-/// The form in which a watch sends events. Compared for every sent event, so its fields are cheap to compare.
+/// The version, event type and encoding in which a watch sends a change. Compared for every sent event, so its fields must be cheap to
+/// compare.
 #[derive(Clone, PartialEq)]
 pub(crate) struct FrameForm {
     /// The resource and version of the request.
     pub(crate) kind: Kind,
-    /// The type of the event: a watch with a selector can see another type than a watch of all objects.
+    /// The type of the event. A watch with a selector can see another type for a change than a watch of all objects.
     pub(crate) change: Change,
-    /// Number of the media type with its parameters.
+    /// Index of the media type with its parameters.
     pub(crate) form: u8,
 }
 
-/// The rendered forms of one change.
+/// The serialized forms of one change.
 #[derive(Default)]
 pub(crate) struct Frames(Mutex<Vec<(FrameForm, Bytes)>>);
 
 impl Frames {
-    /// The change in a form. Calls `render` once per form, and again after an error.
+    /// The change in this form. `render` is called once per form, and again after an error.
     pub(crate) fn get<E>(
         &self,
         form: FrameForm,

@@ -1,7 +1,7 @@
-//! The log of changes, from which watches resume and earlier states are rebuilt.
+//! The log of changes, used to resume watches and to rebuild earlier states.
 //!
-//! Owns the limits of retained changes and of their parsed values. Deletions are logged too: a watch that starts
-//! between a list and a deletion still sees the event.
+//! Owns the limits of retained changes and of their parsed values. Deletions are logged too: a watch that starts after a deletion, from the
+//! revision of an earlier list, still sees the event.
 
 use crate::kinds::Kind;
 use crate::machinery::metadata;
@@ -19,35 +19,35 @@ pub(crate) struct Logged {
     pub(crate) key: Arc<str>,
     pub(crate) change: Change,
     pub(crate) revision: u64,
-    /// The new state; for a deletion, the last state with the revision of the deletion.
+    /// The new state; for a deletion, the last state with the revision of the deletion as resourceVersion.
     object: State,
-    /// The previous state. None for a created object.
+    /// The previous state; `None` if the object was created.
     old: Option<State>,
-    /// The previous state with the revision of this change: the object of the DELETED event if it leaves a selector.
+    /// The previous state with the revision of this change: the object of the DELETED event if the object stops matching a selector.
     left: OnceLock<Arc<Object>>,
 }
 
-/// A change with the states before and after it, for repeated access without locks.
+/// A change with the states before and after the change. Reading it takes no lock.
 pub(crate) struct Transition<'l> {
     pub(crate) logged: &'l Logged,
-    /// The new state; for a deletion, the last state with the revision of the deletion.
+    /// The new state; for a deletion, the last state with the revision of the deletion as resourceVersion.
     pub(crate) object: Arc<Object>,
-    /// The previous state.
+    /// The previous state; `None` if the object was created.
     pub(crate) old: Option<Arc<Object>>,
 }
 
-/// One state of an object in the log. Can be replaced by the same state without its parsed value.
+/// One state of an object in the log. The parsed value can be dropped later.
 #[derive(Debug)]
 struct State(Mutex<Arc<Object>>);
 
-/// Number of newest changes that retain the parsed values of superseded states. New watches usually resume from one of
-/// them; resuming from an older one parses the objects again.
+/// Number of newest changes whose superseded states retain their parsed values. New watches usually resume within these changes; resuming
+/// from an older change parses the objects again.
 const PARSED: usize = 2048;
 
-/// Size of a superseded state, in bytes, above which its value is dropped at once.
+/// Size in bytes above which a superseded state drops its parsed value at once.
 const PARSED_BYTES_EACH: usize = 32 * 1024;
-/// Limit of the total JSON bytes of logged changes. kube-apiserver retains far less: about 1,000 events per resource in
-/// its watch cache, and what etcd has not compacted.
+/// Limit of the total JSON bytes of logged changes. kube-apiserver retains far less: about 1,000 events per resource in its watch cache,
+/// and the revisions that etcd has not compacted.
 const BYTES_MAX: usize = 512 << 20;
 
 /// The requested revision is no longer in the log.
@@ -89,12 +89,12 @@ impl Logged {
         }
     }
 
-    /// The new state; for a deletion, the last state with the revision of the deletion.
+    /// The new state; for a deletion, the last state with the revision of the deletion as resourceVersion.
     pub(crate) fn object(&self) -> Arc<Object> {
         self.object.get()
     }
 
-    /// The previous state.
+    /// The previous state; `None` if the object was created.
     pub(crate) fn old(&self) -> Option<Arc<Object>> {
         self.old.as_ref().map(State::get)
     }
@@ -107,7 +107,7 @@ impl Logged {
         }
     }
 
-    /// The object of the DELETED event if it leaves a selector: old content, new revision.
+    /// The object of the DELETED event if the object stops matching a selector: the previous content with the new revision.
     pub(crate) fn left(&self) -> Arc<Object> {
         let old = || self.old().unwrap_or_else(|| self.object());
         self.left
@@ -159,7 +159,7 @@ impl History {
         }
     }
 
-    /// Adds the log of another resource.
+    /// Adds an empty log for another resource.
     pub(super) fn grow(&mut self) {
         self.logs.push((Log::new(), 0));
     }
@@ -189,7 +189,7 @@ impl History {
         self.order.into_iter().filter_map(logged).collect()
     }
 
-    /// Drops the parsed values superseded by the change that has just left the `PARSED` newest.
+    /// Drops the parsed value of the state that was superseded by the newest change outside of the `PARSED` newest ones.
     fn unparse_superseded(&self) {
         let Some(at) = self.order.len().checked_sub(PARSED + 1) else {
             return;
@@ -219,14 +219,14 @@ impl History {
         }
     }
 
-    /// Replaces the state in the log by an equal object, so that both share memory.
+    /// Replaces a logged state by the equal object from the store, so that both share memory.
     pub(super) fn share(&self, table_index: usize, object: &Arc<Object>) {
         if let Some(logged) = self.logs[table_index].0.get(&object.revision) {
             *logged.object.0.lock() = object.clone();
         }
     }
 
-    /// Removes the changes of a resource up to a revision.
+    /// Removes the changes of a resource up to and including a revision.
     pub(super) fn compact(&mut self, table_index: usize, revision: u64) {
         self.order
             .retain(|(at, of, _)| *of != table_index || *at > revision);
@@ -239,7 +239,7 @@ impl History {
         *compacted = revision.max(*compacted);
     }
 
-    /// The log of a resource if it contains all changes after `revision`.
+    /// The log of a resource. Fails if changes after `revision` were removed from it.
     pub(super) fn since(&self, table_index: usize, revision: u64) -> Result<Log, Compacted> {
         let (log, compacted) = &self.logs[table_index];
         if revision < *compacted {
@@ -269,7 +269,7 @@ impl History {
     }
 }
 
-/// The same content with another resourceVersion.
+/// A copy of an object with another resourceVersion.
 pub(super) fn at_revision(object: &Object, revision: u64) -> Arc<Object> {
     let mut value = object.value().clone();
     metadata::set(&mut value, "resourceVersion", Some(revision.to_string().into()));

@@ -80,7 +80,6 @@ pub(crate) struct Store {
     webhooks: Option<Configured<dyn Webhooks>>,
     /// None if the server has no admission policies.
     policies: Option<Configured<dyn Policies>>,
-    /// Client connections to webhooks.
     connections: Connections,
     clock: Clock,
     /// Notified at each commit, for requests that wait for a revision.
@@ -93,9 +92,9 @@ pub(crate) struct Store {
 
 struct State {
     revision: u64,
-    /// Indexed by resource (`Kind::table_index`).
+    /// All resources, indexed by `Kind::table_index`.
     tables: Vec<ResourceTable>,
-    /// Table indexes of custom resources, by group and plural name. A recreated definition gets its old index.
+    /// Table indexes of custom resources, by group and plural name. If a CRD is recreated, its resource gets the old index.
     numbers: HashMap<(&'static str, &'static str), usize>,
     history: History,
     owners: Owners,
@@ -115,7 +114,7 @@ struct ResourceTable {
     watchers: Watchers,
 }
 
-/// A consistent view of one resource that holds no lock.
+/// A consistent view of one resource. Reading it takes no lock.
 pub(crate) struct Snapshot {
     pub(crate) objects: Objects,
     pub(crate) revision: u64,
@@ -141,7 +140,7 @@ impl Store {
         let built_in = catalogue.built_in_count();
         let profile = Profile::new(options.release, &options.gates).with_removed(options.removed_versions);
         let state = State {
-            // No object has revision 1, so that a watch from 1 sees all changes.
+            // Objects have revision 2 or later, so that a watch from revision 1 sees all changes.
             revision: 1,
             tables: std::iter::repeat_with(ResourceTable::default)
                 .take(built_in)
@@ -176,7 +175,7 @@ impl Store {
         }
     }
 
-    /// Resolves when the revision is committed, at latest after `FUTURE_WAIT`.
+    /// Resolves when the revision is committed, or after `FUTURE_WAIT`.
     pub(crate) async fn reached(&self, revision: u64) {
         let written = async {
             loop {
@@ -188,7 +187,7 @@ impl Store {
                 committed.await;
             }
         };
-        // After the timeout, the caller reads the revision and sees that it is too old.
+        // After a timeout, the caller sees that the store has not reached the revision.
         drop(tokio::time::timeout(FUTURE_WAIT, written).await);
     }
 
@@ -217,7 +216,7 @@ impl Store {
         &self.authenticator
     }
 
-    /// Authenticates an `Authorization` header. None if it has no bearer token.
+    /// Authenticates the value of an `Authorization` header. `None` if the header contains no bearer token.
     pub(crate) fn identify(&self, header: &str) -> Option<Result<Arc<User>, Status>> {
         let lookup = |kind: &Kind, key: &str| {
             self.state.lock().tables[kind.table_index()]
@@ -254,7 +253,7 @@ impl Store {
         }
     }
 
-    /// Reports events to the observer after the watch's connection has accepted them.
+    /// Reports watch events to the observer after the connection of the watch has accepted them.
     pub(crate) fn delivered(&self, watcher: &Watcher, events: &[Delivered]) {
         let Some(observer) = &self.observer else { return };
         let _order = self.state.lock();
@@ -263,7 +262,7 @@ impl Store {
         }
     }
 
-    /// The current revision for a bookmark. None if the watch has unsent events.
+    /// The current revision for a bookmark. `None` if the watch has unsent events.
     pub(crate) fn bookmark(&self, watcher: &Watcher) -> Option<u64> {
         let state = self.state.lock();
         watcher.is_drained().then_some(state.revision)

@@ -9,11 +9,11 @@ use serde_json::Value;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
-/// Finalizers of an owner until its dependents are deleted or orphaned.
+/// Finalizers that delay the deletion of an owner until its dependents are deleted or orphaned.
 pub(crate) const FOREGROUND: &str = "foregroundDeletion";
 pub(crate) const ORPHAN: &str = "orphan";
 
-/// A stored object: table index of its resource, and key.
+/// Identifies a stored object: table index of its resource, and storage key.
 pub(super) type ObjectId = (usize, Arc<str>);
 
 /// Owners, dependents and the garbage collector's queue.
@@ -21,10 +21,10 @@ pub(super) type ObjectId = (usize, Arc<str>);
 pub(super) struct Owners {
     /// Dependents by the uid of their owner.
     dependents: HashMap<String, BTreeSet<ObjectId>>,
-    /// Objects that may be garbage or wait for their dependents, oldest first.
+    /// Objects that may be garbage or that wait for the deletion of their dependents, oldest first.
     queue: VecDeque<ObjectId>,
     queued: BTreeSet<ObjectId>,
-    /// Objects with owners of resources that are not served. Enqueued again when other resources are served.
+    /// Objects whose owners have resources that are not served. They are enqueued again when the served resources change.
     parked: BTreeSet<ObjectId>,
 }
 
@@ -59,7 +59,7 @@ impl Owners {
             if !after.is_null() {
                 self.enqueue(object_id());
             }
-            // Owners in foreground deletion may have waited for this change.
+            // Owners in foreground deletion may have been waiting for this change.
             for owner in owners(catalogue, old, before) {
                 self.enqueue(owner);
             }
@@ -81,7 +81,7 @@ impl Owners {
         }
     }
 
-    /// Parks an object whose owners cannot be resolved with the served resources.
+    /// Parks an object whose owners have resources that are not served.
     pub(super) fn park(&mut self, object_id: ObjectId) {
         self.parked.insert(object_id);
     }
@@ -104,13 +104,13 @@ impl Owners {
         !self.queue.is_empty()
     }
 
-    /// The dependents of an owner.
+    /// The dependents of the owner with this uid.
     pub(super) fn of(&self, uid: &str) -> Vec<ObjectId> {
         self.dependents.get(uid).into_iter().flatten().cloned().collect()
     }
 }
 
-/// Whether an object is being deleted and a finalizer makes it wait for its dependents.
+/// Whether an object is being deleted and has a finalizer that waits for its dependents.
 pub(crate) fn waits(object: &Value) -> bool {
     metadata::is_deleting(object)
         && metadata::finalizers(object)
@@ -125,7 +125,7 @@ fn references(object: Option<&Object>) -> &Value {
     )
 }
 
-/// Locations of the owners that an object refers to.
+/// Table index and storage key of each owner in ownerReferences. Skips owners of unknown kinds.
 fn owners<'a>(
     catalogue: &'a Catalogue,
     of: Option<&'a Object>,

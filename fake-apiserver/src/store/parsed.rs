@@ -1,7 +1,7 @@
-//! Which objects are cached in parsed form as well as in bytes: the ones written last.
+//! Limits how many objects are cached in parsed form: the ones written last.
 //!
-//! Owns the order and the limit. A parsed value takes five times the memory of its bytes; without a limit, a server
-//! with many objects would fill up with unused values.
+//! Owns the order and the limit. A parsed value takes five times the memory of its bytes; without a limit, a server with many objects would
+//! use most of its memory for values that are not read.
 
 use super::owners::ObjectId;
 use crate::object::Object;
@@ -15,7 +15,7 @@ pub(super) struct Parsed {
 }
 
 impl Parsed {
-    /// `limit` is in bytes of JSON.
+    /// Creates the cache; `limit` is in bytes of JSON.
     pub(super) fn new(limit: usize) -> Self {
         Self {
             objects: BTreeMap::new(),
@@ -30,14 +30,14 @@ impl Parsed {
         self.objects.insert(object.revision, (object_id, bytes));
     }
 
-    /// Removes a state that is no longer the newest of its object.
+    /// Removes a state from the cache because the object has a newer state.
     pub(super) fn superseded(&mut self, object: &Object) {
         if let Some((_, bytes)) = self.objects.remove(&object.revision) {
             self.bytes -= bytes;
         }
     }
 
-    /// The object written longest ago, if the limit is exceeded. Returned once.
+    /// The object written longest ago, if the cache exceeds its limit. The object is removed from the cache.
     pub(super) fn excess(&mut self) -> Option<ObjectId> {
         if self.bytes <= self.limit {
             return None;

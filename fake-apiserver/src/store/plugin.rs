@@ -1,4 +1,4 @@
-//! The state of a transaction that admission plugins of other crates can access.
+//! Access of admission plugins in other crates to a transaction.
 
 use super::txn::Txn;
 use crate::kinds::Kind;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::sync::Arc;
 
 impl Txn<'_> {
-    /// The registered plugins that are enabled.
+    /// The registered and enabled plugins.
     pub(crate) fn plugins(&self) -> Plugins {
         self.store.plugins.clone()
     }

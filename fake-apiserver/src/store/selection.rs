@@ -1,4 +1,4 @@
-//! Which objects of a resource a list or watch selects.
+//! Selection of objects by a list or watch.
 
 use super::frames::{Delivered, Frames};
 use super::history::Transition;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Selection {
     pub(crate) namespace: Option<String>,
-    /// A single name, from the deprecated `watch/…/NAME` paths.
+    /// A single object name, from the deprecated `watch/…/NAME` paths.
     pub(crate) name: Option<String>,
     pub(crate) labels: LabelSelector,
     pub(crate) fields: FieldSelector,
@@ -26,7 +26,7 @@ impl Selection {
 
     /// Whether a key is in the selected namespace and has the selected name.
     pub(super) fn key_matches(&self, key: &str) -> bool {
-        // Fast path for long lists.
+        // Fast path for long lists without namespace and name.
         if self.namespace.is_none() && self.name.is_none() {
             return true;
         }
@@ -42,19 +42,19 @@ impl Selection {
         all || object.look(|value| labels.matches(value) && fields.matches(value))
     }
 
-    /// The only namespace whose objects can match. None if there can be several.
+    /// The only namespace whose objects can match. `None` if objects of several namespaces can match.
     pub(super) fn single_namespace(&self) -> Option<&str> {
         let own = self.namespace.as_deref();
         own.or_else(|| self.fields.only("/metadata/namespace"))
     }
 
-    /// The only name that matching objects can have. None if there can be several.
+    /// The only name that matching objects can have. `None` if objects with several names can match.
     pub(super) fn single_name(&self) -> Option<&str> {
         let own = self.name.as_deref();
         own.or_else(|| self.fields.only("/metadata/name"))
     }
 
-    /// The part of a resource that contains all matches: with a single name, at most one object.
+    /// A subset of the objects that contains all matching ones: with a single name, at most one object.
     pub(crate) fn narrow(&self, kind: &Kind, objects: Objects) -> Objects {
         let (namespace, name) = (self.single_namespace(), self.single_name());
         match name {
@@ -68,7 +68,7 @@ impl Selection {
         }
     }
 
-    /// The event that a watch with this selection sees of a change in its namespace. None if it sees none.
+    /// The watch event that a watch with this selection sends for a change. `None` if it sends none.
     pub(super) fn event_for(
         &self,
         transition: &Transition<'_>,

@@ -9,28 +9,28 @@ use crate::machinery::metadata;
 use crate::machinery::status::Status;
 use crate::object::Object;
 
-/// Limits, in bytes, of a request in etcd (`--max-request-bytes`) and in its gRPC client.
+/// Maximum size, in bytes, of a request to etcd (`--max-request-bytes`), also in its gRPC client.
 const TAKEN_BYTES_MAX: usize = 1536 * 1024;
 const SENT_BYTES_MAX: usize = 2 * 1024 * 1024;
-/// Measured overhead, in bytes, of such a request beside the object and the key, which occurs twice.
+/// Measured overhead, in bytes, of an etcd request beside the object and the key, which the request contains twice.
 const TAKEN_FRAME_BYTES: usize = 40;
 const SENT_FRAME_BYTES: usize = 25;
 
-/// Rejects an object that nests deeper than the JSON reader's limit, managedFields included.
+/// Rejects an object, including managedFields, that is nested deeper than the JSON parser's limit.
 pub(super) fn check_depth(object: &Object) -> Result<(), Status> {
     match json::text_nests_within(json::DEPTH_MAX, object.bytes()) {
         true => Ok(()),
         false => Err(Status::bad_request(format!(
-            "the object nests deeper than {} levels",
+            "the object is nested deeper than {} levels",
             json::DEPTH_MAX
         ))),
     }
 }
 
-/// Rejects an object that kube-apiserver could not store.
+/// Rejects an object that is too large for kube-apiserver to store.
 pub(super) fn check(kind: &Kind, key: &str, object: &Object) -> Result<(), Status> {
     let keys = 2 * kind.registry_key(key, false).len();
-    // Protobuf is smaller than JSON, so this accepts nearly all objects without encoding them.
+    // Protobuf is smaller than JSON, so nearly all objects are accepted here without encoding them.
     if object.bytes().len() + keys + TAKEN_FRAME_BYTES <= TAKEN_BYTES_MAX {
         return Ok(());
     }

@@ -30,11 +30,11 @@ use std::sync::Arc;
 use std::task::Waker;
 use tokio::time::Instant;
 
-/// Exclusive access of one request to the state. Reports all observable events before it is dropped.
+/// Exclusive access of one request to the state. All events are reported to the observer before the transaction ends.
 pub(crate) struct Txn<'a> {
     pub(super) store: &'a Store,
     pub(super) state: MutexGuard<'a, State>,
-    /// Declared after the state, so that on drop the lock is released before the tasks wake.
+    /// Declared after the state: on drop, the lock is released before the tasks of the watches wake.
     wakers: WakeOnDrop,
     client: &'a Arc<str>,
     /// The user of the request. None for the server's own writes.
@@ -43,21 +43,21 @@ pub(crate) struct Txn<'a> {
     pub(crate) verb: Option<Verb>,
     /// The time of the request, in the format of `metadata` timestamps.
     pub(crate) now: Arc<str>,
-    /// Dry run: commits only render the object.
+    /// Whether the request is a dry run, whose commits only render the object.
     pub(crate) dry_run: bool,
     /// Texts for `Warning` headers.
     pub(crate) warnings: Vec<String>,
-    /// Empty values of the sent object, until it is validated.
+    /// Lists and maps that the client sent empty, needed until the object is validated.
     pub(crate) empties: Vec<Empty>,
     /// The admission session of the request. None if no webhook or policy matches.
     pub(crate) admission: Option<Box<AdmissionSession>>,
-    /// The request's own random source, if it may be executed several times.
+    /// The random source of this request, if the request may be retried: all attempts must generate the same values.
     pub(super) chance: Option<StdRng>,
     /// Work for the controllers, in the order of the changes.
     work_queue: VecDeque<FollowUp>,
 }
 
-/// Tasks of watches with events to send; woken on drop.
+/// Wakers of watches that have events to send; woken on drop.
 #[derive(Default)]
 struct WakeOnDrop(Vec<Waker>);
 
@@ -68,12 +68,12 @@ impl Drop for WakeOnDrop {
 }
 
 impl<'a> Txn<'a> {
-    /// Locks the state.
+    /// Locks the state and starts a transaction at the current time.
     pub(super) fn begin(store: &'a Store, client: &'a Arc<str>) -> Self {
         Self::begin_at(store, client, store.clock.now())
     }
 
-    /// Locks the state, with `now` as time of the request.
+    /// Locks the state and starts a transaction with `now` as the time of the request.
     pub(super) fn begin_at(store: &'a Store, client: &'a Arc<str>, now: Arc<str>) -> Self {
         Self {
             store,
@@ -131,14 +131,14 @@ impl Txn<'_> {
             .decide(user, attributes, || self.state.policy_sources())
     }
 
-    /// The rules that apply to a user in a namespace, and errors of their evaluation.
+    /// The RBAC rules that apply to a user in a namespace, and errors found during their evaluation.
     pub(crate) fn rules_for(&self, user: &User, namespace: &str) -> (Vec<PolicyRule>, Option<String>) {
         self.store
             .authorizer
             .rules_for(user, namespace, || self.state.policy_sources())
     }
 
-    /// The object with that key. None if it does not exist.
+    /// The object with this storage key, if it exists.
     pub(crate) fn get(&self, kind: &Kind, key: &str) -> Option<Arc<Object>> {
         self.state.tables[kind.table_index()].objects.get(key).cloned()
     }
@@ -151,7 +151,7 @@ impl Txn<'_> {
         }
     }
 
-    /// The resource at an earlier revision.
+    /// The objects of a resource at an earlier revision.
     pub(crate) fn snapshot_at(&self, kind: &Kind, revision: u64) -> Result<Snapshot, Compacted> {
         let table_index = kind.table_index();
         let mut objects = self.state.tables[table_index].objects.clone();
@@ -170,13 +170,13 @@ impl Txn<'_> {
         self.state.compaction.is_compacted(revision)
     }
 
-    /// Creates or updates an object and sets its resourceVersion. Retains the old managedFields if the value has none.
+    /// Creates or updates an object and sets its resourceVersion. Retains the managedFields of the stored object if the value has none.
     pub(crate) fn put(&mut self, kind: &Kind, key: &str, value: Value) -> Arc<Object> {
         let object = self.render(kind, key, value);
         self.keep(kind, key, object)
     }
 
-    /// Like `put`, for writes of clients: checks the limits of size and depth, and drops managedFields to stay within them.
+    /// Like `put`, for client writes: checks the limits of size and depth, and drops managedFields if the object is too large with them.
     pub(crate) fn put_limited(
         &mut self,
         kind: &Kind,
@@ -314,7 +314,7 @@ impl Txn<'_> {
         }
     }
 
-    /// Enqueues work for the controllers. The owner of the transaction runs them before it ends.
+    /// Enqueues work for the controllers, which run before the transaction ends.
     pub(crate) fn enqueue_work(&mut self, work: FollowUp) {
         self.work_queue.push_back(work);
     }
@@ -324,7 +324,7 @@ impl Txn<'_> {
         self.work_queue.pop_front()
     }
 
-    /// Opens a watch. The lock is held, so that no change is lost between initial and later events.
+    /// Opens a watch. Because the lock is held, no change is lost between initial and later events.
     ///
     /// If the log does not reach back far enough, returns only a watch id.
     pub(crate) fn watch(
@@ -381,21 +381,20 @@ impl Txn<'_> {
         objects.next().is_some()
     }
 
-    /// Releases the lock for a moment, in an operation that need not be atomic. State that was read before may have
-    /// changed.
+    /// Releases the lock for a moment during an operation that need not be atomic. State read before this call may have changed.
     pub(crate) fn pause(&mut self) {
         let wakers = std::mem::take(&mut self.wakers);
         MutexGuard::unlocked_fair(&mut self.state, || drop(wakers));
     }
 
-    /// The next object in the garbage collector's queue.
+    /// The next object to check by the garbage collector.
     pub(crate) fn next_to_collect(&mut self) -> Option<(Kind, Arc<str>)> {
         let api = self.api();
         let (table_index, key) = self.state.owners.next()?;
         Some((api.catalogue.at(table_index)?.clone(), key))
     }
 
-    /// Parks an object for the garbage collector until other resources are served.
+    /// Parks an object: the garbage collector checks it again when the served resources change.
     pub(crate) fn collect_later(&mut self, kind: &Kind, key: &Arc<str>) {
         self.state.owners.park((kind.table_index(), key.clone()));
     }
@@ -410,7 +409,7 @@ impl Txn<'_> {
         self.state.owners.has_work()
     }
 
-    /// The objects whose ownerReferences have that uid.
+    /// The objects that have an owner reference with this uid.
     pub(crate) fn dependents(&self, uid: &str) -> Vec<(Kind, Arc<Object>)> {
         let api = self.api();
         let dependents = self.state.owners.of(uid).into_iter();

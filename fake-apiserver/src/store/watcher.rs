@@ -18,19 +18,20 @@ use std::sync::Arc;
 use std::task::{Context, Waker};
 use tokio::time::Instant;
 
-/// Limit, in bytes of objects, of the queue of a watch.
+/// Maximum size of the queue of a watch, in bytes of objects.
 const QUEUE_BYTES_MAX: usize = 128 << 20;
-/// Size, in bytes of objects, after which a batch ends: a client that does not read holds one batch per watch beside the queue.
+/// Size, in bytes of objects, after which a batch ends: a client that does not read causes one batch per watch to stay in memory beside the
+/// queue.
 const BATCH_BYTES: usize = 64 * 1024;
 
-/// Where a watch starts.
+/// Where the events of a watch start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Start {
-    /// With the current state as ADDED events, then later changes.
+    /// Start with the current state as ADDED events, followed by changes.
     State,
-    /// With the changes after a revision.
+    /// Start with the changes after this revision.
     After(u64),
-    /// With the changes from now on.
+    /// Start with the next change.
     Now,
 }
 
@@ -40,7 +41,7 @@ pub(crate) struct Watcher {
     pub(crate) client: Arc<str>,
     pub(crate) kind: Kind,
     pub(super) selection: Selection,
-    /// Changes up to this revision are not enqueued.
+    /// Changes up to this revision are not enqueued: the initial events cover them.
     pub(super) after: u64,
     /// Maximum number of events in the queue.
     pub(super) limit: usize,
@@ -54,11 +55,11 @@ pub(super) struct Inbox {
     queue_bytes: usize,
     waker: Option<Waker>,
     closed: Option<WatchEnd>,
-    /// Held until the head is sent, so that the server does not count as quiet before.
+    /// Held until the initial events are sent, so that the server does not count as idle before.
     starting: Option<Busy>,
-    /// Set while a fault rule pauses delivery. Paused events do not count as unfinished work: the server may be quiet.
+    /// Set while a fault rule pauses delivery. Paused events do not count as unfinished work: the server can be idle.
     held: Option<WatchHold>,
-    /// Number of events still to be delivered before the watch ends. None: no such limit.
+    /// Number of events to deliver before the watch ends; `None` without such a limit.
     left: Option<usize>,
 }
 
@@ -69,7 +70,7 @@ struct WatchHold {
     until: Option<Instant>,
 }
 
-/// Events to send before the queue.
+/// The events to send before the queue.
 pub(super) enum Opening {
     State {
         objects: Objects,
@@ -79,7 +80,7 @@ pub(super) enum Opening {
         log: Log,
         last: u64,
     },
-    /// The initial state is sent; the bookmark that marks its end is not.
+    /// The initial state is sent; the bookmark at its end is not.
     Complete,
     Done,
 }
@@ -89,22 +90,22 @@ pub(crate) enum Batch {
     /// Events in order. The reader reports their delivery and finishes the counted ones in `Activity`.
     Events {
         events: Vec<Delivered>,
-        /// How many of them count as unfinished work.
+        /// How many of the events count as unfinished work.
         counted: usize,
     },
-    /// The initial state is complete, at this revision. Returned once, by a watch that starts with the state.
+    /// The initial state is complete, at this revision. Returned once by a watch that starts with the current state.
     Complete(u64),
-    /// No event yet; the waker is stored.
+    /// There is no event yet; the waker is stored.
     Pending,
-    /// Delivery is paused until that time; the waker is stored.
+    /// A fault rule pauses delivery until this time; the waker is stored.
     Held(Instant),
     /// The watch was closed.
     Closed(WatchEnd),
 }
 
 impl Watcher {
-    /// Enqueues a change if the watch selects it, and returns the waker of the reader: waking takes longer than the
-    /// rest of this function and needs no lock of the store.
+    /// Enqueues a change if the watch selects it, and returns the waker of the reader. The caller wakes it without the store lock, because
+    /// waking takes longer than enqueueing.
     pub(super) fn offer(
         &self,
         transition: &Transition<'_>,
@@ -129,7 +130,7 @@ impl Watcher {
         inbox.waker.take()
     }
 
-    /// Ends the watch after the given number of further events.
+    /// Ends the watch after this number of further events.
     pub(super) fn end_after(&self, events: usize, activity: &Activity) {
         self.inbox.lock().left = Some(events);
         if events == 0 {
@@ -147,7 +148,7 @@ impl Watcher {
         }
     }
 
-    /// Pauses delivery until `release`, or until a time.
+    /// Pauses delivery until `release` is called, or until a time.
     pub(super) fn hold(&self, rule: RuleId, until: Option<Instant>, activity: &Activity) {
         let mut inbox = self.inbox.lock();
         if inbox.held.is_none() {
@@ -158,7 +159,7 @@ impl Watcher {
         inbox.wake();
     }
 
-    /// Resumes delivery if that rule paused it.
+    /// Resumes delivery if this rule paused it.
     pub(super) fn release(&self, rule: RuleId, activity: &Activity) {
         let mut inbox = self.inbox.lock();
         if inbox.held.is_some_and(|held| held.rule == rule) {
@@ -205,7 +206,7 @@ impl Watcher {
         inbox.queue.is_empty() && matches!(inbox.head, Opening::Done) && inbox.held.is_none()
     }
 
-    /// Marks the watch as closed and returns the reason; the first reason wins.
+    /// Marks the watch as closed and returns the reason. If it was closed already, the first reason is returned.
     pub(super) fn close(&self, why: WatchEnd) -> WatchEnd {
         let mut inbox = self.inbox.lock();
         inbox.head = Opening::Done;
@@ -213,7 +214,7 @@ impl Watcher {
         *inbox.closed.get_or_insert(why)
     }
 
-    /// Empties the queue of a closed watch and returns how many of its events counted as unfinished.
+    /// Empties the queue of a closed watch and returns the number of dropped events that counted as unfinished work.
     pub(super) fn discard(&self) -> usize {
         self.inbox.lock().discard()
     }
@@ -268,8 +269,8 @@ impl Inbox {
         self.wake();
     }
 
-    /// Empties the queue and returns how many of its events counted as unfinished. Also drops the events before the
-    /// queue: a client that does not read can hold the stream of a closed watch open.
+    /// Empties the queue and returns the number of dropped events that counted as unfinished work. Also drops the initial events: the
+    /// stream of a closed watch exists as long as its client does not read.
     fn discard(&mut self) -> usize {
         self.finish_head(Opening::Done);
         self.queue_bytes = 0;
@@ -294,8 +295,8 @@ impl Inbox {
         }
     }
 
-    /// The next piece of the events before the queue; `None` once all are sent. A piece is limited by the objects
-    /// examined, not by the matches, because writers wait for this lock.
+    /// The next batch of initial events; `None` once all are sent. A batch is limited by the number of objects examined, not of matches,
+    /// because writers wait for this lock.
     fn take_head(&mut self, selection: &Selection, now: u64, most: usize) -> Option<Batch> {
         let (mut events, mut bytes) = (Vec::new(), 0);
         let next = match &mut self.head {
@@ -352,7 +353,7 @@ impl Inbox {
     }
 }
 
-/// The objects of a namespace (or of all) after a key.
+/// The objects after a key, of one namespace or of all.
 fn after_key<'a>(
     objects: &'a Objects,
     namespace: Option<&str>,

@@ -1,6 +1,6 @@
-//! The open watches of one resource, by the namespace and name to which they are restricted.
+//! The open watches of one resource, indexed by the namespace and name that they select.
 //!
-//! Owns the index that spares a write the watches of other objects. Does not evaluate selectors.
+//! Owns the index: a write does not visit watches of other objects. Does not evaluate selectors.
 
 use super::watcher::Watcher;
 use std::collections::HashMap;
@@ -13,7 +13,7 @@ pub(super) struct Watchers {
     by_namespace: HashMap<Box<str>, Names>,
 }
 
-/// Watches of the same namespace: of all names, and of a single name.
+/// The watches in one namespace: those of all names, and those of a single name.
 #[derive(Default)]
 struct Names {
     every: Vec<Arc<Watcher>>,

@@ -1,7 +1,7 @@
-//! The types of the Kubernetes API and their fields, read from an embedded text table.
+//! The types of the Kubernetes API and their fields, parsed from an embedded text table.
 //!
-//! Owns `types.txt` and splitting its lines into columns. Does not know what the columns mean: `protobuf` reads the
-//! fields, `schema` the merge strategies, and `documents` the OpenAPI column and the descriptions.
+//! Owns `types.txt` and splitting its lines into columns. Does not interpret the columns: `protobuf` reads the fields, `schema` the merge
+//! strategies, and `documents` the OpenAPI column and the descriptions.
 //!
 //! The file is compiled into the program, so a line that cannot be parsed is a bug: it panics in the tests.
 
@@ -18,14 +18,14 @@ pub(crate) struct Block {
     pub(crate) name: &'static str,
     pub(crate) notes: Notes,
     pub(crate) fields: Vec<Line>,
-    /// Notes on JSON members that this type gets from inlined messages.
+    /// Columns for JSON members that this type gets from inlined messages.
     pub(crate) inlined: Vec<(&'static str, Notes)>,
 }
 
 /// One field of a type.
 pub(crate) struct Line {
     pub(crate) number: u32,
-    /// The JSON name, with the marks that state when JSON omits the member.
+    /// The JSON name, with the marks for when JSON omits the member.
     pub(crate) member: &'static str,
     /// The type of the field, with marks for lists, maps and pointers.
     pub(crate) of: &'static str,
@@ -40,7 +40,7 @@ pub(crate) struct Notes {
     pub(crate) description: &'static str,
 }
 
-/// One column, indexed by type and field, without empty entries. Notes on a type itself have an empty field name.
+/// One column, indexed by type and field, without empty entries. Entries for a type itself have an empty field name.
 pub(crate) fn column(
     of: impl Fn(&Notes) -> &'static str,
 ) -> HashMap<(&'static str, &'static str), &'static str> {
@@ -62,7 +62,7 @@ pub(crate) fn column(
         .collect()
 }
 
-/// Parses a table into types and their fields. The error quotes the line that is neither.
+/// Parses a table into types and their fields. The error contains the first invalid line.
 pub(crate) fn parse(text: &'static str) -> Result<Vec<Block>, String> {
     let mut blocks: Vec<Block> = Vec::new();
     let lines = text

@@ -1,7 +1,7 @@
-//! Allocates cluster IPs and node ports to services as they are written; no two services share one.
+//! Allocates cluster IPs and node ports to services when they are written. Each address and port belongs to one service.
 //!
-//! An IPAddress object reserves an allocated IP; ports in use are read from the services themselves. The kind of
-//! services decides which of its values an update may change.
+//! An IPAddress object reserves an allocated IP; ports in use are read from the services themselves. Validation of services decides which
+//! addresses and ports an update may change.
 
 use super::call::Target;
 use crate::config::network::Network;
@@ -64,7 +64,7 @@ fn cluster_ip(
     service: &mut Value,
     old: Option<&Value>,
 ) -> Result<(), Status> {
-    // An allocated IP stays: validation rejects a change. A service without one never gets one on update.
+    // An allocated IP is not replaced: validation rejects the change. A service without IP gets none in an update.
     let has = |service: &Value| !json::list(&service["spec"]["clusterIPs"]).is_empty();
     let requested = json::string(&service["spec"], "clusterIP").to_owned();
     if service["spec"]["type"] == "ExternalName" || requested == "None" || old.is_some_and(has) {
@@ -102,11 +102,11 @@ fn cluster_ip(
     Err(refused(service, errors))
 }
 
-/// A random free IP. The lower part of the range stays free for static allocation as long as the rest has free IPs.
+/// A random free IP. Uses the upper part of the range first: the lower part is reserved for static allocation as long as possible.
 fn free_address(txn: &mut Txn<'_>, network: &Network) -> Option<String> {
     let range = network.services;
     if txn.dry_run {
-        // A dry run reserves nothing and returns a placeholder: the network's own address.
+        // A dry run reserves nothing and returns a placeholder: the first address of the range.
         return Some(range.at(0).to_string());
     }
     let size = range.size();
@@ -138,7 +138,7 @@ fn node_ports(
         placeholders: 0,
     };
     let count = json::list(&service["spec"]["ports"]).len();
-    // Ports of a new service with the same number differ in protocol and share a node port.
+    // Ports of a new service with the same port number but different protocols share a node port.
     let mut assigned: Vec<(Value, u64)> = Vec::new();
     for i in 0..count {
         let port = &service["spec"]["ports"][i];
@@ -179,10 +179,10 @@ fn node_ports(
 /// Allocator of node ports.
 struct Ports<'a> {
     allocated: HashSet<u64>,
-    /// Ports that the service had before.
+    /// Node ports of the service before the update.
     own: HashSet<u64>,
     range: &'a Network,
-    /// A dry run in kube-apiserver neither checks the range nor reserves ports.
+    /// In kube-apiserver, a dry run neither checks the range nor reserves ports.
     is_dry_run: bool,
     /// Number of placeholder ports returned in a dry run.
     placeholders: u64,
@@ -206,7 +206,7 @@ impl Ports<'_> {
         let range = &self.range.node_ports;
         let (first, last) = (u64::from(*range.start()), u64::from(*range.end()));
         if self.is_dry_run {
-            // Ports above the range serve as placeholders.
+            // A dry run uses port numbers above the range as placeholders.
             self.placeholders += 1;
             return Some(last + 1 + self.placeholders);
         }

@@ -1,6 +1,6 @@
-//! Server-side apply: a patch with the intent of a field manager. Creates the object if it does not exist.
+//! Server-side apply: a patch that contains all fields which the field manager wants to own. Creates the object if it does not exist.
 //!
-//! Owns the order of checks. Merging and field ownership are in `managed`.
+//! Owns the order of checks. `managed` merges objects and tracks field ownership.
 
 use super::body::{check_name, set_namespace};
 use super::call::{Answer, Call};
@@ -70,7 +70,7 @@ pub(super) fn apply(
     })
 }
 
-/// Rejects a document with a uid if the object does not exist.
+/// Rejects an applied configuration that contains a uid if the object does not exist.
 fn refuse_uid(call: &Call, object: &Value) -> Result<(), Status> {
     let uid = metadata::text(object, "uid");
     if uid.is_empty() {
@@ -85,7 +85,7 @@ fn refuse_uid(call: &Call, object: &Value) -> Result<(), Status> {
     ))
 }
 
-/// Checks for duplicate fields and returns the warnings; any other strict-decoding error always fails an apply.
+/// Checks for duplicate fields and returns them as warnings or an error. Any other strict-decoding error makes an apply fail in all modes.
 fn check_duplicates(validation: FieldValidation, duplicates: &[String]) -> Result<&[String], Status> {
     match validation {
         FieldValidation::Ignore => Ok(&[]),

@@ -1,4 +1,4 @@
-//! Bindings assign a pod to a node, once. Clients create them at pods/NAME/binding, or at `bindings`.
+//! Bindings assign a pod to a node, once. Clients create a Binding at pods/NAME/binding or at `bindings`.
 
 use super::call::{Answer, Call, Target};
 use super::dynamic_admission::Write;
@@ -16,7 +16,7 @@ const BOUND: GroupResource<'static> = GroupResource {
     kind: "pods/binding",
 };
 
-/// create of pods/NAME/binding.
+/// Creates pods/NAME/binding.
 pub(super) fn bind(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     let binding = subresource_body::read(txn, call, &BINDING, None)?;
     let binding = subresource_body::admit(txn, call, &BINDING, binding)?;
@@ -29,7 +29,7 @@ pub(super) fn bind(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     carry_out(txn, call, target, &binding)
 }
 
-/// create of `bindings`: the binding names the pod. Its uid is ignored, so it binds any pod of that name.
+/// Creates `bindings`: the body names the pod. The uid in the body is ignored, so the Binding applies to any pod with this name.
 pub(super) fn bind_named(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     let mut binding = subresource_body::read(txn, call, &BINDING, None)?;
     metadata::set(&mut binding, "uid", None);
@@ -47,7 +47,7 @@ pub(super) fn bind_named(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Statu
     carry_out(txn, call, &target, &binding)
 }
 
-/// Binds the pod of `target`.
+/// Binds the pod `target` to the node of the Binding.
 fn carry_out(txn: &mut Txn<'_>, call: &Call, target: &Target, binding: &Value) -> Result<Answer, Status> {
     validate(binding)?;
     Write::create(&call.target).validate(txn, binding)?;
@@ -76,7 +76,7 @@ fn carry_out(txn: &mut Txn<'_>, call: &Call, target: &Target, binding: &Value) -
     Ok(Answer::Status(Status::created()))
 }
 
-/// Validates a binding (`ValidatePodBinding`). kube-apiserver returns the bare messages.
+/// Validates a Binding (`ValidatePodBinding`). Like kube-apiserver, returns the messages without field paths.
 fn validate(binding: &Value) -> Result<(), Status> {
     let mut errors = ErrorList::default();
     let kind = binding["target"]["kind"].as_str().unwrap_or_default();
@@ -114,7 +114,7 @@ fn refuse_bound(pod: &Value, node: &str) -> Result<(), Status> {
     Ok(())
 }
 
-/// The node that a pod is bound to.
+/// The node to which a pod is bound.
 pub(super) fn node_of(pod: &Value) -> Option<&str> {
     pod["spec"]["nodeName"].as_str().filter(|node| !node.is_empty())
 }

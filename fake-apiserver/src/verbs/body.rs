@@ -1,4 +1,4 @@
-//! Consistency between a request body and its request: presence, name and namespace.
+//! Consistency between a request body and the URL: presence, name and namespace.
 //!
 //! Does not decode bodies: `decode` does.
 
@@ -13,7 +13,7 @@ pub(super) fn no_body() -> Status {
     Status::bad_request("the request has no body; send the object as JSON")
 }
 
-/// Sets the namespace from the request, or checks that the object has the same.
+/// Sets the namespace of the object from the request, or checks that both are equal.
 pub(super) fn set_namespace(kind: &Kind, namespace: Option<&str>, object: &mut Value) -> Result<(), Status> {
     let requested = if kind.namespaced {
         namespace.unwrap_or_default()
@@ -36,7 +36,7 @@ pub(super) fn set_namespace(kind: &Kind, namespace: Option<&str>, object: &mut V
     Ok(())
 }
 
-/// Checks that the object has the name in the URL.
+/// Checks that the name in the object equals the name in the URL.
 pub(super) fn check_name(target: &Target, object: &Value) -> Result<(), Status> {
     let (name, requested) = (metadata::text(object, "name"), target.name());
     if name == requested {

@@ -1,6 +1,6 @@
-//! One request, over HTTP or in process.
+//! A request for a resource, received over HTTP or from an in-process client.
 //!
-//! Owns the parts of a request. Does not know its encoding or its execution.
+//! Owns the parts of a request. Does not know how requests are encoded or executed.
 
 use crate::access::auth::User;
 use crate::kinds::{Kind, Part};
@@ -23,11 +23,11 @@ pub(crate) struct Call {
     pub(crate) target: Target,
     pub(crate) params: Params,
     pub(crate) payload: Payload,
-    /// When the request had been received.
+    /// The time at which the request was received completely.
     pub(crate) began: Instant,
     /// The `User-Agent` header.
     pub(crate) agent: String,
-    /// Set if a fault rule makes the request read the state at this revision.
+    /// The revision at which the request reads the state, if a fault rule makes it read an old state.
     pub(crate) stale: Option<u64>,
 }
 
@@ -44,13 +44,13 @@ pub(crate) struct Target {
 #[derive(Clone)]
 pub(crate) enum Payload {
     None,
-    /// An object or options.
+    /// An object, or options such as `DeleteOptions`.
     Object(Document),
     /// A patch, or the error of parsing it.
     Patch(Patch, Result<Document, String>),
-    /// The configuration of a server-side apply, or the error of parsing it, with all duplicate fields.
+    /// The configuration of a server-side applywith all duplicate fields, or the error of parsing it.
     Apply(Result<Document, String>),
-    /// The client wants to switch to another protocol.
+    /// No body: the client requests an upgrade to another protocol.
     Upgrade,
 }
 
@@ -62,7 +62,7 @@ pub(crate) enum Patch {
     Strategic,
 }
 
-/// The query parameters as sent. Each verb parses those that it supports.
+/// The query parameters as sent. Each verb parses the parameters that it supports.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Params(Vec<(String, String)>);
 
@@ -73,11 +73,11 @@ pub(crate) enum Answer {
         code: u16,
         object: Arc<Object>,
     },
-    /// A success without an object.
+    /// A success that returns no object.
     Status(Status),
     /// A success with an empty body.
     Nothing,
-    /// A list whose page is still to be taken from the snapshot, which needs no lock.
+    /// A list whose page is read from a snapshot after the store lock was released.
     List(ListPlan),
     Watch(WatchPlan),
 }
@@ -88,11 +88,11 @@ pub(crate) struct ListPlan {
     pub(crate) snapshot: Snapshot,
     pub(crate) selection: Selection,
     pub(crate) limit: usize,
-    /// Start of the page: a storage key, without the namespace if the list is of one.
+    /// Start of the page: a storage key, without the namespace if only one namespace is listed.
     pub(crate) after: Option<String>,
 }
 
-/// A list as sent.
+/// One page of a list.
 pub(crate) struct Listing {
     pub(crate) objects: Vec<Arc<Object>>,
     pub(crate) revision: u64,
@@ -102,7 +102,7 @@ pub(crate) struct Listing {
 
 /// A validated watch request.
 pub(crate) struct WatchPlan {
-    /// The open watch, or the id and error of a failed one, whose stream contains only the error.
+    /// The open watch, or the id and error of a watch that failed to start: its stream contains only the error.
     pub(crate) watcher: Result<Arc<Watcher>, (u64, Status)>,
     pub(crate) bookmarks: bool,
     /// Whether an annotated bookmark marks the end of the initial events.
@@ -112,7 +112,7 @@ pub(crate) struct WatchPlan {
 }
 
 impl WatchPlan {
-    /// Closes the watch of a request that is rejected later.
+    /// Closes the watch because the request is rejected after the watch was opened.
     pub(crate) fn abandon(self, store: &Store) {
         if let Ok(watcher) = self.watcher {
             store.forget(&watcher);
@@ -138,7 +138,7 @@ impl Call {
         }
     }
 
-    /// The name in the User-Agent, without the version.
+    /// The client name in the User-Agent, without the version.
     fn client(&self) -> &str {
         let name = self.agent.split('/').next().unwrap_or_default();
         let end = name.find(|c: char| !go::is_print(c)).unwrap_or(name.len());
@@ -147,7 +147,7 @@ impl Call {
 }
 
 impl Target {
-    /// The storage key. Only for requests that name an object.
+    /// The storage key of the object. The request must name an object.
     pub(crate) fn key(&self) -> String {
         self.kind.key(self.namespace.as_deref(), self.name())
     }
@@ -156,7 +156,7 @@ impl Target {
         self.name.as_deref().unwrap_or_default()
     }
 
-    /// Whether the request connects through the server to a node, pod or service.
+    /// Whether the request connects to a node, pod or service through the server.
     pub(crate) fn is_connection(&self) -> bool {
         matches!(self.part, Part::Sub(sub) if sub.is_connection())
     }
@@ -185,7 +185,7 @@ impl Target {
     }
 }
 
-/// Whether each percent sign of a text starts a valid escape.
+/// Whether each percent sign in a text starts a valid escape.
 fn is_escaped(text: &str) -> bool {
     let mut parts = text.split('%').skip(1);
     parts.all(|part| part.len() >= 2 && part.as_bytes()[..2].iter().all(u8::is_ascii_hexdigit))
@@ -202,8 +202,8 @@ impl<const N: usize> From<[(&str, &str); N]> for Params {
 }
 
 impl Params {
-    /// Parses a query string. Ignores empty pairs, which some clients send. Like Go, drops pairs with a semicolon,
-    /// which was once a separator too.
+    /// Parses a query string. Ignores empty pairs, which some clients send. Like Go, drops pairs that contain a semicolon, which used to be
+    /// a separator.
     pub(crate) fn parse(query: &str) -> Self {
         // Like Go, ignores pairs that cannot be decoded.
         let pairs = query
@@ -235,7 +235,7 @@ impl Params {
             .collect()
     }
 
-    /// A boolean as Go parses it: a parameter that is present is true, except for forms of `0` and `false`.
+    /// Parses a boolean like kube-apiserver: a parameter that is present is true, except for forms of `0` and `false`. `None` if absent.
     pub(crate) fn flag(&self, name: &str) -> Option<bool> {
         let (_, value) = self.0.iter().find(|(key, _)| key == name)?;
         Some(!matches!(
@@ -244,7 +244,7 @@ impl Params {
         ))
     }
 
-    /// An integer. `None` if absent.
+    /// Parses an integer; `None` if the parameter is absent.
     pub(crate) fn number(&self, name: &str) -> Result<Option<i64>, Status> {
         let Some((_, text)) = self.0.iter().find(|(key, _)| key == name) else {
             return Ok(None);

@@ -1,7 +1,7 @@
 //! Connections through the server: pod logs, exec, attach, port-forward, and proxying to pods, services and nodes.
 //!
-//! Owns the responses of the server itself. There are no kubelets, containers or endpoints: each connection is refused,
-//! and no address is ever dialled.
+//! Owns the checks of such requests and the resulting errors. There are no kubelets, containers or endpoints: the server dials no address,
+//! and each connection fails.
 
 use super::bind::node_of;
 use super::call::{Answer, Call, Payload};
@@ -18,10 +18,10 @@ use crate::store::Txn;
 use serde_json::Value;
 use std::fmt::{self, Display, Formatter};
 
-/// Port of a kubelet whose node status has none.
+/// Kubelet port if the status of the node contains none.
 const KUBELET_PORT: i64 = 10250;
 
-/// Types of node addresses, in order of preference.
+/// Types of node addresses, in order of preference for the connection to a kubelet.
 const ADDRESS_TYPES: [&str; 5] = [
     "Hostname",
     "InternalDNS",
@@ -35,7 +35,7 @@ const LOG_OPTIONS: GroupResource<'static> = GroupResource {
     kind: "PodLogOptions",
 };
 
-/// The resource in the 404 for a pod whose node does not exist.
+/// The resource in the 404 error if the node of a pod does not exist.
 const PODS: GroupResource<'static> = GroupResource {
     group: "",
     kind: "pods",
@@ -49,7 +49,7 @@ pub(super) fn connect(txn: &Txn<'_>, call: &Call, what: Subresource) -> Result<A
     }
 }
 
-/// The log of a container. Empty for an unscheduled pod.
+/// Returns the log of a container: an error, or an empty log if the pod is not scheduled.
 fn log(txn: &Txn<'_>, call: &Call) -> Result<Answer, Status> {
     check_log_options(call)?;
     let pod = existing(txn, call)?;
@@ -91,7 +91,7 @@ fn check_log_options(call: &Call) -> Result<(), Status> {
     }
     match seconds {
         Some(_) if !since.is_empty() => {
-            // This error has no field path.
+            // In kube-apiserver, this error has no field path.
             errors.forbidden(
                 "[]",
                 "at most one of `sinceTime` or `sinceSeconds` may be specified",
@@ -109,9 +109,9 @@ fn check_log_options(call: &Call) -> Result<(), Status> {
     }
 }
 
-/// exec, attach or port-forward.
+/// Handles exec, attach and port-forward.
 fn stream(txn: &Txn<'_>, call: &Call, names_container: bool) -> Result<Answer, Status> {
-    // WebSockets start with a GET, but require `create` (`AuthorizePodWebsocketUpgradeCreatePermission`).
+    // WebSocket connections start with a GET, but require permission to `create` (`AuthorizePodWebsocketUpgradeCreatePermission`).
     may_create(txn, &call.target)?;
     let pod = existing(txn, call)?;
     if names_container {
@@ -129,7 +129,7 @@ fn stream(txn: &Txn<'_>, call: &Call, names_container: bool) -> Result<Answer, S
     Err(Status::internal(format!("error dialing backend: {why}")))
 }
 
-/// The requested container; without one in the request, the only container of the pod.
+/// The requested container; if the request names none, the only container of the pod.
 fn container<'a>(pod: &'a Value, call: &'a Call) -> Result<&'a str, Status> {
     let pod_name = metadata::text(pod, "name");
     let wanted = call.params.get("container");
@@ -153,7 +153,7 @@ fn container<'a>(pod: &'a Value, call: &'a Call) -> Result<&'a str, Status> {
     }
 }
 
-/// A host and port to connect to.
+/// The host and port that a connection would dial.
 struct Address {
     host: String,
     port: i64,
@@ -165,7 +165,7 @@ impl Display for Address {
     }
 }
 
-/// The address of a node's kubelet. If the node does not exist, the 404 names the resource `subject`.
+/// The address of a node's kubelet. If the node does not exist, returns a 404 for the resource `subject`.
 fn kubelet(txn: &Txn<'_>, node: &str, subject: GroupResource<'_>) -> Result<Address, Status> {
     let found = txn.get(&NODE, &NODE.key(None, node));
     let found = found.ok_or_else(|| Status::not_found(subject, node))?;
@@ -190,7 +190,7 @@ fn kubelet(txn: &Txn<'_>, node: &str, subject: GroupResource<'_>) -> Result<Addr
     })
 }
 
-/// A proxied HTTP request to a node, pod or service.
+/// Handles an HTTP request that is proxied to a node, pod or service.
 fn proxy(txn: &Txn<'_>, call: &Call) -> Result<Answer, Status> {
     let kind = &call.target.kind;
     let named = Named::parse(call.target.name()).ok_or_else(|| {
@@ -222,7 +222,7 @@ fn proxy(txn: &Txn<'_>, call: &Call) -> Result<Answer, Status> {
     )))
 }
 
-/// The name of a service port that is requested by name or number.
+/// The name of the service port that the request gives by name or number.
 fn service_port<'a>(service: &'a Value, named: &Named<'a>) -> Result<&'a str, Status> {
     let ports = list(&service["spec"]["ports"]);
     let name = |port: &'a Value| string(port, "name");
@@ -268,7 +268,7 @@ impl<'a> Named<'a> {
     }
 }
 
-/// The error of proxying to an address without listener. Some addresses are rejected before dialling.
+/// The error of proxying to an address where nothing listens. Some addresses are rejected without dialling, as in kube-apiserver.
 fn unreachable(address: &Address) -> Status {
     let is_allowed = match address.host.parse() {
         Ok(ip) => ip::is_global_unicast(ip),

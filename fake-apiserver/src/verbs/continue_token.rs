@@ -1,6 +1,6 @@
 //! Continue tokens of paged lists.
 //!
-//! Owns their encoding, which is kube-apiserver's, and the errors for invalid and expired tokens.
+//! Owns the encoding, which is that of kube-apiserver, and the errors for invalid and expired tokens.
 
 use crate::machinery::document::Document;
 use crate::machinery::go;
@@ -10,10 +10,10 @@ use base64::alphabet::URL_SAFE;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use serde::Serialize;
 
-/// The version in kube-apiserver's tokens.
+/// The API version in kube-apiserver's continue tokens.
 const TOKEN_VERSION: &str = "meta.k8s.io/v1";
 
-/// Like Go's decoder, ignores padding and stray bits at the end.
+/// Base64 decoder that, like Go's, ignores padding and stray bits at the end.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &URL_SAFE,
     GeneralPurposeConfig::new()
@@ -22,13 +22,13 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
         .with_decode_allow_trailing_bits(true),
 );
 
-/// Position in a paged list.
+/// The position in a paged list where the next page starts.
 #[derive(Debug, Serialize)]
 pub(super) struct ContinueToken {
     v: String,
-    /// Revision of the list; -1 to continue with the current state.
+    /// Revision of the list; -1 continues with the current state.
     pub(super) rv: i64,
-    /// Start of the next page: a storage key, without the namespace if the list is of one.
+    /// Start of the next page: a storage key, without the namespace if only one namespace is listed.
     pub(super) start: String,
 }
 
@@ -38,7 +38,7 @@ impl ContinueToken {
         Self {
             v: TOKEN_VERSION.to_owned(),
             rv,
-            // The smallest key after the last one.
+            // The smallest key after `last`.
             start: format!("{last}\0"),
         }
     }
@@ -73,7 +73,7 @@ impl ContinueToken {
         if start.is_empty() {
             return Err(format!("encoded start key empty (version {v})"));
         }
-        // The key is a path below the resource's prefix and must not leave it.
+        // The key is a path below the resource's prefix; empty, `.` and `..` segments could lead outside of it.
         let rest = start.strip_prefix('/').unwrap_or(start);
         if rest.split('/').any(|part| ["", ".", ".."].contains(&part)) {
             return Err(start.clone());
@@ -82,7 +82,7 @@ impl ContinueToken {
         Ok(Self { start, ..token })
     }
 
-    /// 410 for a compacted revision, with a token to continue inconsistently.
+    /// The 410 for a compacted revision, with a token that continues the list with the current state.
     pub(super) fn expired(&self) -> Status {
         let text = "The provided continue parameter is too old to display a consistent list result. You can start a \
             new list without the continue parameter, or use the continue token in this response to retrieve the \

@@ -1,4 +1,4 @@
-//! Versions of custom resources: the version of a request and the storage version.
+//! Conversion of custom resources between the version of a request and the storage version.
 //!
 //! Does not know how bodies are decoded.
 
@@ -13,12 +13,12 @@ use crate::store::Txn;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// An object in the version of the requested resource. Left unchanged if a webhook still has to convert it: the sender
-/// of the response gets it converted.
+/// Converts an object to the version of the requested resource. If only a webhook can convert it, returns it unchanged; the sender of the
+/// response then calls the webhook.
 pub(crate) fn to_requested_version(kind: &Kind, object: Arc<Object>) -> Arc<Object> {
     match (kind.view, kind.defined()) {
         (Some(view), _) => object.like(object.look(view.from_stored), object.revision),
-        // Fast path for long lists: with one version there is nothing to convert.
+        // Fast path for long lists: a resource with one version needs no conversion.
         (None, Some(defined)) if defined.versions.len() > 1 && !kind.has_version(object.api_version()) => {
             match kind.conversion() {
                 Some(conversion) => object
@@ -31,7 +31,7 @@ pub(crate) fn to_requested_version(kind: &Kind, object: Arc<Object>) -> Arc<Obje
     }
 }
 
-/// Whether a webhook still has to convert an object.
+/// Whether an object needs a call of the conversion webhook.
 pub(crate) fn is_unconverted(kind: &Kind, object: &Object) -> bool {
     kind.conversion().is_some_and(|conversion| {
         !kind.has_version(object.api_version()) && object.converted(conversion.number, kind.version).is_none()
@@ -39,7 +39,7 @@ pub(crate) fn is_unconverted(kind: &Kind, object: &Object) -> bool {
 }
 
 impl Answer {
-    /// The objects of an answer that webhooks still have to convert.
+    /// The objects in the answer that need a call of the conversion webhook.
     pub(crate) fn unconverted(&self, kind: &Kind) -> Vec<Arc<Object>> {
         match self {
             Self::Object { object, .. }
@@ -52,7 +52,7 @@ impl Answer {
         }
     }
 
-    /// The answer with the converted objects.
+    /// Replaces the objects in the answer by their cached conversions.
     pub(crate) fn converted(self, kind: &Kind) -> Self {
         match self {
             Self::Object { code, object }
@@ -68,8 +68,8 @@ impl Answer {
     }
 }
 
-/// A stored object in the version in which writes are validated: the request's for custom resources, the storage
-/// version for built-in ones.
+/// Converts a stored object to the version in which writes are validated: for custom resources the version of the request, for built-in
+/// resources the storage version.
 pub(super) fn to_validated_version(
     txn: &mut Txn<'_>,
     kind: &Kind,
@@ -86,7 +86,7 @@ pub(super) fn to_validated_version(
     Ok(to_requested_version(kind, object.clone()))
 }
 
-/// A validated object in its storage version.
+/// Converts a validated object to its storage version.
 pub(super) fn to_storage_version(txn: &mut Txn<'_>, kind: &Kind, object: Value) -> Result<Value, Status> {
     let stored = kind.stored();
     if kind.defined().is_none() || is_in_version(&stored, &object) {
@@ -104,20 +104,23 @@ pub(super) fn to_storage_version(txn: &mut Txn<'_>, kind: &Kind, object: Value) 
     }))
 }
 
-/// Records a conversion to do before the verb is repeated. Returns the error that aborts the verb, for now or finally.
+/// Records a conversion that must complete before the verb is retried. Returns the error that aborts the verb: temporarily, or finally if a
+/// conversion failed.
 fn await_conversion(txn: &mut Txn<'_>, enqueue: impl FnOnce(&mut AdmissionSession)) -> Status {
     let Some(session) = txn.admission.as_mut() else {
-        return Status::internal("the definition of the resource has just changed; send the request again");
+        return Status::internal("the CRD of the resource has just changed; send the request again");
     };
     if let Some(failure) = &session.unconvertible {
         return failure.clone();
     }
     enqueue(session);
-    Status::internal("the request waits for a conversion; no client must receive this error, so it is a bug")
+    Status::internal(
+        "the request waits for a conversion; this internal error must never reach a client, so this is a bug",
+    )
 }
 
-/// An object as sent to a webhook, with managedFields and in the version of `kind`, unless another webhook has to
-/// convert it. Bodies of subresources have another kind and stay unchanged.
+/// The object as admission webhooks receive it: with managedFields, and in the version of `kind` unless that requires a conversion webhook.
+/// Bodies of subresources have another kind and remain unchanged.
 pub(crate) fn for_webhook(kind: &Kind, is_whole: bool, object: &Value) -> Value {
     let mut sent = match kind.view {
         _ if !is_whole => object.clone(),
@@ -135,8 +138,8 @@ pub(crate) fn for_webhook(kind: &Kind, is_whole: bool, object: &Value) -> Value 
     sent
 }
 
-/// The object returned by a webhook, in the version in which writes to `requested` are validated, unless another webhook
-/// has to convert it. Restores the managedFields of `before`.
+/// Converts the object returned by an admission webhook to the version in which writes to `requested` are validated, unless that requires a
+/// conversion webhook. Restores the managedFields of `before`.
 pub(crate) fn from_webhook(
     kind: &Kind,
     requested: &Kind,
@@ -154,21 +157,21 @@ pub(crate) fn from_webhook(
     Ok(object)
 }
 
-/// Whether an object is in the version of `kind`.
+/// Whether an object has the version of `kind`.
 pub(crate) fn is_in_version(kind: &Kind, object: &Value) -> bool {
     object["apiVersion"]
         .as_str()
         .is_some_and(|version| kind.has_version(version))
 }
 
-/// An object in another version, pruned by that version's schema.
+/// Converts an object to the version of `kind` without a webhook, and prunes it by that version's schema.
 fn to_version(kind: &Kind, object: &Value) -> Value {
     let mut changed = object.clone();
     changed["apiVersion"] = kind.api_version().into();
     if let Some(defined) = kind.defined() {
-        // Here managedFields is serialized text, which the schema must not prune.
+        // At this point, managedFields is serialized text, which the schema must not prune.
         let managed = metadata::take(&mut changed, "managedFields");
-        // Stored objects were valid when written. One that no longer fits the schema is shown as far as it was converted.
+        // Stored objects were valid when written. If an object no longer matches the schema, the partly converted object is used.
         drop(
             defined
                 .strategy

@@ -1,4 +1,4 @@
-//! create: stores a new object.
+//! create: validates and stores a new object.
 //!
 //! The order of checks is kube-apiserver's: decoding, namespace, admission, preparation, validation, existence.
 
@@ -52,7 +52,7 @@ pub(super) fn create(txn: &mut Txn<'_>, mut call: Call) -> Result<Answer, Status
     insert(txn, &call.target, object)
 }
 
-/// Creates an object whose managedFields are set.
+/// Creates the object; its managedFields are already set.
 pub(super) fn insert(txn: &mut Txn<'_>, target: &Target, mut object: Value) -> Result<Answer, Status> {
     let kind = &target.kind;
     let write = Write::create(target);
@@ -75,7 +75,7 @@ pub(super) fn insert(txn: &mut Txn<'_>, target: &Target, mut object: Value) -> R
     let object = to_storage_version(txn, kind, object)?;
     // A resourceVersion that is not a number counts as unset.
     let requested = metadata::text(&object, "resourceVersion").parse::<u64>();
-    // Checked by the storage layer, which a dry run does not reach.
+    // In kube-apiserver, the storage layer checks this, and a dry run does not reach the storage.
     if !txn.dry_run && requested.is_ok_and(|revision| revision > 0) {
         return Err(Status::internal(
             "resourceVersion should not be set on objects to be created",
@@ -99,7 +99,7 @@ pub(super) fn insert(txn: &mut Txn<'_>, target: &Target, mut object: Value) -> R
     })
 }
 
-/// Rejects custom resources of a definition that is being deleted.
+/// Rejects the creation of a custom resource while its CRD is being deleted.
 fn refuse_while_ending(kind: &Kind, object: &Value) -> Result<(), Status> {
     if !kind.defined().is_some_and(|defined| defined.is_ending) {
         return Ok(());
@@ -134,7 +134,7 @@ fn prepare(txn: &mut Txn<'_>, kind: &Kind, object: &mut Value) -> Result<(), Sta
     Ok(())
 }
 
-/// The object with its empty lists and maps restored: some validation distinguishes empty from absent.
+/// The object with its empty lists and maps restored: some validation distinguishes an empty from an absent value.
 fn as_sent<'o>(object: &'o Value, empties: &[Empty]) -> Cow<'o, Value> {
     let mut object = Cow::Borrowed(object);
     if !empties.is_empty() {

@@ -1,6 +1,6 @@
-//! Custom resources: decoding, and warnings about their finalizers.
+//! Custom resources: decoding, and warnings about finalizer names.
 //!
-//! Owns the check of kind and apiVersion. Another crate decodes and validates by schema (`CustomResourceStrategy`).
+//! Owns the check of kind and apiVersion. Another crate decodes and validates by the schema in the CRD (`CustomResourceStrategy`).
 
 use super::decoded::{DecodeError, Decoded, strict_errors_for};
 use crate::kinds::{Defined, Kind, Misfit, Nulls};
@@ -43,7 +43,7 @@ pub(super) fn decode(
     })
 }
 
-/// A stored object as it would be if written now, by the schema of its version. None if it would not change.
+/// The stored object as a write today would store it, by the current schema of its version. `None` if nothing changes.
 pub(crate) fn rewrite_stored(kinds: &[Kind], object: &Value) -> Option<Value> {
     let version = json::string(object, "apiVersion");
     let kind = kinds.iter().find(|kind| kind.has_version(version))?;
@@ -72,7 +72,7 @@ fn identify(kind: &Kind, object: &Value) -> Result<(), DecodeError> {
     ))))
 }
 
-/// Warnings about new finalizers whose names may conflict with those of other writers.
+/// Warnings about new finalizers whose names are invalid or have no domain, so that other controllers may use the same name.
 pub(super) fn warnings(new: &Value, old: Option<&Value>) -> Vec<String> {
     let before = old.map(metadata::finalizers).unwrap_or_default();
     let mut added = metadata::finalizers(new);

@@ -1,6 +1,6 @@
-//! Decodes a body to an object of a kind: type and version, structure, defaults.
+//! Decodes a request body to an object: checks type and version, structure, and sets defaults.
 //!
-//! Owns the order of decoding and the check of kind and apiVersion. The fields of a kind are in the schema.
+//! Owns the order of decoding and the check of kind and apiVersion. The fields of each kind are defined in the schema.
 
 use super::custom;
 use super::decoded::{DecodeError, Decoded, strict_errors_for};
@@ -12,7 +12,7 @@ use crate::machinery::status::Status;
 use crate::schema::{self, Conformed, conform};
 use serde_json::{Value, json};
 
-/// Size limit, in bytes, of bodies whose field errors are sorted by position.
+/// Maximum size, in bytes, of bodies whose field errors are sorted by position.
 const ORDERED_BYTES_MAX: usize = 256 * 1024;
 
 /// Decodes the body of a request.
@@ -34,18 +34,18 @@ fn decode_with_nulls(kind: &Kind, document: Document, nulls: Nulls) -> Result<De
         duplicates,
         source,
     } = document;
-    // Larger bodies are not searched for positions: writers wait for the lock meanwhile.
+    // Larger bodies are not searched for positions, because the search delays other requests that wait for the store lock.
     let source = source.filter(|source| source.len() <= ORDERED_BYTES_MAX);
     identify(kind, &mut object)?;
     if object["metadata"]["managedFields"] == json!([]) {
-        // An empty list means the same as one empty entry, but would be dropped as an empty value.
+        // An empty list has the same meaning as a list with one empty entry, but decoding drops empty values.
         metadata::set(&mut object, "managedFields", Some(json!([{}])));
     }
     let Conformed { unknown, mut empties } = conform_to(kind, &mut object, source.as_deref())?;
     let stored = kind.stored();
     if let Some(view) = kind.view {
         object = (view.to_stored)(&object);
-        // Their paths are those of the other version.
+        // The paths in `empties` refer to the version of the body, not to the stored version.
         empties.clear();
         conform_to(&stored, &mut object, None)?;
     }
@@ -59,15 +59,15 @@ fn decode_with_nulls(kind: &Kind, document: Document, nulls: Nulls) -> Result<De
     })
 }
 
-/// Replaces empty lists and maps of always-serialized fields by `null`, once managedFields has recorded their owners.
+/// Replaces empty lists and maps of always-serialized fields by `null`, after managedFields has recorded their owners.
 pub(super) fn nullify_empties(kind: &Kind, object: &mut Value) {
     if let Some(of) = kind.stored().object_type() {
         schema::nullify_empties(of, object);
     }
 }
 
-/// Strict-decoding errors for unknown and duplicate fields, in the order of the body if it is given. Omits duplicates
-/// inside unknown fields.
+/// Strict-decoding errors for unknown and duplicate fields, sorted by their position if `body` is given. Omits duplicates inside unknown
+/// fields.
 fn strict_errors(unknown: &[String], duplicates: &[String], body: Option<&[u8]>) -> Vec<String> {
     let is_within = |path: &str, outer: &String| {
         let rest = path.strip_prefix(outer.as_str());
@@ -98,23 +98,23 @@ fn conform_to(kind: &Kind, object: &mut Value, body: Option<&[u8]>) -> Result<Co
     }
 }
 
-/// Registration of the types in kube-apiserver, as its messages show it.
+/// Name of kube-apiserver's type registry, as printed in its error messages.
 const SCHEME: &str = "scheme \"pkg/api/legacyscheme/scheme.go:30\"";
 
-/// Checks kind and apiVersion, or sets missing ones: some clients send neither.
+/// Checks kind and apiVersion, and sets them if missing: some clients send neither.
 fn identify(kind: &Kind, object: &mut Value) -> Result<(), DecodeError> {
     let expected = kind.api_version();
-    // A patch can turn them into values of any type.
+    // A patch can replace kind and apiVersion by values of any type.
     if let Some(why) = misfit(object) {
         let why = format!("couldn't get version/kind; json parse error: {why}");
         return Err(DecodeError::UnknownType(why, object.to_string()));
     }
     let Some(members) = object.as_object_mut() else {
         return Err(DecodeError::Version(Status::bad_request(
-            "an object of JSON is expected",
+            "a JSON object is expected",
         )));
     };
-    // Drops empty values, which count as missing.
+    // Drops kind and apiVersion if they are empty: then they count as missing.
     members.retain(|name, value| !["apiVersion", "kind"].contains(&name.as_str()) || *value != "");
     let version = members
         .entry("apiVersion")

@@ -1,6 +1,6 @@
 //! Result of decoding: an object with strict-decoding errors, or the reason for failure.
 //!
-//! Owns the messages of both. Does not decode.
+//! Owns the messages of decoding errors. Does not decode.
 
 use super::call::Patch;
 use crate::kinds::{Kind, Unfit};
@@ -21,29 +21,29 @@ pub(crate) struct Decoded {
 
 /// Why a document could not be decoded as its kind.
 pub(crate) enum DecodeError {
-    /// It has the right kind in another version.
+    /// The document has the expected kind in another version.
     Version(Status),
-    /// Its type cannot be determined: the reason, and the document.
+    /// The kind or apiVersion cannot be determined. Fields: the reason, and the document.
     UnknownType(String, String),
-    /// It has another kind: kind, version, and the reason.
+    /// The document has an unexpected kind.
     Identity {
         kind: String,
         version: String,
         why: String,
     },
-    /// It does not match the schema of its kind.
+    /// The document does not match the schema of its kind.
     Form(FormError),
-    /// An embedded object has invalid metadata.
+    /// An embedded object has invalid `metadata`.
     EmbeddedObject(Box<Unfit>),
 }
 
-/// Strict-decoding errors for fields.
+/// Formats strict-decoding errors for a list of fields.
 pub(crate) fn strict_errors_for(fields: &[String], what: &str) -> impl Iterator<Item = String> {
     fields.iter().map(move |field| format!("{what} field {field:?}"))
 }
 
 impl DecodeError {
-    /// The error for a request body.
+    /// The error if the document is a request body.
     pub(crate) fn of_body(self, kind: &Kind) -> Status {
         match self {
             Self::Version(status) => status,
@@ -60,7 +60,7 @@ impl DecodeError {
         }
     }
 
-    /// The error for a patch; `shown` is the patched object or the patch.
+    /// The error if the document is the result of a patch; `shown` is the text that the message quotes: the patched object or the patch.
     pub(crate) fn of_patch(self, shown: &str, style: Patch) -> Status {
         match self {
             Self::Version(status) => status,
@@ -71,7 +71,7 @@ impl DecodeError {
         }
     }
 
-    /// The bare message.
+    /// The error message without a prefix.
     pub(crate) fn text(self) -> String {
         match self {
             Self::Version(status) => status.message,
@@ -101,7 +101,7 @@ fn bad_patch(shown: &str, why: &str) -> Status {
     Status::invalid(GroupResource { group: "", kind: "" }, "", errors)
 }
 
-/// The `fieldValidation` of a request: handling of unknown and duplicate fields.
+/// The `fieldValidation` of a request: whether unknown and duplicate fields are ignored, warnings or errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FieldValidation {
     Ignore,
@@ -110,14 +110,14 @@ pub(crate) enum FieldValidation {
 }
 
 impl FieldValidation {
-    /// Applies the policy to the strict-decoding errors of a body; returns the warnings.
+    /// Handles the strict-decoding errors of a body as `fieldValidation` requires; returns the warnings.
     pub(crate) fn of_body(self, kind: &Kind, strict_errors: Vec<String>) -> Result<Vec<String>, Status> {
         self.apply(strict_errors, |why| {
             type_mismatch((kind.kind, kind.version), kind, why)
         })
     }
 
-    /// Applies the policy to the strict-decoding errors of a patch and its result; returns the warnings.
+    /// Handles the strict-decoding errors of a patch and of the patched object as `fieldValidation` requires; returns the warnings.
     pub(crate) fn of_patch(
         self,
         shown: impl Fn() -> String,

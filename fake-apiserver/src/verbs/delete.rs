@@ -26,7 +26,7 @@ pub(super) fn delete(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     remove(txn, &call.target, &old, &options)
 }
 
-/// Deletes the selected objects and returns them as a list. Objects with finalizers are only marked.
+/// Deletes the selected objects and returns them as a list. Objects with finalizers only get a deletionTimestamp.
 pub(super) fn delete_collection(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     let (kind, selection) = (&call.target.kind, selection(call)?);
     let options = DeleteOptions::read(&call.params, body(&call.payload))?;

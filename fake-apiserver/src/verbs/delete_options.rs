@@ -11,16 +11,16 @@ use crate::store::{FOREGROUND, ORPHAN};
 use serde_json::{Value, json};
 
 const DELETE_OPTIONS: &str = "DeleteOptions";
-/// Registration of the option types in kube-apiserver, as its messages show it.
+/// Name of kube-apiserver's registry of option types, as printed in its error messages.
 const SCHEME: &str = "scheme \"k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27\"";
 
-/// `DeleteOptions`, from the body or else from the query.
+/// `DeleteOptions` from the request body or, without a body, from the query.
 pub(super) struct DeleteOptions {
     pub(super) grace_seconds: Option<i64>,
     pub(super) propagation: Option<&'static str>,
-    /// Neither propagationPolicy nor orphanDependents is set: the kind has a default.
+    /// Whether neither propagationPolicy nor orphanDependents is set, so that the default of the kind applies.
     pub(super) is_silent: bool,
-    /// `orphanDependents` is explicitly false.
+    /// Whether `orphanDependents` is explicitly false.
     pub(super) is_cascading: bool,
     pub(super) uid: Option<String>,
     pub(super) revision: Option<String>,
@@ -41,7 +41,7 @@ impl DeleteOptions {
         }
     }
 
-    /// Parses the body, or the query if there is no body.
+    /// Parses the body or, without a body, the query.
     pub(super) fn read(params: &Params, body: &Value) -> Result<Self, Status> {
         let body = match body {
             Value::Null => Self::of_query(params)?,
@@ -50,7 +50,7 @@ impl DeleteOptions {
         Self::of_body(&body)
     }
 
-    /// The options of the query in the form of a body.
+    /// The options in the query, in the form of a `DeleteOptions` body.
     fn of_query(params: &Params) -> Result<Value, Status> {
         let mut body = json!({});
         if let Some(seconds) = params.number("gracePeriodSeconds")? {
@@ -63,14 +63,14 @@ impl DeleteOptions {
             body["propagationPolicy"] = (*policy).into();
         }
         body["dryRun"] = params.all("dryRun").into();
-        // For deletecollection, resourceVersion is both the revision of the list and a precondition of each object.
+        // For deletecollection, `resourceVersion` is both the revision of the list and a precondition for each object.
         for precondition in ["uid", "resourceVersion"] {
             body["preconditions"][precondition] = params.get(precondition).into();
         }
         Ok(body)
     }
 
-    /// Checks type and structure of a body. Any group is accepted.
+    /// Checks type and structure of a `DeleteOptions` body. Like kube-apiserver, accepts any API group.
     fn checked(body: &Value) -> Result<Value, Status> {
         let mut body = body.clone();
         let text = |name: &str| body[name].as_str().unwrap_or_default().to_owned();
@@ -85,7 +85,7 @@ impl DeleteOptions {
             return Err(Status::bad_request(text));
         }
         let of = Type::find("v1", DELETE_OPTIONS);
-        let of = of.ok_or_else(|| Status::internal("the type of deletion options is missing"))?;
+        let of = of.ok_or_else(|| Status::internal("the type table does not contain DeleteOptions"))?;
         conform(of, &mut body, None).map_err(|error| Status::bad_request(error.to_string()))?;
         Ok(body)
     }

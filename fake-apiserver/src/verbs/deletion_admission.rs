@@ -1,6 +1,6 @@
-//! Calls of validating admission policies and webhooks before deletions.
+//! Calls validating admission policies and webhooks before deletions.
 //!
-//! Owns how many objects of a collection may be deleted. The calls are in `dynamic_admission`.
+//! Owns how many objects of a collection may be deleted. Individual calls are in `dynamic_admission`.
 
 use super::convert::to_validated_version;
 use super::dynamic_admission::{admission_target, matches_webhook, pending_error, validate_request};
@@ -13,7 +13,7 @@ use crate::object::Object;
 use crate::store::Txn;
 use std::sync::Arc;
 
-/// Runs admission on objects to delete, in order. Returns how many are allowed, and the error of the first denied one.
+/// Runs admission on objects to delete, in order. Returns the number of allowed deletions before the first denied one, and its error.
 pub(super) fn before_deletion(
     txn: &mut Txn<'_>,
     kind: &Kind,
@@ -71,7 +71,7 @@ pub(super) fn admit_deletion(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object
     validate_request(txn, request)
 }
 
-/// Objects in the version in which writes are validated. Requests all missing webhook conversions together.
+/// Converts objects to the version in which writes are validated. Enqueues all missing webhook conversions before it returns an error.
 fn all_to_validated_version(
     txn: &mut Txn<'_>,
     kind: &Kind,

@@ -11,7 +11,7 @@ use crate::store::Txn;
 
 /// Executes a request within a transaction.
 pub(crate) fn run(txn: &mut Txn<'_>, mut call: Call) -> Result<Answer, Status> {
-    // The served release or the definition may have changed since the path was parsed.
+    // The served release or the CRD may have changed since the path was parsed.
     let api = txn.api();
     match api.present(&call.target.kind) {
         Some(kind) => call.target.kind = kind.clone(),
@@ -40,7 +40,7 @@ pub(crate) fn run(txn: &mut Txn<'_>, mut call: Call) -> Result<Answer, Status> {
     }
 }
 
-/// Whether requests read and write the object in its own kind there.
+/// Whether requests to this part read and write the object in its own kind, not in the kind of a subresource body.
 fn is_whole(part: Part) -> bool {
     match part {
         Part::Main | Part::Status => true,

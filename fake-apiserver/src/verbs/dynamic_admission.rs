@@ -1,8 +1,8 @@
-//! Calls of admission policies and webhooks by verbs: mutating ones before an object is prepared, validating ones
-//! before it is written. Deletions are in `deletion_admission`.
+//! Calls admission policies and webhooks: mutating ones before an object is prepared for storage, validating ones before it is written.
+//! Deletions are in `deletion_admission`.
 //!
-//! Owns the points of these calls and the handling of results. A missing webhook response aborts the verb, which must
-//! not have changed anything yet; it is repeated with the response. Does not call webhooks itself.
+//! Owns when admission runs and how its results are handled. A missing webhook response aborts the verb, which must not have changed
+//! anything yet; the verb is retried with the response. The calls themselves are in `webhook`.
 
 use super::call::Target;
 use super::policies;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 pub(super) struct Write<'a> {
     pub(super) target: &'a Target,
     pub(super) operation: Operation,
-    /// The current object, in the version in which writes are validated.
+    /// The stored object in the version in which writes are validated.
     pub(super) old: Option<&'a Arc<Object>>,
 }
 
@@ -61,7 +61,7 @@ impl<'a> Write<'a> {
         }
     }
 
-    /// Fills in type and namespace, which the body of a subresource may omit.
+    /// Fills in kind, apiVersion and namespace, which the body of a subresource may omit.
     fn identify(&self, object: &mut Value) {
         let Target {
             kind,
@@ -85,8 +85,9 @@ impl<'a> Write<'a> {
         }
     }
 
-    /// Mutates an object: first built-in admission (`complete`), then policies, then webhooks. If these changed it, runs built-in admission
-    /// again and reinvokes policies and webhooks that request it. Returns true if policies or webhooks changed the object.
+    /// Mutates an object: first built-in admission (`complete`), then policies, then webhooks. If policies or webhooks changed the object,
+    /// runs built-in admission again and reinvokes the policies and webhooks that require it. Returns whether policies or webhooks changed
+    /// the object.
     pub(super) fn mutate(
         &self,
         txn: &mut Txn<'_>,
@@ -106,7 +107,7 @@ impl<'a> Write<'a> {
         Ok(true)
     }
 
-    /// One round of mutating policies and webhooks. After a first round, only those due for reinvocation.
+    /// Runs mutating policies and webhooks once. After a first round `before`, runs only those due for reinvocation.
     fn round(&self, txn: &mut Txn<'_>, object: &mut Value, before: Option<&Round>) -> Result<Round, Status> {
         let mut round = Round::default();
         let policies = before.map(|before| before.policies.due(object));
@@ -140,7 +141,7 @@ impl<'a> Write<'a> {
         Ok(round)
     }
 
-    /// Runs validating policies and webhooks on an object about to be written.
+    /// Runs validating policies and webhooks on an object before it is written.
     pub(super) fn validate(&self, txn: &mut Txn<'_>, object: &Value) -> Result<(), Status> {
         if !self.is_subject_to_admission(txn) {
             return Ok(());
@@ -154,7 +155,7 @@ impl<'a> Write<'a> {
     }
 }
 
-/// Runs validating policies, then webhooks, which can only allow or deny.
+/// Runs validating policies, then validating webhooks. Neither can change the object.
 pub(super) fn validate_request(txn: &mut Txn<'_>, request: AdmissionRequest) -> Result<(), Status> {
     let (outcome, warnings) = policies::validate(txn, &request);
     txn.warnings.extend(warnings);
@@ -176,7 +177,7 @@ struct Round {
 /// Policies or webhooks to reinvoke, identified by `T`.
 struct Reinvocations<T> {
     result: Value,
-    /// Reinvoked in any case.
+    /// Reinvoked even if the object has not changed since.
     always: BTreeSet<T>,
     /// Reinvoked only if the object has changed since.
     if_changed: BTreeSet<T>,
@@ -193,7 +194,7 @@ impl<T> Default for Reinvocations<T> {
 }
 
 impl<T: Clone + Ord> Reinvocations<T> {
-    /// Policies or webhooks to reinvoke, given the current object.
+    /// The policies or webhooks to reinvoke for the current object.
     fn due(&self, object: &Value) -> BTreeSet<T> {
         let mut due = self.always.clone();
         if *object != self.result {
@@ -221,7 +222,8 @@ pub(super) fn admission_target(
     }
 }
 
-/// The response of webhooks; None if none matches. If it is missing, records the request for its webhooks to be called and returns an error.
+/// The response of the matching webhooks; `None` if no webhook matches. If the response is missing, records the request, so that the
+/// webhooks are called, and returns an error.
 pub(super) fn webhook_response(
     txn: &mut Txn<'_>,
     request: AdmissionRequest,
@@ -246,9 +248,9 @@ pub(super) fn matches_webhook(txn: &Txn<'_>, request: &AdmissionRequest) -> bool
     webhooks.is_some_and(|webhooks| webhooks.may_match(request))
 }
 
-/// Internal error that aborts a verb until webhooks respond. Clients never see it.
+/// Internal error that aborts a verb until webhooks have responded. Clients never receive it.
 pub(super) fn pending_error() -> Status {
     Status::internal(
-        "the request waits for the response of a webhook; no client must receive this error, so it is a bug",
+        "the request waits for the response of a webhook; this internal error must never reach a client, so this is a bug",
     )
 }

@@ -1,7 +1,7 @@
-//! Privilege escalation check: roles and bindings can grant only permissions that their author has.
+//! Privilege escalation check: users can grant only permissions that they have themselves.
 //!
-//! Owns the check and its messages. Applies only with RBAC authorization; members of `system:masters` and users with
-//! the verbs `escalate` or `bind` are exempt.
+//! Owns the check and its messages. The check applies only with RBAC authorization; members of `system:masters` and users with the verbs
+//! `escalate` or `bind` are exempt.
 
 use super::call::Target;
 use crate::access::auth::{MASTERS, User};
@@ -14,14 +14,14 @@ use crate::store::Txn;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Limit of permissions granted by one role: each is checked on its own, and a rule has one for each combination of its
-/// lists' entries.
+/// Maximum number of permissions that one role may grant. Each is checked separately, and a rule has one per combination of the entries of
+/// its lists.
 const PARTS_MAX: usize = 20_000;
 
 /// Checks a role or binding before it is written.
 pub(super) fn check(txn: &Txn<'_>, target: &Target, old: Option<&Value>, new: &Value) -> Result<(), Status> {
     let kind = &target.kind;
-    // The server's own writes have no user.
+    // The server's own writes have no user and are not checked.
     let Some(user) = txn.user.clone() else {
         return Ok(());
     };
@@ -43,8 +43,8 @@ pub(super) fn check(txn: &Txn<'_>, target: &Target, old: Option<&Value>, new: &V
     }
 }
 
-/// The object without the fields that the garbage collector changes (`IsOnlyMutatingGCFields`). All other fields count:
-/// a label can add a role to an aggregated one.
+/// The object without the fields that the garbage collector changes (`IsOnlyMutatingGCFields`). All other fields are compared: a label can
+/// aggregate a role into another role.
 fn without_gc_fields(object: &Value) -> Value {
     let mut object = object.clone();
     for field in ["ownerReferences", "finalizers", "managedFields"] {
@@ -53,7 +53,7 @@ fn without_gc_fields(object: &Value) -> Value {
     object
 }
 
-/// Requires the verb `create`, where a request with another verb creates an object or connects to a pod.
+/// Requires permission to `create`, for requests that create an object or connect to a pod although they have another verb.
 pub(super) fn may_create(txn: &Txn<'_>, target: &Target) -> Result<(), Status> {
     let Some(user) = &txn.user else { return Ok(()) };
     let path = target.path();
@@ -70,7 +70,7 @@ pub(super) fn may_create(txn: &Txn<'_>, target: &Target) -> Result<(), Status> {
     txn.authorize(user, attributes).require(&attributes, user)
 }
 
-/// The author of a role or binding.
+/// The user who writes a role or binding.
 struct Grantor<'a, 'b> {
     txn: &'a Txn<'b>,
     user: &'a User,
@@ -80,7 +80,7 @@ struct Grantor<'a, 'b> {
 impl Grantor<'_, '_> {
     fn check_role(&self, target: &Target, old: Option<&Value>, role: &Value) -> Result<(), Status> {
         let (namespace, name) = (metadata::text(role, "namespace"), metadata::text(role, "name"));
-        // The URL of a POST has no name, so `resourceNames` of `escalate` never apply to one.
+        // The URL of a create contains no name, so rules with `resourceNames` do not grant `escalate` for creates.
         if self.is_authorized("escalate", self.kind.plural, namespace, target.name()) {
             return Ok(());
         }
@@ -131,7 +131,7 @@ impl Grantor<'_, '_> {
         self.txn.authorize(self.user, Attributes { verb, target }).allowed
     }
 
-    /// Rejects rules that exceed the permissions of the user in the namespace.
+    /// Rejects rules that exceed the user's own permissions in the namespace.
     fn check_granted(&self, namespace: &str, name: &str, wanted: &[PolicyRule]) -> Result<(), Status> {
         let count = wanted
             .iter()
@@ -181,11 +181,11 @@ impl Grantor<'_, '_> {
     }
 }
 
-/// Missing verbs by groups, resources, names and paths.
+/// Missing verbs, grouped by API groups, resources, names and paths.
 type Missing = BTreeMap<(Vec<String>, Vec<String>, Vec<String>, Vec<String>), Vec<String>>;
 
 impl PolicyRule {
-    /// Number of single permissions in the rule: one verb on one resource or path.
+    /// Number of single permissions in the rule. Each is one verb on one resource or path.
     fn part_count(&self) -> usize {
         let names = self.names.len().max(1);
         let things = [self.groups.len(), self.resources.len(), names];
@@ -195,7 +195,7 @@ impl PolicyRule {
             .saturating_mul(things.saturating_add(self.paths.len()))
     }
 
-    /// The single permissions of the rule: one verb on one resource or path each.
+    /// Splits the rule into single permissions. Each is one verb on one resource or path.
     fn parts(&self) -> impl Iterator<Item = Self> {
         let one = |text: &String| vec![text.clone()];
         let mut parts = Vec::new();
@@ -229,7 +229,7 @@ impl PolicyRule {
         parts.into_iter()
     }
 
-    /// The rule on one line, as in error messages.
+    /// The rule in the one-line format of error messages.
     fn compact(&self) -> String {
         let lists = [
             ("APIGroups", &self.groups),

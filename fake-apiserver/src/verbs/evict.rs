@@ -1,4 +1,4 @@
-//! pods/NAME/eviction: deletes a pod if its disruption budget allows it (policy/v1 Eviction).
+//! pods/NAME/eviction: deletes a pod if its PodDisruptionBudget allows it (policy/v1 Eviction).
 
 use super::call::{Answer, Call};
 use super::delete_options::DeleteOptions;
@@ -17,11 +17,11 @@ use crate::store::Txn;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Retry-After, in seconds, for a budget whose status is outdated.
+/// Retry-After, in seconds, if the status of the PodDisruptionBudget is outdated.
 const RETRY_SECONDS: u32 = 10;
-/// The option to delete objects that cannot be decoded.
+/// The delete option that allows deleting objects which cannot be decoded.
 const IGNORES_ERRORS: &str = "ignoreStoreReadErrorWithClusterBreakingPotential";
-/// Limit of unconfirmed evictions of a budget.
+/// Maximum number of evictions in `status.disruptedPods` of a PodDisruptionBudget.
 const DISRUPTED_MAX: usize = 2000;
 
 pub(super) fn evict(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
@@ -34,7 +34,7 @@ pub(super) fn evict(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
         ));
     }
     let mut options = eviction["deleteOptions"].clone();
-    // Their type is implied here and ignored if sent.
+    // The apiVersion and kind of the delete options are implied here and ignored if sent.
     for name in ["apiVersion", "kind"] {
         json::assign(&mut options, name, Value::Null);
     }
@@ -77,13 +77,13 @@ fn disrupt(txn: &mut Txn<'_>, call: &Call, pod: &Arc<Object>) -> Arc<Object> {
     txn.put(&call.target.kind, &call.target.key(), changed)
 }
 
-/// Whether a budget applies to the pod: not if it is pending, terminated or being deleted.
+/// Whether a PodDisruptionBudget applies to the pod. Not if the pod is pending, terminated or being deleted.
 fn is_protected(pod: &Value) -> bool {
     let phase = pod["status"]["phase"].as_str().unwrap_or_default();
     !["Succeeded", "Failed", "Pending"].contains(&phase) && !metadata::is_deleting(pod)
 }
 
-/// Consumes one disruption of the pod's budget, if it has one.
+/// Consumes one disruption of the pod's PodDisruptionBudget, if it has one.
 fn permit(txn: &mut Txn<'_>, pod: &Object) -> Result<(), Status> {
     let budgets = budgets(txn, pod.value());
     let [budget] = budgets.as_slice() else {
@@ -97,7 +97,7 @@ fn permit(txn: &mut Txn<'_>, pod: &Object) -> Result<(), Status> {
     let count = |field: &str| status[field].as_i64().unwrap_or_default();
     let (healthy, desired) = (count("currentHealthy"), count("desiredHealthy"));
     if !is_ready(pod.value()) {
-        // unhealthyPodEvictionPolicy decides about an unhealthy pod, whose eviction is no disruption.
+        // For an unhealthy pod, unhealthyPodEvictionPolicy decides whether it can be evicted without counting as a disruption.
         let always = spec["unhealthyPodEvictionPolicy"] == "AlwaysAllow";
         if always || (healthy >= desired && desired > 0) {
             return Ok(());
@@ -161,7 +161,7 @@ fn check(budget: &Object, healthy: i64, desired: i64) -> Result<(), Status> {
     Ok(())
 }
 
-/// 429, with Retry-After if it is not 0.
+/// A 429 error; with Retry-After if `retry_after_seconds` is not 0.
 fn refusal(why: String, retry_after_seconds: u32) -> Status {
     let cause = Cause {
         reason: "DisruptionBudget",
@@ -179,7 +179,7 @@ fn refusal(why: String, retry_after_seconds: u32) -> Status {
     }
 }
 
-/// The budgets that select a pod. A budget without selector selects none.
+/// The PodDisruptionBudgets that select a pod. A budget without selector selects no pod.
 fn budgets(txn: &Txn<'_>, pod: &Value) -> Vec<Arc<Object>> {
     let selects = |budget: &Value| {
         let selector = &budget["spec"]["selector"];

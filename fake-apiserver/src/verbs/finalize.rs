@@ -1,4 +1,4 @@
-//! namespaces/NAME/finalize: sets `spec.finalizers`, which hold a terminating namespace after its content is deleted.
+//! namespaces/NAME/finalize: sets `spec.finalizers`. A terminating namespace exists until this list is empty.
 
 use super::body::{check_name, no_body};
 use super::call::{Answer, Call, Payload};
@@ -14,7 +14,6 @@ use crate::machinery::status::Status;
 use crate::machinery::{json, metadata, names};
 use crate::store::Txn;
 
-/// PUT namespaces/NAME/finalize: sets `spec.finalizers`.
 pub(super) fn finalize(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     txn.dry_run = dry_run(&call.params.all("dryRun"), "UpdateOptions")?;
     let old = existing(txn, call)?;

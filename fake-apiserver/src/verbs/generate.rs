@@ -6,14 +6,14 @@ use crate::store::Txn;
 use rand::RngExt;
 use serde_json::Value;
 
-/// Characters of generated names: without vowels, to avoid words.
+/// Characters of generated names. Without vowels, so that names contain no words.
 const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
-/// Generated names are limited to 63 characters, 5 of them random.
+/// Maximum length of the part before the random suffix: names have at most 63 characters, 5 of them random.
 const GENERATED_BASE: usize = 58;
 const GENERATED_SUFFIX: usize = 5;
 const GENERATE_ATTEMPTS: usize = 8;
 
-/// Sets the name from `generateName`. Like kube-apiserver, retries a few times if it exists.
+/// Sets the name from `generateName`. Like kube-apiserver, retries a few times if the name exists.
 pub(super) fn generate_name(txn: &mut Txn<'_>, kind: &Kind, object: &mut Value) {
     let base = metadata::text(object, "generateName").to_owned();
     if base.is_empty() || !metadata::text(object, "name").is_empty() {

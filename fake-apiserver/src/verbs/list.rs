@@ -1,7 +1,7 @@
 //! list: selectors, resourceVersion and pages.
 //!
-//! All pages come from the state at the revision of the first one, rebuilt from the log; a revision that is no longer
-//! in the log is answered with 410.
+//! All pages are read at the revision of the first page, rebuilt from the log. If the log no longer contains that revision, the server
+//! responds with 410.
 
 use super::call::{Answer, Call, ListPlan, Listing, Params};
 use super::continue_token::ContinueToken;
@@ -29,7 +29,7 @@ pub(super) fn list(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     }))
 }
 
-/// The page size. Ignored with resourceVersion 0, which any cached state can serve.
+/// The page size. Ignored with resourceVersion 0: kube-apiserver then returns the whole list from its watch cache.
 pub(super) fn limit(params: &Params) -> Result<usize, Status> {
     let limit = params
         .number("limit")?
@@ -38,7 +38,7 @@ pub(super) fn limit(params: &Params) -> Result<usize, Status> {
     Ok(limit.filter(|limit| *limit > 0).unwrap_or(usize::MAX))
 }
 
-/// The requested state and the start key of the page.
+/// The requested state, and the key at which the page starts.
 pub(super) fn snapshot(txn: &Txn<'_>, call: &Call) -> Result<(Snapshot, Option<String>), Status> {
     let kind = &call.target.kind;
     let token = call.params.get("continue");
@@ -69,13 +69,13 @@ pub(super) fn snapshot(txn: &Txn<'_>, call: &Call) -> Result<(Snapshot, Option<S
     }
 }
 
-/// The resource at an earlier revision. None if it is compacted.
+/// The objects of the resource at an earlier revision. `None` if the revision is compacted.
 fn uncompacted_snapshot(txn: &Txn<'_>, kind: &Kind, revision: u64) -> Option<Snapshot> {
     let found = txn.snapshot_at(kind, revision).ok();
     found.filter(|_| !txn.is_compacted(revision))
 }
 
-/// Whether a list requires exactly this revision: with match `Exact`, and as legacy behaviour for limited lists and
+/// Whether a list requires exactly this revision: with `resourceVersionMatch=Exact`, and as legacy behaviour for lists with a limit and for
 /// deletecollection.
 fn is_exact(call: &Call, requested: u64) -> bool {
     let params = &call.params;
@@ -85,7 +85,7 @@ fn is_exact(call: &Call, requested: u64) -> bool {
 }
 
 impl ListPlan {
-    /// The objects of the page that webhooks still have to convert.
+    /// The objects of the page that need a call of the conversion webhook.
     pub(crate) fn unconverted(&self) -> Vec<Arc<Object>> {
         if self.kind.conversion().is_none() {
             return Vec::new();
@@ -97,7 +97,7 @@ impl ListPlan {
             .collect()
     }
 
-    /// Takes the requested page from the snapshot.
+    /// Reads the requested page from the snapshot.
     pub(crate) fn into_page(self) -> Listing {
         let Self {
             kind,
@@ -107,7 +107,8 @@ impl ListPlan {
             after,
         } = self;
         let objects = selection.narrow(&kind, snapshot.objects);
-        // Like kube-apiserver, sets `continue` if any object is left, selected or not; only a name selector avoids that.
+        // Like kube-apiserver, sets `continue` if any objects follow, whether they match the selector or not. Only a name selector avoids
+        // this.
         let rest = keyed(&objects, selection.namespace.as_deref(), after.as_deref());
         let name = selection.fields.only("/metadata/name");
         let mut rest = rest.filter(|(key, _)| name.is_none_or(|name| place_of(key).1 == name));
@@ -169,8 +170,7 @@ fn prefix(namespace: Option<&str>) -> String {
     namespace.map_or_else(String::new, |namespace| format!("{namespace}/"))
 }
 
-/// Parses the selectors of a request and validates its other options: first numbers, then combinations, then the
-/// supported field labels.
+/// Parses the selectors of a request and validates the list options in the order of kube-apiserver: numbers, combinations, field labels.
 pub(super) fn selection(call: &Call) -> Result<Selection, Status> {
     call.params.number("timeoutSeconds")?;
     call.params.number("limit")?;
@@ -189,7 +189,7 @@ pub(super) fn selection(call: &Call) -> Result<Selection, Status> {
     })
 }
 
-/// Parses a `resourceVersion` parameter; empty is `None`. The error has the message of apimachinery.
+/// Parses a `resourceVersion` parameter; `None` if it is empty. The error message is that of apimachinery.
 pub(super) fn revision(text: &str) -> Result<Option<u64>, String> {
     if text.is_empty() {
         return Ok(None);
@@ -208,7 +208,7 @@ pub(super) fn invalid_revision(why: &str) -> Status {
 /// Rejects a revision that does not exist yet.
 pub(super) fn refuse_future(txn: &Txn<'_>, kind: &Kind, requested: Option<u64>) -> Result<(), Status> {
     match requested.filter(|requested| *requested > txn.revision()) {
-        // Expiring kinds are read without the watch cache in kube-apiserver, so the client gets no Retry-After.
+        // In kube-apiserver, kinds that expire are read without the watch cache; then the error has no Retry-After.
         Some(requested) => Err(Status::revision_too_large(
             requested,
             txn.revision(),
@@ -266,7 +266,7 @@ fn validate_watch_options(params: &Params, errors: &mut ErrorList) {
     let mut matching = params.get(MATCH);
     let mut initial = params.flag("sendInitialEvents").is_some();
     if !initial && matching.is_empty() && ["", "0"].contains(&params.get("resourceVersion")) {
-        // Since 1.34, this is a streamed list.
+        // Since 1.34, a watch without resourceVersion counts as a streamed list.
         (initial, matching) = (true, "NotOlderThan");
     }
     if initial && matching != "NotOlderThan" {

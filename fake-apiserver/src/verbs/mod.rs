@@ -1,7 +1,7 @@
 //! The implementation of each verb, as functions over a transaction.
 //!
-//! Objects change and are deleted only by `write` and `remove`. Does not know encodings, nor the reactions to a change,
-//! which are in the controllers.
+//! All objects are changed and deleted by `write` and `remove`. Does not know encodings or the reactions to changes: these are in
+//! `controllers`.
 
 pub(crate) mod addresses;
 mod admission;

@@ -1,6 +1,6 @@
 //! The options of writes: `dryRun`, `fieldValidation`, `fieldManager`, `force`.
 //!
-//! Owns their parsing and error messages. Reports all errors at once.
+//! Owns the parsing of these options and its error messages. Reports all errors at once.
 
 use super::call::{Call, Params, Payload};
 use super::decoded::FieldValidation;
@@ -26,7 +26,7 @@ pub(super) struct WriteOptions {
 }
 
 impl WriteOptions {
-    /// Parses the options of a create or update; `of` is their kind.
+    /// Parses the options of a create or update; `of` is the kind of the options.
     pub(super) fn read(params: &Params, of: &'static str) -> Result<Self, Status> {
         Self::after(ErrorList::default(), params, of)
     }
@@ -63,8 +63,8 @@ impl WriteOptions {
     }
 }
 
-/// The error of a write whose body fails with `why`. Like kube-apiserver, invalid options take precedence, except over
-/// an unsupported media type in a create.
+/// The error of a write whose body is invalid for the reason `why`. Like kube-apiserver, reports invalid options instead, unless the body
+/// of a create has an unsupported media type.
 pub(crate) fn refusal(verb: Verb, params: &Params, why: Status) -> Status {
     let options = match verb {
         Verb::Create if why.code != 415 => WriteOptions::read(params, "CreateOptions"),
@@ -74,7 +74,7 @@ pub(crate) fn refusal(verb: Verb, params: &Params, why: Status) -> Status {
     options.err().unwrap_or(why)
 }
 
-/// Parses `dryRun`: absent or `All`.
+/// Parses `dryRun`: it must be absent or `All`.
 pub(super) fn dry_run(values: &[&str], of: &'static str) -> Result<bool, Status> {
     let mut errors = ErrorList::default();
     validate_dry_run(values, &mut errors);
@@ -102,7 +102,7 @@ fn manager(name: &str, errors: &mut ErrorList) {
     }
 }
 
-/// The options of a request without their kind, as in an AdmissionReview.
+/// The options of a request as in an AdmissionReview, without their kind.
 pub(crate) fn of_call(call: &Call) -> Value {
     let params = &call.params;
     let mut options = match (&call.payload, call.verb) {

@@ -24,7 +24,7 @@ use std::borrow::Cow;
 
 /// Limit of operations in one JSON patch.
 const OPERATIONS_MAX: usize = 10_000;
-/// JSON pointer of the managed fields.
+/// JSON pointer to the managed fields.
 const MANAGERS: &str = "/metadata/managedFields";
 
 pub(super) fn patch(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
@@ -61,7 +61,7 @@ pub(super) fn patch(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     })
 }
 
-/// The object in the version of the request, to which the patch applies.
+/// The object to which the patch applies, in the version of the request.
 fn present(kind: &Kind, object: &Object, with_managers: bool) -> Value {
     let object = if with_managers {
         object.document()
@@ -108,7 +108,7 @@ impl<'a> ParsedPatch<'a> {
                 Self::Json(operations)
             }
             (Patch::Merge, patch @ Value::Object(_)) => Self::Merge(patch),
-            // With field validation, kube-apiserver reports a more specific error.
+            // If fieldValidation is not Ignore, kube-apiserver reports a more specific error.
             (Patch::Merge, patch) if patch.is_null() || validation == FieldValidation::Ignore => {
                 return Err(Status::bad_request("Invalid JSON Patch"));
             }
@@ -121,7 +121,7 @@ impl<'a> ParsedPatch<'a> {
         Ok((change, strict_errors))
     }
 
-    /// Whether the patch can read or change `metadata.managedFields`. If not, they are left out of the patched document.
+    /// Whether the patch can read or change `metadata.managedFields`. If not, the patched document omits managedFields.
     fn speaks_of_managers(&self) -> bool {
         match self {
             Self::Merge(patch) | Self::Strategic(patch) => patch["metadata"].get("managedFields").is_some(),
@@ -129,7 +129,7 @@ impl<'a> ParsedPatch<'a> {
         }
     }
 
-    /// Applies the patch to a document of type `of`; custom resources (`None`) do not support strategic merge patches.
+    /// Applies the patch to a document of type `of`. For custom resources, `of` is `None`: strategic merge patches are not supported.
     pub(super) fn apply(&self, of: Option<&'static Type>, document: &mut Value) -> Result<(), Status> {
         match self {
             Self::Json(operations) => {
@@ -158,13 +158,13 @@ impl<'a> ParsedPatch<'a> {
 }
 
 impl ParsedPatch<'_> {
-    /// The object shown in errors: the whole patched object, or a strategic merge patch itself.
+    /// The object that error messages contain: the whole patched object, or for a strategic merge patch the patch itself.
     fn shown(&self, kind: &Kind, before: &Object) -> String {
         if let Self::Strategic(patch) = self {
             return go::map(patch);
         }
         let mut document = present(kind, before, true);
-        // Succeeds: it has been applied before.
+        // Cannot fail: the same patch was applied before.
         drop(self.apply(kind.object_type(), &mut document));
         document.to_string()
     }

@@ -1,4 +1,4 @@
-//! Runs admission policies for verbs, under the lock: policies call no network service.
+//! Runs admission policies for verbs, with the store locked: policies call no network service.
 
 use super::convert::{for_webhook, from_webhook};
 use crate::admission::{AdmissionRequest, Mutated, PolicyContext, VersionConversion};
@@ -20,12 +20,12 @@ impl VersionConversion for RequestConversion<'_> {
         match self.0.target.is_whole() {
             true => from_webhook(kind, &self.0.target.kind, before, changed),
             false if changed.is_object() => Ok(changed),
-            false => Err("the object has become something else".to_owned()),
+            false => Err("the policy replaced the object by a value that is not an object".to_owned()),
         }
     }
 }
 
-/// Runs mutating policies on the object of a request. None if there are none.
+/// Runs mutating policies on the object of a request. `None` if no policies are configured.
 pub(super) fn mutate(
     txn: &Txn<'_>,
     request: &AdmissionRequest,

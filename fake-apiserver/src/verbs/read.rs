@@ -1,4 +1,4 @@
-//! get, and reading the object of a request for other verbs.
+//! The verb get, and reading the object of a request for other verbs.
 
 use super::call::{Answer, Call};
 use super::convert::to_requested_version;
@@ -30,7 +30,7 @@ pub(super) fn get(txn: &Txn<'_>, call: &Call) -> Result<Answer, Status> {
     })
 }
 
-/// The object of a request, in the old state that a fault rule demands.
+/// The object of a request, in the old state that a fault rule requires.
 fn stale(txn: &Txn<'_>, call: &Call) -> Result<Arc<Object>, Status> {
     let target = &call.target;
     let snapshot = txn.snapshot_as_of(&target.kind, call.stale);
@@ -38,7 +38,7 @@ fn stale(txn: &Txn<'_>, call: &Call) -> Result<Arc<Object>, Status> {
     found.ok_or_else(|| Status::not_found(target.kind.resource(), target.name()))
 }
 
-/// The current object of a request.
+/// The stored object that the request names.
 pub(super) fn existing(txn: &Txn<'_>, call: &Call) -> Result<Arc<Object>, Status> {
     let target = &call.target;
     txn.get(&target.kind, &target.key())

@@ -1,6 +1,7 @@
-//! Deletion of objects: at once, or first marked if a grace period, finalizers or namespace content delay it.
+//! Deletion of objects. If a grace period, finalizers or the content of a namespace delay the deletion, the object first gets a
+//! deletionTimestamp.
 //!
-//! Does not know the reason: `delete`, `evict` and the controllers do.
+//! Does not know why an object is deleted: callers are `delete`, `evict` and the controllers.
 
 use super::call::{Answer, Target};
 use super::convert::to_requested_version;
@@ -14,10 +15,10 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Number of objects of a collection to delete before the lock is released for other requests.
+/// Number of objects to delete before the lock is released for other requests.
 const REMOVED_AT_ONCE: usize = 64;
 
-/// Deletes one object, or marks it as being deleted.
+/// Deletes one object, or sets its deletionTimestamp.
 pub(super) fn remove(
     txn: &mut Txn<'_>,
     target: &Target,
@@ -62,7 +63,7 @@ pub(super) fn remove(
             txn.enqueue_work(FollowUp::NamespaceEnding(target.name().to_owned()));
         }
         return Ok(Answer::Object {
-            // Legacy behaviour: only a request with `orphanDependents: false` gets 202.
+            // Legacy behaviour: the status is 202 only if the request has `orphanDependents: false`.
             code: if options.is_cascading { 202 } else { 200 },
             object: to_requested_version(kind, marked),
         });
@@ -86,7 +87,7 @@ pub(super) fn remove(
     )))
 }
 
-/// Adds the finalizer of the propagation policy.
+/// Adds the finalizer that the propagation policy requires.
 fn add_propagation_finalizer(object: &mut Value, propagation: Option<&str>) {
     if let Some(finalizer) = propagation
         && !metadata::finalizers(object).contains(&finalizer)
@@ -100,7 +101,7 @@ fn add_propagation_finalizer(object: &mut Value, propagation: Option<&str>) {
     }
 }
 
-/// Marks an object as being deleted. A later mark can only shorten the grace period.
+/// Sets the deletionTimestamp of an object. If it has one already, the grace period can only become shorter.
 fn set_deletion_timestamp(object: &mut Value, grace_seconds: i64, now: &str) {
     let current_grace = object["metadata"]["deletionGracePeriodSeconds"].as_i64();
     if metadata::is_deleting(object)
@@ -123,7 +124,7 @@ fn set_deletion_timestamp(object: &mut Value, grace_seconds: i64, now: &str) {
     metadata::set(object, "deletionGracePeriodSeconds", Some(grace_seconds.into()));
 }
 
-/// Whether nothing delays the removal of an object that is being deleted.
+/// Whether an object that is being deleted can be removed now: nothing delays it any longer.
 pub(crate) fn is_finished(kind: &Kind, object: &Value) -> bool {
     let content = kind.end.is_some() && !json::texts(&object["spec"]["finalizers"]).is_empty();
     metadata::is_deleting(object)
@@ -135,7 +136,7 @@ pub(crate) fn is_finished(kind: &Kind, object: &Value) -> bool {
             == 0
 }
 
-/// Deletes a garbage object.
+/// Deletes an object for the garbage collector.
 pub(crate) fn collect(
     txn: &mut Txn<'_>,
     target: &Target,
@@ -146,12 +147,12 @@ pub(crate) fn collect(
         propagation,
         ..DeleteOptions::plain(txn.dry_run)
     };
-    // Cannot fail without preconditions.
+    // Deletion without preconditions cannot fail.
     drop(remove(txn, target, object, &options));
 }
 
-/// Deletes many objects of a kind if they still exist; those with finalizers are only marked. Releases the lock now and
-/// then: deletecollection is not atomic in kube-apiserver either.
+/// Deletes those of the given objects that still exist; objects with finalizers only get a deletionTimestamp. Releases the lock from time
+/// to time: in kube-apiserver, deletecollection is not atomic either.
 pub(super) fn remove_each(
     txn: &mut Txn<'_>,
     kind: &Kind,
@@ -170,11 +171,11 @@ pub(super) fn remove_each(
     Ok(())
 }
 
-/// Deletes all objects of a kind.
+/// Deletes all objects of a kind in all namespaces.
 pub(crate) fn remove_in_all_namespaces(txn: &mut Txn<'_>, kind: &Kind) {
     let options = DeleteOptions::plain(txn.dry_run);
     let objects: Vec<_> = txn.snapshot(kind).objects.values().cloned().collect();
-    // Cannot fail without preconditions.
+    // Deletion without preconditions cannot fail.
     drop(remove_each(txn, kind, &objects, &options));
 }
 
@@ -182,11 +183,11 @@ pub(crate) fn remove_in_all_namespaces(txn: &mut Txn<'_>, kind: &Kind) {
 pub(crate) fn remove_all(txn: &mut Txn<'_>, kind: &Kind, namespace: &str) {
     let options = DeleteOptions::plain(txn.dry_run);
     let objects = txn.in_namespace(kind, namespace);
-    // Cannot fail without preconditions.
+    // Deletion without preconditions cannot fail.
     drop(remove_each(txn, kind, &objects, &options));
 }
 
-/// The current state of an object. None if it was deleted or recreated.
+/// The current state of an object. `None` if the object was deleted or recreated.
 fn current_state(txn: &Txn<'_>, target: &Target, object: &Object) -> Option<Arc<Object>> {
     let found = txn.get(&target.kind, &target.key())?;
     (metadata::text(found.value(), "uid") == metadata::text(object.value(), "uid")).then_some(found)

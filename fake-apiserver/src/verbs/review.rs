@@ -1,6 +1,6 @@
-//! TokenReviews and access reviews, which are answered and not stored.
+//! TokenReviews and access reviews: the server responds to them and does not store them.
 //!
-//! Owns their validation and responses. Authentication is in `auth`, authorization in `rbac`.
+//! Owns validation and responses. Authentication is in `auth`, authorization in `rbac`.
 
 use super::body::{no_body, set_namespace};
 use super::call::{Answer, Call, Payload};
@@ -18,10 +18,10 @@ use crate::patch::managed::FieldManager;
 use crate::store::Txn;
 use serde_json::{Value, json};
 
-/// Field path of the reviewed resource.
+/// Field path of the resource in an access review.
 const RESOURCE: &str = "spec.resourceAttributes";
 
-/// create of a review.
+/// Creates a review.
 pub(super) fn review(txn: &mut Txn<'_>, review: Review, call: Call) -> Result<Answer, Status> {
     let kind = &call.target.kind;
     let manager = call.field_manager().manager.to_owned();
@@ -49,7 +49,7 @@ pub(super) fn review(txn: &mut Txn<'_>, review: Review, call: Call) -> Result<An
         Review::Token => token(txn, &object)?,
         Review::SelfSubjectRules => {
             let found = rules(txn, &call.user, &object)?;
-            // kube-apiserver returns the status with an empty spec.
+            // kube-apiserver returns a SelfSubjectRulesReview with an empty spec.
             object["spec"] = json!({});
             found
         }
@@ -63,7 +63,7 @@ pub(super) fn review(txn: &mut Txn<'_>, review: Review, call: Call) -> Result<An
         }
     };
     object["status"] = status;
-    // Self reviews are returned as a new object, without managedFields.
+    // SelfSubjectReview and SelfSubjectRulesReview are returned without managedFields.
     if ![Review::SelfSubject, Review::SelfSubjectRules].contains(&review) {
         metadata::set(&mut object, "managedFields", managed);
     }
@@ -98,7 +98,7 @@ fn token(txn: &Txn<'_>, object: &Value) -> Result<Value, Status> {
     })
 }
 
-/// The user in the spec of a review.
+/// The user in the spec of a SubjectAccessReview or LocalSubjectAccessReview.
 fn subject(spec: &Value) -> User {
     let list = |value: &Value| json::texts(value).into_iter().map(str::to_owned).collect();
     let extra = spec["extra"].as_object().into_iter().flatten();
@@ -161,7 +161,7 @@ fn check_access(object: &Value, names_user: bool) -> Result<(), Status> {
     Err(Status::invalid(subject, "", errors))
 }
 
-/// Non-resource attributes in the form of kube-apiserver's messages.
+/// Non-resource attributes in the format of kube-apiserver's error messages.
 fn shown(path: &Value) -> String {
     let text = |field: &str| path[field].as_str().unwrap_or_default();
     format!("{{\"Path\":{:?},\"Verb\":{:?}}}", text("path"), text("verb"))

@@ -1,7 +1,6 @@
 //! Label and field selectors in access reviews.
 //!
-//! Owns their validation and the error for selectors that cannot be parsed; permissions do not depend on selectors
-//! here. Does not authorize.
+//! Owns the validation of selectors and the error for unparsable selectors. Authorization in this server ignores selectors.
 
 use crate::kinds::{is_label_operator, label_requirement, requirement_values};
 use crate::machinery::error_list::ErrorList;
@@ -9,12 +8,12 @@ use crate::machinery::json::{list, string};
 use crate::machinery::selector::{FieldSelector, LabelSelector};
 use serde_json::Value;
 
-/// One type of selector.
+/// Labels or fields: the type of selector in an access review.
 struct Selectors {
     field: &'static str,
-    /// Validates one requirement. Unknown operators are accepted: newer clients may use them.
+    /// Validates one requirement. Unknown operators are valid, because newer clients may send them.
     rule: fn(&Value, &str, &mut ErrorList),
-    /// Whether a requirement has a supported meaning.
+    /// Whether a requirement has a supported operator and number of values.
     is_meant: fn(&Value) -> bool,
     is_text: fn(&str) -> bool,
 }
@@ -67,7 +66,7 @@ pub(super) fn validate(attributes: &Value, at: &str, errors: &mut ErrorList) {
     }
 }
 
-/// The `evaluationError` for selectors that are ignored in whole or in part. None if all are valid.
+/// The `evaluationError` for selectors of which the server ignores a part or all. `None` if all are valid.
 pub(super) fn unread(attributes: &Value, at: &str) -> Option<String> {
     let errors = ALL.iter().filter_map(|selectors| {
         let selector = &attributes[selectors.field];

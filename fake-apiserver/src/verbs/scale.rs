@@ -1,6 +1,6 @@
-//! scale: the desired number of pods of a workload, read and written as a `Scale` of autoscaling/v1.
+//! The scale subresource: the number of replicas of a workload, read and written as a `Scale` of autoscaling/v1.
 //!
-//! Owns the conversion. A change is written as an update of the workload; no pods are created.
+//! Owns the conversion between workload and Scale. A changed Scale updates the workload; no pods are created.
 
 use super::body::{check_name, no_body};
 use super::call::{Answer, Call, Patch, Payload, Target};
@@ -74,7 +74,7 @@ pub(super) fn scale(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     answer_written(kind, written)
 }
 
-/// Runs admission on a scale.
+/// Runs admission on a changed Scale.
 fn reviewed(txn: &mut Txn<'_>, call: &Call, before: &Object, scale: Value) -> Result<Value, Status> {
     if txn.admission.is_none() {
         return Ok(scale);
@@ -106,7 +106,7 @@ fn patched(
     Ok(document)
 }
 
-/// Applies a scale: the field manager owns the replicas of the workload.
+/// Server-side apply of a Scale: the field manager becomes an owner of the workload's replicas.
 fn apply(txn: &mut Txn<'_>, call: &Call, body: &Result<Document, String>) -> Result<Answer, Status> {
     let kind = &call.target.kind;
     let options = WriteOptions::of_patch(&call.params, true)?;
@@ -151,7 +151,7 @@ fn apply(txn: &mut Txn<'_>, call: &Call, body: &Result<Document, String>) -> Res
     answer_written(kind, written)
 }
 
-/// The conflict with the version of the scale in place of the workload's.
+/// Replaces the apiVersion of the workload in a conflict error by the apiVersion of the Scale.
 fn in_scale(mut conflict: Status, whole: &str) -> Status {
     let shown = |text: &str| {
         text.replace(
@@ -175,7 +175,7 @@ fn answer(kind: &Kind, object: &Object) -> Result<Answer, Status> {
     })
 }
 
-/// The scale of a workload that was just written. If a webhook would have to convert it, reads the storage version.
+/// Responds with the Scale of a workload that was just written. If only a webhook can convert the workload, reads its storage version.
 fn answer_written(kind: &Kind, written: Arc<Object>) -> Result<Answer, Status> {
     match is_unconverted(kind, &written) {
         true => answer(&kind.stored(), &written),
@@ -184,7 +184,7 @@ fn answer_written(kind: &Kind, written: Arc<Object>) -> Result<Answer, Status> {
     }
 }
 
-/// Sets the replicas of a workload.
+/// Sets the number of replicas of a workload.
 fn put_replicas(kind: &Kind, workload: &mut Value, replicas: Value) {
     let own = ["spec", "replicas"].map(str::to_owned);
     let scale = kind.defined().and_then(|defined| defined.scale.as_ref());
@@ -223,7 +223,7 @@ fn numbers(kind: &Kind, workload: &Value) -> Result<(i64, i64, String), Status> 
     ))
 }
 
-/// The scale of a workload.
+/// The Scale object of a workload.
 fn scale_of(kind: &Kind, workload: &Value) -> Result<Value, Status> {
     let (wanted, observed, selector) = numbers(kind, workload)?;
     let mut metadata = json!({});
@@ -245,7 +245,7 @@ fn scale_of(kind: &Kind, workload: &Value) -> Result<Value, Status> {
     )
 }
 
-/// A selector in the syntax of query parameters.
+/// A selector in the syntax of the `labelSelector` query parameter.
 fn selector(selector: &Value) -> String {
     let labels = selector.get("matchLabels");
     let expressions = selector.get("matchExpressions");

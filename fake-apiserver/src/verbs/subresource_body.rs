@@ -1,7 +1,6 @@
-//! Subresource bodies that are executed and not stored: bindings, evictions, token requests, scales.
+//! Subresource bodies that are not stored as objects: bindings, evictions, token requests, scales.
 //!
-//! Owns their common parts: request options, decoding, and consistency with the request, in the order of
-//! kube-apiserver.
+//! Owns the common steps in the order of kube-apiserver: parsing of request options, decoding, and consistency checks with the URL.
 
 use super::admission;
 use super::body::{no_body, set_namespace};
@@ -16,7 +15,7 @@ use crate::machinery::status::Status;
 use crate::store::Txn;
 use serde_json::Value;
 
-/// Decodes the body of a create of kind `of`; a body in version `older` has the same fields.
+/// Decodes the body of a create as the kind `of`. Also accepts the version `older`, which has the same fields.
 pub(super) fn read(txn: &mut Txn<'_>, call: &Call, of: &Kind, older: Option<&str>) -> Result<Value, Status> {
     let Payload::Object(body) = &call.payload else {
         return Err(no_body());
@@ -32,7 +31,7 @@ pub(super) fn read(txn: &mut Txn<'_>, call: &Call, of: &Kind, older: Option<&str
     Ok(object)
 }
 
-/// Decodes a document as a kind.
+/// Decodes a document as an object of a kind.
 pub(super) fn decoded(
     txn: &mut Txn<'_>,
     of: &Kind,

@@ -48,7 +48,7 @@ pub(super) fn create(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
         until,
         bound,
     };
-    // A dry run returns a valid token too: nothing is stored.
+    // A dry run also returns a valid token: issuing a token stores nothing.
     let token = txn.issue(&claim);
     let expires =
         Timestamp::from_second(until).map_err(|_| Status::internal("the time of expiry is out of range"))?;
@@ -73,7 +73,7 @@ pub(super) fn create(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     })
 }
 
-/// Checks that a name in the request is that of the service account in the URL.
+/// Checks that the name in the request equals the name of the service account in the URL.
 fn check_name(request: &Value, account: &str) -> Result<(), Status> {
     let name = metadata::text(request, "name");
     if name.is_empty() || name == account {
@@ -123,7 +123,7 @@ fn bound(txn: &Txn<'_>, namespace: &str, account: &str, reference: &Value) -> Re
     let found = txn
         .get(kind, &kind.key(Some(namespace), text("name")))
         .ok_or_else(|| Status::not_found(kind.resource(), text("name")))?;
-    // Without the ServiceAccount plugin, a pod may have no service account.
+    // A pod has no service account if the ServiceAccount admission plugin was disabled when it was created.
     let of_pod = found.value()["spec"]["serviceAccountName"]
         .as_str()
         .unwrap_or("default");

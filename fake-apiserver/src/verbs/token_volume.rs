@@ -1,6 +1,6 @@
 //! The service account token volume that the ServiceAccount admission plugin adds to pods.
 //!
-//! Owns its name and content. The volume is never mounted: there are no kubelets.
+//! Owns the name and content of the volume. No container mounts the volume, because there are no kubelets.
 
 use super::generate::suffix;
 use crate::machinery::json;
@@ -9,10 +9,11 @@ use serde_json::{Value, json};
 
 const NAME: &str = "kube-api-access-";
 const PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
-/// An hour and 7 seconds, as in kube-apiserver, to distinguish these tokens from explicitly requested ones.
+/// Lifetime of the token in seconds: an hour and 7 seconds, as in kube-apiserver, to distinguish these tokens from explicitly requested
+/// ones.
 const SECONDS: i64 = 3607;
 
-/// Mounts the volume into all containers that have no volume at its path.
+/// Adds the volume mount to all containers that mount no other volume at this path.
 pub(super) fn mount(txn: &mut Txn<'_>, pod: &mut Value) {
     let present = pod["spec"]["volumes"].as_array().into_iter().flatten();
     let mut names = present.filter_map(|volume| volume["name"].as_str());

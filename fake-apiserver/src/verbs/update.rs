@@ -47,14 +47,14 @@ pub(super) fn update(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
     })
 }
 
-/// PUT of a missing object creates it, for kinds that allow it (`AllowCreateOnUpdate`).
+/// PUT of an object that does not exist creates it, for kinds that allow this (`AllowCreateOnUpdate`).
 fn create_instead(txn: &mut Txn<'_>, mut call: Call) -> Result<Answer, Status> {
     if let Payload::Object(body) = &mut call.payload {
         precondition(&call.target, UID, (&body.value, ""), txn.dry_run)?;
         metadata::set(&mut body.value, "resourceVersion", None);
     }
     may_create(txn, &call.target)?;
-    // `create` decodes the body again and repeats its warnings.
+    // `create` decodes the body again and adds the same warnings.
     txn.warnings.clear();
     create(txn, call)
 }

@@ -23,7 +23,7 @@ pub(super) fn watch(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
         (None, None | Some(0)) => Start::State,
         (_, Some(requested)) => Start::After(requested),
     };
-    // Since 1.34, a watch without resourceVersion is a streamed list: with bookmarks allowed, one marks the end of the
+    // Since 1.34, a watch without resourceVersion is a streamed list: if the client allows bookmarks, a bookmark marks the end of the
     // initial events.
     let marks_end = bookmarks && (initial == Some(true) || (initial.is_none() && requested.is_none()));
     let watcher = txn

@@ -1,4 +1,4 @@
-//! The only way to write a changed object: the common end of PUT, PATCH, apply and the controllers' updates.
+//! The only code that writes changed objects: the last step of PUT, PATCH, apply and the controllers' updates.
 //!
 //! Owns immutable fields, the order of checks and the detection of no-op updates. New objects are in `create`,
 //! deletions in `remove`.
@@ -24,7 +24,7 @@ use crate::store::{FollowUp, Txn};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// System fields of `metadata`, with the handling of values that a client sends.
+/// System fields of `metadata`, and how a value sent by a client is handled.
 const SYSTEM: [(&str, SystemField); 6] = [
     ("creationTimestamp", SystemField::Ignored),
     ("deletionTimestamp", SystemField::IgnoredWhereSet),
@@ -34,22 +34,22 @@ const SYSTEM: [(&str, SystemField); 6] = [
     ("uid", SystemField::Refused),
 ];
 
-/// Handling of a system field that a client sends.
+/// How a value of a system field is handled if a client sends one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SystemField {
-    /// The old value stays.
+    /// The stored value is retained.
     Ignored,
-    /// An old value stays; without one, validation rejects the sent value.
+    /// A stored value is retained. If there is none, validation rejects the sent value.
     IgnoredWhereSet,
-    /// Validation rejects a value that differs from the old one.
+    /// Validation rejects a sent value that differs from the stored value.
     Refused,
 }
 
-/// The uid as a precondition: its field, and its name in messages of the storage layer.
+/// The uid as a precondition: the name of the field, and its name in storage error messages.
 pub(super) const UID: (&str, &str) = ("uid", "UID");
 
-/// Rejects a write if `field` of the sent metadata differs from the stored object; `what` is the name of the field in
-/// the message.
+/// Rejects a write if the sent metadata has a value of `field` that differs from the stored object. The error message calls the field
+/// `what`.
 pub(super) fn precondition(
     target: &Target,
     (field, what): (&str, &str),
@@ -69,8 +69,7 @@ pub(super) fn precondition(
     Err(Status::conflict(kind.resource(), target.name(), &why))
 }
 
-/// Replaces `old` by `new`: the common end of PUT and PATCH. `manager` is the field manager; None if managedFields is
-/// already updated.
+/// Replaces `old` by `new`: the last step of PUT and PATCH. `manager` is the field manager; `None` if managedFields is already updated.
 pub(super) fn replace(
     txn: &mut Txn<'_>,
     target: &Target,
@@ -89,7 +88,7 @@ pub(super) fn replace(
     replace_admitted(txn, target, old, new, true)
 }
 
-/// `replace` after mutating admission. Runs validating admission only with `last`; otherwise the caller has done so.
+/// `replace` after mutating admission. Runs validating admission only if `last` is true; otherwise the caller has run it.
 pub(super) fn replace_admitted(
     txn: &mut Txn<'_>,
     target: &Target,
@@ -145,7 +144,7 @@ pub(crate) fn store(
     let kind = &target.kind;
     let key = target.key();
     if is_finished(kind, &new) {
-        // The response has the object without finalizers, at its old revision.
+        // The response contains the object without finalizers, at its old revision.
         txn.remove(kind, &key);
         txn.enqueue_work(FollowUp::deleted(&new));
         return Ok(Object::new(new, old.revision));
@@ -153,7 +152,7 @@ pub(crate) fn store(
     let managed = metadata::take(&mut new, "managedFields");
     if new == *old.value() {
         let managed = managed.as_ref().and_then(Value::as_str);
-        // A change of only the timestamps in managedFields is a no-op.
+        // If only timestamps in managedFields changed, the update is a no-op.
         let same = |now: &str| now == old.managed() || managed::differ_in_times(kind, now, old.managed());
         if managed.is_none_or(same) {
             return Ok(old.clone());
@@ -163,7 +162,7 @@ pub(crate) fn store(
     txn.put_limited(kind, &key, new)
 }
 
-/// The resourceVersion that the client requires. Empty if unset or 0.
+/// The resourceVersion that the client requires as a precondition. Empty if unset or 0.
 fn requested_revision(object: &Value) -> Result<&str, Status> {
     let sent = metadata::text(object, "resourceVersion");
     match sent.parse::<u64>() {
@@ -173,7 +172,7 @@ fn requested_revision(object: &Value) -> Result<&str, Status> {
     }
 }
 
-/// Restores system fields from the old object.
+/// Restores system fields of `new` from the stored object, as `SYSTEM` requires.
 pub(super) fn restore_system_fields(new: &mut Value, old: &Value) {
     for (field, sent) in SYSTEM {
         let before = old["metadata"].get(field).cloned();
@@ -191,7 +190,7 @@ pub(super) fn restore_system_fields(new: &mut Value, old: &Value) {
     }
 }
 
-/// Metadata that a write to `/status` leaves unchanged for `StatusMetadata::Described`.
+/// Members of `metadata` that a write to `/status` does not change, for kinds with `StatusMetadata::Described`.
 const DESCRIPTION: [&str; 6] = [
     "annotations",
     "deletionTimestamp",
@@ -201,7 +200,8 @@ const DESCRIPTION: [&str; 6] = [
     "ownerReferences",
 ];
 
-/// Restores what a subresource must not change: the main resource retains the status, `/status` all but status and metadata.
+/// Restores the fields that a request must not change: a write to the main resource does not change the status, a write to `/status`
+/// changes only status and metadata.
 fn separate(kind: &Kind, part: Part, new: &mut Value, old: &Value) {
     match kind.status_metadata {
         StatusMetadata::Unchanged if part == Part::Status => return only_status(new, old),
@@ -245,7 +245,7 @@ fn separate_members(kind: &Kind, part: Part, new: &mut Value, old: &Value) {
     }
 }
 
-/// Retains the old object with the new status and the new managedFields.
+/// Takes only status and managedFields from `new`; everything else remains as in `old`.
 fn only_status(new: &mut Value, old: &Value) {
     let managed = metadata::take(new, "managedFields");
     let status = std::mem::replace(new, old.clone())
@@ -278,7 +278,7 @@ fn is_equal_except_metadata(new: &Value, old: &Value) -> bool {
     count(new) == count(old) && rest.all(|(name, value)| old.get(name) == Some(value))
 }
 
-/// Validates a changed object and returns warnings. Errors show empty lists and maps as they were sent.
+/// Validates a changed object and returns warnings. Error messages contain empty lists and maps as the client sent them.
 fn validate_with_sent_empties(
     target: &Target,
     new: &Value,
@@ -316,8 +316,8 @@ fn validate(
     let mut errors = ErrorList::default();
     metadata::validate_common(new, |_| Vec::new(), &mut errors);
     metadata::validate_update(new, old, &mut errors);
-    // The strategies of kube-apiserver validate the metadata again, up to three times, and repeat the errors: first
-    // before all other checks, and last as an update.
+    // Like the strategies of kube-apiserver, validates the metadata again up to three times and repeats the errors: first before all other
+    // checks, and last as an update.
     let checks = kind.metadata_checks;
     let MetadataPasses { times, compare } = match target.part {
         Part::Main => checks.main,
@@ -364,7 +364,7 @@ fn validate(
     }
 }
 
-/// Context for hooks during a transaction.
+/// The context of validation hooks, read from the transaction.
 pub(super) fn setting<'a>(txn: &'a Txn<'_>) -> Setting<'a> {
     Setting {
         now: &txn.now,

@@ -1,6 +1,6 @@
 //! Conversion of custom resources by webhooks.
 //!
-//! A stored object is converted once per version: the result is cached with the object. Another crate calls the webhook
+//! A stored object is converted once per version, and the object caches the result. Another crate implements the call of the webhook
 //! (`ConversionWebhook`).
 
 use crate::admission::{AdmissionRequest, AdmissionSession, ObjectConverter};
@@ -71,7 +71,7 @@ pub(super) async fn convert_pending(store: &Store, session: &mut AdmissionSessio
     }
 }
 
-/// Converts stored objects and caches the results with them.
+/// Converts stored objects; each object caches the result.
 pub(crate) async fn convert_objects(
     store: &Store,
     kind: &Kind,
@@ -103,7 +103,7 @@ pub(crate) async fn convert_objects(
     Ok(())
 }
 
-/// Converts an object that is not stored. Retains its managedFields.
+/// Converts an object that is not stored. The result has the same managedFields.
 async fn value_of(store: &Store, kind: &Kind, value: &Value) -> Result<Value, String> {
     let (Some(version), Some(conversion)) = (kind.defined(), kind.conversion()) else {
         return Ok(value.clone());

@@ -1,6 +1,6 @@
-//! Webhook calls of a request, made while the state is not locked.
+//! Webhook calls of a request, made without the store lock.
 //!
-//! Owns the order of calls, and how webhooks are reached. Does not know verbs, nor the transport of client requests.
+//! Owns the order of calls and the connections to webhooks. Does not know verbs or the protocol of client requests.
 
 mod conversion;
 mod resolver;
@@ -54,7 +54,7 @@ pub(crate) async fn complete(store: &Store, session: &mut AdmissionSession) {
         };
         let is_denied = response.outcome.is_err();
         session.record(request, response);
-        // Later requests are about objects that will not be processed after this denial.
+        // The remaining requests concern objects that are not processed after this denial.
         if is_denied {
             return;
         }

@@ -1,4 +1,4 @@
-//! Address of a webhook: from its URL, or from its service by the server options or the service's endpoints.
+//! Resolves the address of a webhook: from its URL, or from its service by the server options or the endpoints of the service.
 
 use crate::admission::StateReader;
 use crate::kinds::{ENDPOINT_SLICE, ENDPOINTS, SERVICE, first_ready, port_named};
@@ -9,10 +9,10 @@ use crate::outbound::{ClientConfig, Destination, Endpoint};
 use crate::store::Store;
 
 const HTTPS: u16 = 443;
-/// Label of an EndpointSlice with the name of its service.
+/// Label of an EndpointSlice that contains the name of its service.
 const OF_SERVICE: &str = "kubernetes.io/service-name";
 
-/// The current destination for calls to a webhook.
+/// The destination for the next call of a webhook.
 pub(super) fn resolve(config: &ClientConfig, store: &Store) -> Destination {
     let authorities = config.ca_bundle.clone();
     let is_remote_allowed = store.options().remote_webhooks;
@@ -53,7 +53,7 @@ pub(super) fn resolve(config: &ClientConfig, store: &Store) -> Destination {
     }
 }
 
-/// The path without duplicate slashes and dot segments: many webhooks are installed with an extra slash.
+/// Removes duplicate slashes and dot segments from a path: many webhooks are installed with an extra slash.
 fn cleaned(path: &str) -> String {
     let mut segments = Vec::new();
     for segment in path.split('/') {
@@ -94,7 +94,7 @@ fn resolve_endpoint(namespace: &str, name: &str, port: u16, store: &Store) -> Re
         .ok_or_else(|| format!("no endpoints available for service {name:?}"))
 }
 
-/// The first ready endpoint of a service, from its EndpointSlices.
+/// The first ready endpoint of a service in its EndpointSlices.
 fn endpoint_of_slices(namespace: &str, name: &str, port: &str, store: &Store) -> Option<String> {
     let all = store.objects(&ENDPOINT_SLICE);
     let mut slices = namespace_range(&all, Some(namespace)).map(|(_, slice)| slice.value());

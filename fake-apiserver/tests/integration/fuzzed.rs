@@ -1,4 +1,4 @@
-//! The fuzz targets, run on their seeds and on mutated seeds, so that they compile and pass without cargo-fuzz.
+//! Runs the fuzz targets on their seeds and on mutated seeds, so that they are tested without cargo-fuzz.
 
 #[path = "../../fuzz/src/lib.rs"]
 pub mod fuzz;
@@ -36,8 +36,8 @@ fn seeds(target: &str) -> Vec<Vec<u8>> {
     entries.map(read).collect()
 }
 
-/// Each target runs in a thread with a server of its own, so that targets do not share state. `PROPTEST_CASES`: number of inputs per target
-/// in addition to its seeds.
+/// Each target runs in a thread with its own server, so that targets do not share state. `PROPTEST_CASES`: number of inputs per target in
+/// addition to its seeds.
 #[test]
 fn no_input_violates_the_property_of_a_fuzz_target() {
     let runs = fuzz::TARGETS.map(|(name, _)| {

@@ -1,7 +1,7 @@
-//! Which file of a crate imports which, determined from the sources.
+//! The imports between the files of a crate, determined from the sources.
 //!
-//! Parses `use` statements and paths without a compiler: a name that a `mod.rs` re-exports counts as an import of the file that defines it.
-//! Unit tests inside the files are excluded. Does not know which imports are allowed.
+//! Parses `use` statements and paths without a compiler. Importing a name that a `mod.rs` re-exports counts as importing the file that
+//! defines the name. Unit tests inside the files are excluded. Does not know which imports are allowed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -19,19 +19,19 @@ struct Source {
     text: String,
     /// Names that the file imports or re-exports, with their paths.
     names: BTreeMap<String, Module>,
-    /// A `mod.rs` or the crate root: its public imports are re-exports, not imports of its own.
+    /// The file is a `mod.rs` or the crate root: its public imports are re-exports and do not count as its own imports.
     is_folder: bool,
 }
 
 impl Imports {
-    /// Reads the sources below a folder.
+    /// Reads the sources in a folder and its subfolders.
     pub(crate) fn read(src: &Path) -> Self {
         let mut files = Vec::new();
         collect(src, src, &mut files);
         Self::of_texts(files)
     }
 
-    /// Parses sources, given by path relative to the root: `kinds/node.rs`.
+    /// Parses sources, given by their path relative to the crate root: `kinds/node.rs`.
     pub(crate) fn of_texts(files: impl IntoIterator<Item = (String, String)>) -> Self {
         let mut sources: BTreeMap<Module, Source> = BTreeMap::new();
         for (path, text) in files {
@@ -58,7 +58,7 @@ impl Imports {
         Self { of: of.collect() }
     }
 
-    /// An import cycle, if any: each file imports the next, and the last one the first.
+    /// An import cycle, if any: each file imports the next, the last one imports the first.
     pub(crate) fn circle(&self) -> Option<Vec<Module>> {
         let mut done = BTreeSet::new();
         self.of
@@ -81,7 +81,7 @@ impl Imports {
     }
 }
 
-/// A module path in messages: `kinds::node`.
+/// A module path for messages: `kinds::node`.
 pub(crate) fn shown(module: &Module) -> String {
     module.join("::")
 }
@@ -131,7 +131,7 @@ fn uses(text: &str) -> Vec<(bool, String, Module)> {
     found
 }
 
-/// The text between `use` and `;`, and whether `pub` precedes it.
+/// Each `use` statement without `use` and `;`, and whether `pub` precedes it.
 fn statements(text: &str) -> Vec<(&str, bool)> {
     let starts = text.match_indices("use ").filter(|(at, _)| {
         let line = text[..*at].rsplit('\n').next().unwrap_or_default().trim();
@@ -177,7 +177,7 @@ fn expand(tree: &str, before: &[String], found: &mut impl FnMut(Module, String))
     }
 }
 
-/// The path from the crate root; none for paths to other crates.
+/// Resolves a path to one from the crate root; None for paths to other crates.
 fn absolute(module: &Module, path: &[String], modules: &BTreeSet<Module>) -> Option<Module> {
     let (first, rest) = path.split_first()?;
     let mut base = module.clone();
@@ -218,7 +218,7 @@ fn imports(
         .collect()
 }
 
-/// The file that defines a path, following re-exports.
+/// The file that defines a path; re-exports are followed.
 fn file_of(path: &[String], sources: &BTreeMap<Module, Source>, depth: usize) -> Module {
     /// Maximum number of followed re-exports.
     const DEPTH_MAX: usize = 8;
@@ -236,7 +236,7 @@ fn file_of(path: &[String], sources: &BTreeMap<Module, Source>, depth: usize) ->
     }
 }
 
-/// The paths in the code of a file, outside `use`.
+/// The paths in the code of a file, except those in `use` statements.
 fn paths(text: &str) -> Vec<Module> {
     let mut code = text.to_owned();
     for (statement, _) in statements(text) {

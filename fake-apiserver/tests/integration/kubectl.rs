@@ -1,9 +1,9 @@
 //! A recorded kubectl session, run with each available kubectl version.
 //!
-//! `KUBECTL` lists the programs, separated by colons; if unset, the test is skipped and prints so.
-//! `kubectl/session.txt` is the session: a line with `$` is a command, followed by its expected output without empty lines and with
-//! runs of spaces reduced to one; `*` matches anything. `= 1.27 1.28` starts the output of these versions. The last
-//! line is the exit code, unless it is 0. Each version gets a server of its own.
+//! `KUBECTL` lists the kubectl programs, separated by colons; if it is unset, the test is skipped with a message. `kubectl/session.txt` is
+//! the session. A line with `$` is a command, followed by its expected output, without empty lines and with runs of spaces reduced to one;
+//! `*` matches anything. `= 1.27 1.28` starts the output of these versions. The last line is the exit code, unless it is 0. Each version
+//! runs against its own server.
 
 use fake_apiserver::{Admission, ApiServer, Authorization, ServerOptions, User};
 use std::collections::VecDeque;
@@ -15,7 +15,7 @@ use std::process::Command;
 struct Step {
     command: &'static str,
     expected: Vec<&'static str>,
-    /// Different outputs, each with its versions.
+    /// Outputs that differ from the usual one, each with the kubectl versions that print it.
     others: Vec<(Vec<&'static str>, Vec<&'static str>)>,
 }
 
@@ -41,7 +41,7 @@ fn session() -> Vec<Step> {
     steps
 }
 
-/// Splits a command into words; quotes group words.
+/// Splits a command into words, respecting quotes.
 fn words(command: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut is_quoted = false;
@@ -74,7 +74,7 @@ fn matches(pattern: &str, line: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// A kubectl binary with a home folder of its own.
+/// A kubectl program with its own home folder.
 struct Kubectl<'a> {
     program: &'a Path,
     home: &'a Path,
@@ -104,7 +104,7 @@ impl Kubectl<'_> {
         reported.chain((code != 0).then(|| format!("[{code}]"))).collect()
     }
 
-    /// For example `1.27`.
+    /// The kubectl version, for example `1.27`.
     fn version(&self) -> String {
         let words = ["version", "--client", "-o", "json"].map(str::to_owned);
         let text = self.run(&words).join("");
@@ -119,7 +119,7 @@ impl Kubectl<'_> {
     }
 }
 
-/// The programs in `KUBECTL`.
+/// The kubectl programs in `KUBECTL`.
 fn programs() -> Vec<PathBuf> {
     let named = std::env::var("KUBECTL").unwrap_or_default();
     named
@@ -160,7 +160,7 @@ fn failures(kubectl: &Kubectl<'_>) -> Vec<String> {
 async fn kubectl_sessions_print_the_recorded_output() {
     let programs = programs();
     if programs.is_empty() {
-        let text = "kubectl: skipped, for KUBECTL names no program";
+        let text = "kubectl: skipped, because KUBECTL lists no program";
         writeln!(std::io::stderr(), "{text}").expect("stderr is writable");
     }
     for program in programs {

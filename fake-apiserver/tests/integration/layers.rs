@@ -1,10 +1,10 @@
-//! Layering: the modules of this crate form layers, and each imports only modules of lower layers.
+//! Layering test: the modules of this crate form layers, and each module imports only modules of lower layers.
 
 use crate::imports::{Imports, Module, shown};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// From the bottom up. Modules of one layer do not import each other. `lib.rs` is above all.
+/// The layers from the bottom up. Modules of one layer do not import each other. `lib.rs` is above all layers.
 const LAYERS: &[&[&str]] = &[
     &["machinery", "types"],
     &["config", "outbound", "request"],
@@ -31,7 +31,7 @@ fn layer(module: &str) -> Option<usize> {
     LAYERS.iter().position(|modules| modules.contains(&module))
 }
 
-/// Imports of modules that are not in a lower layer, with the names of both files.
+/// Imports of modules that are not in a lower layer, as importing and imported file.
 fn upward_imports(imports: &Imports, layer: impl Fn(&str) -> Option<usize>) -> Vec<String> {
     let all = imports
         .of
@@ -78,7 +78,7 @@ fn imports_between_files_are_acyclic() {
     );
 }
 
-/// A synthetic crate.
+/// The imports of a synthetic crate.
 fn synthetic(files: &[(&str, &str)]) -> Imports {
     Imports::of_texts(
         files

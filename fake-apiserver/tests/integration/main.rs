@@ -1,4 +1,5 @@
-//! Tests of the server through its API, and of its source structure. Recorded responses of real servers are in `full/tests/contract`.
+//! Tests of the server through its API, and of its source structure. Tests against recorded kube-apiserver responses are in
+//! `full/tests/contract`.
 
 #![expect(clippy::unwrap_used, reason = "a panic fails the test and names its line")]
 

@@ -1,4 +1,4 @@
-//! Quantities: canonical forms recorded from kube-apiserver, and properties of all quantities.
+//! Tests of quantities: canonical forms recorded from kube-apiserver, and properties of all quantities.
 
 use fake_apiserver::quantity::{Quantity, QuantityError};
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ fn parse(text: &str) -> Quantity {
     text.parse().expect("the text is a valid quantity")
 }
 
-/// Recorded from kube-apiserver 1.36: input and canonical form.
+/// Quantities with their canonical form, recorded from kube-apiserver 1.36.
 const MEASURED: [(&str, &str); 31] = [
     ("0", "0"),
     ("1", "1"),
@@ -42,7 +42,7 @@ const MEASURED: [(&str, &str); 31] = [
     ("1e19", "10e18"),
 ];
 
-/// Derived from the rules of resource.Quantity, among them that a text in canonical form is preserved.
+/// Quantities with their canonical form, derived from the rules of resource.Quantity: a quantity in canonical form is unchanged.
 const BY_RULE: [(&str, &str); 14] = [
     ("0Gi", "0"),
     ("1000", "1k"),
@@ -67,7 +67,7 @@ fn quantities_are_canonicalized_as_by_kube_apiserver() {
     }
 }
 
-/// Recorded from kube-scheduler 1.36: `Quantity.Value()`.
+/// Quantities with their `Quantity.Value()`, recorded from kube-scheduler 1.36.
 const VALUES: [(&str, i64); 33] = [
     ("1m", 1),
     ("999m", 1),
@@ -128,7 +128,7 @@ fn malformed_quantities_return_the_error_of_kube_apiserver() {
     assert_eq!("1".repeat(60).parse::<Quantity>(), Err(QuantityError::TooLong));
 }
 
-/// Texts of quantities, most of them valid.
+/// Generates texts of quantities, most of them valid.
 fn quantities() -> impl Strategy<Value = String> {
     let suffix = prop::sample::select(vec![
         "", "n", "u", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "e3", "e-3",

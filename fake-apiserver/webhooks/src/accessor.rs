@@ -7,7 +7,7 @@ use fake_apiserver::extension::webhook::ClientConfig;
 use serde_json::Value;
 use std::time::Duration;
 
-/// Default of `timeoutSeconds`.
+/// Default of `timeoutSeconds` in a webhook configuration.
 const TIMEOUT_SECONDS: u64 = 10;
 
 /// One admission webhook (`WebhookAccessor` of k8s.io/apiserver).
@@ -20,11 +20,11 @@ pub(crate) struct WebhookAccessor {
     /// `failurePolicy: Ignore`: failed calls are ignored.
     pub(crate) ignores_failures: bool,
     pub(crate) timeout: Duration,
-    /// `sideEffects` allow dry runs.
+    /// `sideEffects` is `None` or `NoneOnDryRun`, so the webhook is called for dry runs.
     pub(crate) supports_dry_run: bool,
     /// `reinvocationPolicy: IfNeeded`.
     pub(crate) reinvocable: bool,
-    /// The version of AdmissionReviews. None if the webhook accepts no known version.
+    /// The AdmissionReview version to send. None if the webhook accepts no known version.
     pub(crate) version: Option<&'static str>,
 }
 

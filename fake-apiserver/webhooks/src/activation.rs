@@ -1,4 +1,4 @@
-//! The variables of CEL expressions on one request.
+//! The variables of CEL expressions for one admission request.
 
 use fake_apiserver_cel::{Authorizer, Budget, Check, Expression, Failure, Scope, from_json};
 use serde_json::Value;
@@ -6,25 +6,25 @@ use serde_json::Value;
 const SPENT: &str =
     "validation failed due to running out of cost budget, no further validation rules will be run";
 
-/// The values of the variables (`evaluationActivation` of k8s.io/apiserver).
+/// The values of the CEL variables (`evaluationActivation` of k8s.io/apiserver).
 #[derive(Clone, Copy)]
 pub struct Activation<'a> {
-    /// The new object.
+    /// `object`: the new object.
     pub object: &'a Value,
-    /// The current object.
+    /// `oldObject`: the stored object.
     pub old_object: &'a Value,
-    /// The admission request without its objects.
+    /// `request`: the AdmissionRequest without its objects.
     pub request: &'a Value,
-    /// None if the policy has no `paramKind`.
+    /// `params`: the parameter object. None if the policy has no `paramKind`.
     pub params: Option<&'a Value>,
-    /// The namespace of the object.
+    /// `namespaceObject`: the namespace of the object.
     pub namespace: &'a Value,
-    /// Authorizes checks, and the check of `authorizer.requestResource`.
+    /// `authorizer`, and the attributes of `authorizer.requestResource`.
     pub authorizer: (&'a dyn Authorizer, &'a Check),
 }
 
 impl<'a> Activation<'a> {
-    /// The variables, with a cost budget.
+    /// Binds the variables in a new scope with this budget.
     pub fn scope(&self, budget: &Budget) -> Scope<'a> {
         let mut scope = Scope::new(budget);
         scope.bind("object", from_json(self.object));
@@ -40,7 +40,7 @@ impl<'a> Activation<'a> {
     }
 }
 
-/// Evaluates an expression on a request, or returns the error message.
+/// Evaluates an expression for an admission request. Returns the error message on failure.
 pub fn evaluate(expression: &Expression, scope: &Scope<'_>) -> Result<Value, String> {
     let why = match expression.evaluate(scope) {
         Ok(value) => return Ok(value),

@@ -6,7 +6,7 @@ use fake_apiserver::extension::{
 };
 use fake_apiserver_cel::{Authorizer, Check};
 
-/// Authorizes the user of the request, or the service account in an expression.
+/// Authorizes the user of the request, or the service account that the expression names.
 pub struct RequestAuthorizer<'a> {
     /// The state of the server.
     pub state: &'a dyn StateReader,
@@ -39,7 +39,7 @@ impl Authorizer for RequestAuthorizer<'_> {
     }
 }
 
-/// The check of `authorizer.requestResource`.
+/// The authorization check of `authorizer.requestResource`.
 pub fn request_resource(target: &AdmissionTarget) -> Check {
     Check {
         group: Some(target.kind.group.to_owned()),

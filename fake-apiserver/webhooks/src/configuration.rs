@@ -11,14 +11,14 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use std::sync::Arc;
 
-/// The webhooks of all configurations, ordered by the names of these.
+/// The webhooks of all configurations, in the order of the configuration names.
 #[derive(Debug)]
 struct ConfiguredWebhooks {
     mutating: Vec<WebhookAccessor>,
     validating: Vec<WebhookAccessor>,
 }
 
-/// The webhooks in mutating and validating configurations.
+/// Parses all mutating and validating webhook configurations.
 pub(crate) fn read(objects: &dyn Fn(&str) -> Objects) -> Arc<dyn Webhooks> {
     Arc::new(ConfiguredWebhooks {
         mutating: webhooks(&objects(MUTATING_WEBHOOK_CONFIGURATION.plural)),
@@ -69,7 +69,7 @@ impl Webhooks for ConfiguredWebhooks {
 }
 
 impl ConfiguredWebhooks {
-    /// Mutating webhooks, which cannot change an object that is deleted, then validating ones.
+    /// Calls the mutating webhooks, whose patches are ignored because the object is being deleted, then the validating webhooks.
     async fn delete(&self, context: WebhookContext<'_>) -> AdmissionResponse {
         let mutating = mutating::dispatch(&self.mutating, context, None).await;
         if mutating.outcome.is_err() {

@@ -14,11 +14,11 @@ pub struct MatchCriteria {
     excluded: Vec<Rule>,
     namespaces: LabelSelector,
     objects: LabelSelector,
-    /// `matchPolicy: Equivalent`: requests for other versions of the resource match as well.
+    /// `matchPolicy: Equivalent`: requests for other versions of the resource also match.
     equivalent: bool,
 }
 
-/// Operations on resources.
+/// Operations and resources that match (`RuleWithOperations`).
 #[derive(Debug)]
 struct Rule {
     operations: Vec<String>,
@@ -59,7 +59,7 @@ impl MatchCriteria {
         }
     }
 
-    /// Whether it has no resource rules.
+    /// Whether there are no resource rules.
     pub fn has_no_rules(&self) -> bool {
         self.rules.is_empty()
     }
@@ -76,7 +76,7 @@ impl MatchCriteria {
         rules.any(|rule| rule.matches_resource(kind, part))
     }
 
-    /// The resource and version in which the request matches. None if it does not match.
+    /// The resource and version as which the request matches. None if it does not match.
     pub fn find(
         &self,
         request: &AdmissionRequest,
@@ -102,7 +102,7 @@ impl MatchCriteria {
         }
     }
 
-    /// Whether only the label selectors match, for a binding without resource rules.
+    /// Whether the namespace and object selectors match. Used for bindings without resource rules.
     pub fn matches_labels(
         &self,
         request: &AdmissionRequest,
@@ -113,7 +113,7 @@ impl MatchCriteria {
             && self.matches_object_selector(request, object))
     }
 
-    /// The resource of the request, or an equivalent version of it, that matches one of the rules.
+    /// The resource of the request, or an equivalent version of the resource, that matches one of the rules.
     fn matched_version(
         &self,
         rules: &[Rule],
@@ -189,7 +189,7 @@ impl Rule {
         }
     }
 
-    /// Whether all but group and version match.
+    /// Whether everything except group and version matches.
     fn matches(&self, operation: Operation, target: &AdmissionTarget) -> bool {
         let is_in_namespace = !target.namespace.is_empty() && !target.is_namespace();
         let in_scope = match self.scope {

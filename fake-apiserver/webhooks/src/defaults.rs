@@ -1,9 +1,9 @@
-//! Deerrors of admission webhooks.
+//! Defaults of webhook configurations.
 
 use fake_apiserver::extension::json::{self, default_member};
 use serde_json::{Value, json};
 
-/// Deerrors of a webhook configuration; only mutating webhooks have a reinvocation policy.
+/// Sets the defaults of a webhook configuration. Only mutating webhooks have a `reinvocationPolicy`.
 pub(crate) fn webhooks(configuration: &mut Value, mutating: bool) {
     for hook in json::entries(configuration, "/webhooks") {
         default_member(hook, "failurePolicy", "Fail");

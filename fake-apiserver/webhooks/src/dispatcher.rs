@@ -1,4 +1,4 @@
-//! Calls of one webhook: matching, request, and handling of failures.
+//! Calls one webhook: matching, request, and handling of failures.
 
 use crate::accessor::WebhookAccessor;
 use crate::activation::Activation;
@@ -15,14 +15,14 @@ pub(crate) struct Dispatcher<'a>(pub(crate) WebhookContext<'a>);
 
 /// Why a webhook call returned no valid response.
 pub(crate) enum CallError {
-    /// The request is rejected, whatever the failurePolicy.
+    /// The request is rejected, whatever the `failurePolicy`.
     Rejected(Status),
-    /// The call failed.
+    /// The call failed; the `failurePolicy` decides whether the request is rejected.
     Failed(String),
 }
 
 impl Dispatcher<'_> {
-    /// The resource and version in which a webhook matches (`ShouldCallHook`). None if it does not match. An error of matching
+    /// The resource and version as which the request matches the webhook (`ShouldCallHook`). None if it does not match. A matching error
     /// rejects the request.
     pub(crate) async fn should_call_hook(
         &self,
@@ -77,7 +77,7 @@ impl Dispatcher<'_> {
         })
     }
 
-    /// New and old object in the version of `kind`, or `null`. A failed conversion is an error.
+    /// New and old object, converted to the version of `kind`, or `null`.
     async fn objects(&self, kind: &Kind, object: Option<&Value>) -> Result<(Value, Value), String> {
         let old = self.0.request.old.as_ref().map(|old| old.document().into_owned());
         Ok((
@@ -126,7 +126,7 @@ impl Dispatcher<'_> {
 }
 
 impl CallError {
-    /// The resulting error of the request. None if the webhook ignores failures.
+    /// The Status that rejects the request. None if `failurePolicy` is `Ignore`.
     pub(crate) fn denial(self, hook: &WebhookAccessor) -> Option<Status> {
         match self {
             Self::Rejected(status) => Some(status),

@@ -38,7 +38,7 @@ pub fn validate_match_conditions(all: &Value, known: &[String], at: &str, errors
     }
 }
 
-/// Validates an expression that may use the variables `known` and must have one of `types`.
+/// Validates an expression. `known`: the variables that it may use; `types`: the result types that are allowed.
 pub fn validate_expression(text: &str, known: &[String], types: &[&str], at: &str, errors: &mut ErrorList) {
     let checked = Expression::read(text).and_then(|expression| {
         expression.check(known)?;
@@ -53,7 +53,7 @@ pub fn validate_expression(text: &str, known: &[String], types: &[&str], at: &st
     }
 }
 
-/// The variables of all expressions in webhooks and policies.
+/// The variables that expressions of all webhooks and policies may use.
 pub fn admission_variables() -> Vec<String> {
     let names = [
         "object",

@@ -1,8 +1,8 @@
-//! Admission webhooks for `fake-apiserver`: the resources MutatingWebhookConfiguration and ValidatingWebhookConfiguration, and
-//! the calls of the webhooks that they configure.
+//! Admission webhooks for `fake-apiserver`: the resources MutatingWebhookConfiguration and ValidatingWebhookConfiguration, and calls of the
+//! configured webhooks.
 //!
-//! Owns also what admission policies, which another crate evaluates, have in common with webhooks: matching, match conditions
-//! and the variables of expressions.
+//! Also owns the code that webhooks share with admission policies (which another crate evaluates): matching, match conditions, and the
+//! variables of expressions.
 //!
 //! ```
 //! use fake_apiserver::{ApiServer, ServerOptions};
@@ -39,7 +39,7 @@ pub use rule_validation::{FAILURE_POLICIES, MATCH_POLICIES, validate_rule};
 
 use fake_apiserver::extension::Extension;
 
-/// Admission webhooks, for one server.
+/// The extension that serves admission webhooks. Each server needs its own.
 pub fn extension() -> Extension {
     Extension {
         resources: vec![

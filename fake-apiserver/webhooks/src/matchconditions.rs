@@ -5,11 +5,11 @@ use fake_apiserver::extension::json::{list, string};
 use fake_apiserver_cel::{Budget, Expression};
 use serde_json::Value;
 
-/// Conditions that must all be true.
+/// The `matchConditions` of one webhook or policy: all must be true.
 #[derive(Debug)]
 pub struct MatchConditions {
     all: Vec<Result<Expression, String>>,
-    /// `failurePolicy: Ignore`: an evaluation error counts as false. Otherwise it rejects the request.
+    /// `failurePolicy: Ignore`: an evaluation error counts as false. Otherwise the error rejects the request.
     ignores_failures: bool,
 }
 
@@ -25,7 +25,7 @@ impl MatchConditions {
         }
     }
 
-    /// Whether there are none.
+    /// Whether there are no match conditions.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
@@ -44,7 +44,7 @@ impl MatchConditions {
             };
             match outcome {
                 Ok(Value::Bool(true)) => {}
-                // A false condition takes precedence over errors of the others.
+                // A false condition takes precedence over evaluation errors of other conditions.
                 Ok(_) => return Ok(false),
                 Err(why) => failures.push(why),
             }

@@ -7,7 +7,7 @@ use fake_apiserver::extension::{AdmissionResponse, Kind, WebhookContext, json_pa
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Calls all mutating webhooks; with `only`, just those due for reinvocation.
+/// Calls all mutating webhooks. `only`: the webhooks due for reinvocation; no others are called.
 pub(crate) async fn dispatch(
     webhooks: &[WebhookAccessor],
     context: WebhookContext<'_>,
@@ -21,7 +21,7 @@ pub(crate) async fn dispatch(
             Ok(matched) => matched,
             Err(denial) => return denied(response, denial),
         };
-        // Reinvocation only includes webhooks that were called before.
+        // Reinvocation only includes webhooks that were called in the first round.
         let is_due = only.is_none_or(|only| only.contains(&number));
         let Some(kind) = matched.filter(|_| is_due) else {
             continue;
@@ -58,7 +58,7 @@ fn denied(response: AdmissionResponse, denial: Status) -> AdmissionResponse {
     }
 }
 
-/// Calls one webhook. Returns the patched object, or None if there is no patch.
+/// Calls one webhook. Returns the patched object, or None if the response has no patch.
 async fn call(
     dispatcher: Dispatcher<'_>,
     hook: &WebhookAccessor,

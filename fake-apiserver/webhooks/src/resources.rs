@@ -6,7 +6,7 @@ use fake_apiserver::extension::resource::{
 };
 use serde_json::Value;
 
-/// What the resources of admissionregistration.k8s.io have in common.
+/// Fields that all resource definitions of admissionregistration.k8s.io share.
 pub const REGISTRATION: ResourceDefinition = ResourceDefinition {
     group: "admissionregistration.k8s.io",
     categories: &["api-extensions"],

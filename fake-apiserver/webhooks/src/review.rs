@@ -9,13 +9,13 @@ use serde_json::{Map, Value, json};
 
 /// The valid response of a webhook.
 pub(crate) struct WebhookResponse {
-    /// A JSON patch or None, or the denial.
+    /// The JSON patch, if any; or the Status that denies the request.
     pub(crate) outcome: Result<Option<Value>, Status>,
     pub(crate) warnings: Vec<String>,
 }
 
-/// The `request` of an AdmissionReview without its objects; also the variable `request` of expressions. `matched` is the
-/// matched resource and version.
+/// The `request` of an AdmissionReview without its objects; also the variable `request` of CEL expressions. `matched`: the resource and
+/// version as which the request matched.
 pub fn review_request(request: &AdmissionRequest, requester: &Requester, matched: &Kind) -> Value {
     let target = &request.target;
     let names = |kind: &Kind| {
@@ -50,7 +50,7 @@ pub fn review_request(request: &AdmissionRequest, requester: &Requester, matched
     review
 }
 
-/// Parses the response to the review with that uid. An invalid response is an error.
+/// Parses the response to the AdmissionReview with this uid. An invalid response is an error.
 pub(crate) fn verify_response(
     review: &Value,
     (hook, version): (&str, &str),
@@ -126,7 +126,7 @@ fn patch_type(response: &Value, has_patch: bool) -> Result<(), String> {
     }
 }
 
-/// The error for a webhook's denial.
+/// The Status for a request that the webhook denied.
 fn denial(hook: &str, status: &Value) -> Status {
     let denied = format!("admission webhook {hook:?} denied the request");
     let reason = string(status, "reason");

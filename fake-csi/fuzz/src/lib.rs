@@ -7,7 +7,7 @@ use std::time::Duration;
 use fake_csi::{DriverSpec, FakeDriver};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 
-/// Sends `bytes` and closes the sending side. Panics unless the server then closes the connection.
+/// Sends `bytes` to a driver and closes the sending side. Panics unless the server then closes the connection.
 pub fn connection(bytes: &[u8]) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

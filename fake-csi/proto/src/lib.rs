@@ -1,5 +1,5 @@
 //! The messages, clients and servers of the Container Storage Interface 1.12 that this project uses, generated from `csi.proto`.
-//! Contains no behaviour: `fake-csi` implements the driver side, and its clients the calls.
+//! Contains no behaviour: `fake-csi` implements the driver side; clients of the driver use the generated clients.
 //!
 //! `cargo run -p csi-proto --features generate` writes `csi.v1.rs`; a test fails if it is stale.
 
@@ -13,14 +13,14 @@ pub mod v1 {
     include!("csi.v1.rs");
 }
 
-/// `csi.proto` and the generated code, as they were when this crate was compiled.
+/// The texts of `csi.proto` and of the generated code at the time when this crate was compiled.
 #[doc(hidden)]
 pub const GENERATED: [&str; 2] = [include_str!("../csi.proto"), include_str!("csi.v1.rs")];
 
-/// First line of the generated code: a hash of `csi.proto` and of the code below the line, so that a test detects manual edits of either.
+/// First line of the generated code: hashes of `csi.proto` and of the generated code, so that a test detects manual edits of either.
 #[doc(hidden)]
 pub fn stamp(source: &str, code: &str) -> String {
-    // FNV-1a is enough: it detects a forgotten regeneration and protects no secret.
+    // FNV-1a is sufficient: the hash only detects a forgotten regeneration.
     let hash = |text: &str| {
         let bytes = text.bytes();
         bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {

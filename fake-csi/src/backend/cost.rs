@@ -1,11 +1,11 @@
-//! Owns the raw storage cost of a volume byte by class parameter, as exact ratios. Does not know pools or volumes.
+//! Owns how many raw bytes a volume byte costs, depending on class parameters, as exact ratios. Does not know pools or volumes.
 
 use std::collections::BTreeMap;
 
-/// Raw storage cost of volume bytes for a class parameter: `numerator / denominator` raw bytes per byte.
+/// Raw storage that volumes of classes with a certain parameter cost: `numerator / denominator` raw bytes per volume byte.
 ///
-/// With parameter `kind`, value `mirrored`, 2 / 1, each byte of a volume of such a class costs two raw bytes. Multiple applicable factors
-/// multiply.
+/// Example: with parameter `kind`, value `mirrored` and 2 / 1, each byte of a volume whose class has `kind: mirrored` costs two raw bytes.
+/// If several factors apply to a class, they are multiplied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CostFactor {
     /// Name of the class parameter.

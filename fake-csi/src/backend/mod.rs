@@ -1,5 +1,5 @@
-//! Owns the accounting of pools: raw storage, and what volumes have allocated of it. Pure arithmetic, exact to the byte. Does not know
-//! sockets or messages.
+//! Owns the accounting of pools: total raw storage, and how much of it volumes have allocated, exact to the byte. Does not know sockets or
+//! messages.
 
 mod cost;
 mod pool;
@@ -27,48 +27,48 @@ pub struct VolumeInfo {
     pub name: String,
     /// Size in bytes.
     pub bytes: u64,
-    /// Raw bytes allocated from its pool.
+    /// Raw bytes that the volume has allocated from its pool.
     pub raw_bytes: u64,
-    /// Topology segment of its pool.
+    /// Topology segment of the pool that contains the volume.
     pub segment: Segment,
-    /// The device that holds it, if its pool has devices.
+    /// The device that contains the volume, if the pool has devices.
     pub device: Option<String>,
     /// Class parameters of the CreateVolume request.
     pub parameters: BTreeMap<String, String>,
     /// Current mutable parameters.
     pub mutable_parameters: BTreeMap<String, String>,
-    /// Id of the source volume or snapshot, if it is a copy.
+    /// Id of the source volume or snapshot, if the volume is a clone or was created from a snapshot.
     pub source: Option<String>,
 }
 
-/// Requirements on a volume, independent of topology.
+/// What a volume requires from a pool or device, apart from topology.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Requirements<'a> {
     /// Class parameters.
     pub(crate) parameters: &'a BTreeMap<String, String>,
-    /// For each volume capability, whether its access type is block; empty restricts nothing.
+    /// For each volume capability, whether its access type is block. Empty: any access type.
     pub(crate) blocks: &'a [bool],
 }
 
-/// Bounds of a volume size in bytes; `None` means unbounded.
+/// Minimum and maximum of a volume's size in bytes; `None` means unbounded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SizeRange {
     pub(crate) required: Option<u64>,
     pub(crate) limit: Option<u64>,
 }
 
-/// Capacity for volumes, in volume bytes.
+/// The capacity that GetCapacity reports, in volume bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CapacityValues {
-    /// Sum over the pools that serve the request.
+    /// Sum of the available capacity of all pools that match the request.
     pub(crate) available: u64,
-    /// Largest volume that can be created; `None` if a pool does not report it, or if no pool serves the request.
+    /// Largest volume that can be created; `None` if a matching pool reports no maximum, or if no pool matches.
     pub(crate) maximum: Option<u64>,
-    /// Smallest volume that can be created; `None` if a pool has no lower bound, or if no pool has free storage.
+    /// Smallest volume that can be created; `None` if a matching pool has no lower bound, or if no pool has free storage.
     pub(crate) minimum: Option<u64>,
 }
 
-/// Location of an allocation: a pool, and the device if the pool has devices.
+/// Where a volume is allocated: the pool, and the device if the pool has devices.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Location {
     pool: PoolKey,
@@ -78,17 +78,17 @@ pub(crate) struct Location {
 /// Values by device name; a pool without devices uses the empty name.
 type ByDevice<T> = BTreeMap<String, T>;
 
-/// An extent that can hold a volume, and its free space.
+/// An extent on which a volume can be created, and its free space.
 struct Candidate<'b> {
     pool: &'b Pool,
     extent: Extent<'b>,
-    /// Raw bytes that a volume could allocate; 0 if the pool shrank below its allocations.
+    /// Raw bytes that a volume can allocate; 0 if the pool shrank below its allocations.
     free: u64,
-    /// The reservation on it, if any.
+    /// The reservation of the extent, if any.
     reservation: Option<&'b Holder>,
 }
 
-/// The allocation of a new or expanded volume.
+/// Size and location of a new or expanded volume.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Allocation {
     pub(crate) location: Location,
@@ -103,7 +103,7 @@ pub(crate) struct Allocation {
 pub(crate) enum Shortage {
     /// Not enough free storage, at least for now.
     Exhausted,
-    /// No volume of the requested size range can exist on the storage: `limit_bytes` is too small, or `required_bytes` too large.
+    /// The requested size range contains no possible volume size: `limit_bytes` is too small, or `required_bytes` too large.
     OutOfRange,
 }
 
@@ -111,7 +111,7 @@ pub(crate) enum Shortage {
 #[derive(Debug, Default)]
 pub(crate) struct Backend {
     pools: BTreeMap<PoolKey, Pool>,
-    /// Raw bytes allocated by volumes. Includes pools that were removed, because their volumes continue to exist.
+    /// Raw bytes allocated by volumes, also in pools that were removed, because their volumes continue to exist.
     allocated: BTreeMap<PoolKey, ByDevice<u64>>,
     factors: Vec<CostFactor>,
     reservations: Reservations,
@@ -159,8 +159,8 @@ impl Backend {
         self.factors.push(factor);
     }
 
-    /// Capacity for such volumes accessible from `topology` (`None`: from anywhere). GetCapacity does not name the volume, so either all
-    /// reserved storage counts as available, or none.
+    /// Capacity for volumes with these requirements, accessible from `topology` (`None`: from anywhere). A GetCapacity request does not
+    /// name the volume, so either all reserved storage counts as available, or none.
     pub(crate) fn capacity(
         &self,
         topology: Option<&Segment>,
@@ -183,7 +183,7 @@ impl Backend {
             let largest = cost.volume_bytes(free.min(extent.largest));
             let minimum = minimum(cost, &extent);
             if extent.device.is_some() && (largest == 0 || minimum.is_some_and(|minimum| largest < minimum)) {
-                // A full device cannot hold a volume, so it does not contribute to the minimum either.
+                // A full device cannot contain a volume, so it does not contribute to the minimum either.
                 values.maximum = values.maximum.or(Some(0));
                 continue;
             }
@@ -200,8 +200,8 @@ impl Backend {
         values
     }
 
-    /// Allocates a volume from the first pool that serves the topology and has enough storage, on its smallest extent that fits.
-    /// `default` is the size if the request has no lower bound.
+    /// Allocates a volume from the first pool that matches the topology and has enough storage, on the smallest extent that fits.
+    /// `default`: the size if the request has no lower bound.
     pub(crate) fn allocate(
         &mut self,
         topology: Option<&Segment>,
@@ -216,7 +216,7 @@ impl Backend {
         Ok(allocation)
     }
 
-    /// Releases an allocation of [`Backend::allocate`].
+    /// Releases storage that [`Backend::allocate`] allocated.
     pub(crate) fn release(&mut self, location: &Location, raw: u64) {
         let of_pool = self.allocated.entry(location.pool.clone()).or_default();
         if let Some(allocated) = of_pool.get_mut(location.name()) {
@@ -233,7 +233,7 @@ impl Backend {
         *of_pool.entry(location.name().to_owned()).or_default() += raw;
     }
 
-    /// Expands the allocation at `location` so that the volume has `bytes`; returns its new raw bytes.
+    /// Expands the allocation at `location` to a volume size of `bytes`; returns the new number of raw bytes.
     pub(crate) fn expand(
         &mut self,
         location: &Location,
@@ -295,7 +295,7 @@ impl Backend {
             }
             match fit(cost, &extent, free, size, default) {
                 Ok((bytes, raw_bytes)) => {
-                    // Order: extents reserved for this volume, then the first pool, then its smallest extent.
+                    // Extents reserved for this volume come first; then the first pool and its smallest extent.
                     let rank = (is_unreserved, pool.key(), free);
                     let is_better = best
                         .as_ref()
@@ -375,7 +375,7 @@ fn minimum(cost: Cost, extent: &Extent<'_>) -> Option<u64> {
     extent.group_minimum()
 }
 
-/// Size and raw bytes of a volume within the bounds, on an extent with `free` raw bytes.
+/// Volume size and raw bytes within the requested bounds, on an extent with `free` raw bytes.
 fn fit(
     cost: Cost,
     extent: &Extent<'_>,

@@ -1,22 +1,22 @@
-//! Owns the description of a pool, and the extents on which volumes are created. Does not know allocations.
+//! Owns the description of a pool, and the extents on which its volumes are created. Does not know allocations.
 
 use std::collections::BTreeMap;
 
 use crate::Segment;
 
-/// Smallest volume on a [`Device`] that is a group: 10 MiB (Dell CSI bare-metal proposal, minimum of LVM groups).
+/// Smallest volume on a [`Device`] with `group`: 10 MiB (Dell CSI bare-metal proposal, minimum of LVM groups).
 pub const GROUP_VOLUME_BYTES_MIN: u64 = 10 << 20;
 
 /// Storage that is accessible from one topology segment.
 ///
-/// A pool serves a request if the requested topology contains every key and value of its segment, so it also serves finer segments.
-/// A request without topology is served by all pools, and a pool with an empty segment serves all requests.
+/// A pool matches a request if the requested topology contains every key and value of the pool's segment, so it also matches finer
+/// segments. All pools match a request without topology. A pool with an empty segment matches all requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pool {
     /// Topology segment from which the storage is accessible.
     pub segment: Segment,
-    /// Class parameters that it serves: a class with a different value for one of them is not served, a class that omits it is.
-    /// Pools of the same segment with different parameters are distinct.
+    /// Class parameters of the pool. A class matches if it does not set any of them to a different value; it may omit them. Pools of the
+    /// same segment with different parameters are distinct.
     pub parameters: BTreeMap<String, String>,
     /// Layout and size of the storage.
     pub storage: Storage,
@@ -29,8 +29,8 @@ pub enum Storage {
     Linear {
         /// Raw storage in bytes, including allocations of volumes.
         capacity: u64,
-        /// Largest contiguous extent in raw bytes: fragmentation bounds the size of a volume. `None`: the driver reports no maximum
-        /// volume size.
+        /// Largest contiguous extent in raw bytes: fragmentation limits the size of a volume. `None`: the driver reports no maximum volume
+        /// size.
         largest: Option<u64>,
     },
     /// A filesystem that holds volumes and other files. One volume can use all of the remaining space.
@@ -40,7 +40,7 @@ pub enum Storage {
         /// Bytes used by other files.
         used: u64,
     },
-    /// Disks and volume groups of one node, by name. The driver chooses the smallest one that fits.
+    /// Disks and volume groups of one node, by name. A volume is created on the smallest device that fits.
     Devices(BTreeMap<String, Device>),
 }
 
@@ -49,28 +49,28 @@ pub enum Storage {
 pub struct Device {
     /// Size in raw bytes.
     pub size: u64,
-    /// Class parameters that it serves, such as `storageType: SSD`; matched like those of a [`Pool`].
+    /// Class parameters of the device, such as `storageType: SSD`; matched like those of a [`Pool`].
     pub parameters: BTreeMap<String, String>,
-    /// Whether the device is a volume group for many volumes of at least [`GROUP_VOLUME_BYTES_MIN`]. Otherwise a volume uses the whole device.
+    /// The device is a volume group for many volumes of at least [`GROUP_VOLUME_BYTES_MIN`]. Otherwise a volume uses the whole device.
     pub group: bool,
-    /// Access types that it supports.
+    /// Access types that the device supports.
     pub access: Access,
 }
 
 /// Access types (block or mount) that a device supports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Access {
-    /// Block or mount.
+    /// Block and mount.
     #[default]
     Any,
-    /// Block only.
+    /// Only block.
     Block,
-    /// Mount only.
+    /// Only mount.
     Mount,
 }
 
 impl Pool {
-    /// A pool of [`Storage::Linear`] for all classes.
+    /// A pool with [`Storage::Linear`] for all classes.
     pub fn linear(segment: Segment, capacity: u64, largest: Option<u64>) -> Pool {
         Pool {
             segment,
@@ -83,7 +83,7 @@ impl Pool {
         (self.segment.clone(), self.parameters.clone())
     }
 
-    /// Whether the pool serves classes with these parameters.
+    /// Whether the pool matches a class with these parameters.
     pub(super) fn serves(&self, parameters: &BTreeMap<String, String>) -> bool {
         are_compatible(&self.parameters, parameters)
     }
@@ -109,10 +109,10 @@ impl Pool {
     }
 }
 
-/// Identity of a pool: segment and parameters.
+/// Identifies a pool: its segment and its parameters.
 pub(super) type PoolKey = (Segment, BTreeMap<String, String>);
 
-/// A contiguous part of a pool that can hold a volume.
+/// A contiguous part of a pool on which a volume can be created.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Extent<'p> {
     /// Name of the device, if the pool has devices.
@@ -146,19 +146,20 @@ impl<'p> Extent<'p> {
         }
     }
 
-    /// Whether one volume uses the whole extent.
+    /// Whether a volume always uses the whole extent.
     pub(super) fn is_indivisible(&self) -> bool {
         self.device.is_some_and(|device| !device.group)
     }
 
-    /// Smallest volume, in volume bytes; `None` means unbounded.
+    /// Smallest volume on a volume group, in volume bytes; `None` for other extents.
     pub(super) fn group_minimum(&self) -> Option<u64> {
         self.device
             .filter(|device| device.group)
             .map(|_| GROUP_VOLUME_BYTES_MIN)
     }
 
-    /// Whether volumes with these parameters and access types fit on it; `blocks` holds, for each capability, whether it is block.
+    /// Whether the extent matches the class parameters and supports the access types. `blocks`: for each volume capability, whether its
+    /// access type is block.
     pub(super) fn serves(&self, parameters: &BTreeMap<String, String>, blocks: &[bool]) -> bool {
         let usable = |access: Access| match access {
             Access::Any => true,
@@ -170,7 +171,7 @@ impl<'p> Extent<'p> {
     }
 }
 
-/// Whether no parameter has different values in both maps.
+/// Whether no parameter has different values in the two maps.
 fn are_compatible(own: &BTreeMap<String, String>, requested: &BTreeMap<String, String>) -> bool {
     own.iter()
         .all(|(key, value)| requested.get(key).is_none_or(|requested| requested == value))

@@ -1,5 +1,5 @@
-//! Owns device reservations of a scheduler extender for future volumes (Dell CSI bare-metal proposal, available-capacity reservations).
-//! Does not know sizes: the backend decides what fits.
+//! Owns device reservations that a scheduler extender makes for future volumes (Dell CSI bare-metal proposal, available-capacity
+//! reservations). Does not know sizes: the backend decides which device fits.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,14 +17,15 @@ pub struct Reservation {
     pub volumes: Vec<ReservedVolume>,
 }
 
-/// A volume of a reservation.
+/// A future volume for which devices are reserved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReservedVolume {
-    /// Parameters that identify it: CreateVolume must carry all of them, such as `csi.storage.k8s.io/pvc/name`. Not empty.
+    /// Parameters that identify the volume: its CreateVolume request contains all of them, such as `csi.storage.k8s.io/pvc/name`. Not
+    /// empty.
     pub holder: BTreeMap<String, String>,
-    /// Minimum size in bytes.
+    /// Minimum size of the volume in bytes.
     pub bytes: u64,
-    /// Parameters of its storage class.
+    /// Parameters of the volume's storage class.
     pub parameters: BTreeMap<String, String>,
 }
 
@@ -33,31 +34,31 @@ pub struct ReservedVolume {
 pub struct ReservedDevice {
     /// Name of the reservation.
     pub reservation: String,
-    /// Segment of the pool.
+    /// Segment of the pool that contains the device.
     pub segment: Segment,
     /// Name of the device.
     pub device: String,
-    /// Parameters that identify the volume for which it is reserved.
+    /// Parameters that identify the volume for which the device is reserved.
     pub holder: BTreeMap<String, String>,
 }
 
 /// Why a reservation cannot be created.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReserveError {
-    /// An active reservation has this name.
+    /// An active reservation already has this name.
     #[error("reservation {0:?} exists already; cancel it first, or use another name")]
     Exists(String),
-    /// A volume has no holder; its reservation would match any volume.
+    /// A volume has no holder parameters; its reservation would match every volume.
     #[error("reservation {0:?} has a volume without a holder; set the parameters that identify the volume")]
     NoHolder(String),
-    /// No segment has a free device for every volume.
+    /// On no segment is there a free device for every volume.
     #[error(
         "no segment of reservation {0:?} has free devices for all its volumes; request fewer or smaller volumes, or wait"
     )]
     NoDevices(String),
 }
 
-/// Name of the reservation, and the parameters that identify its volume.
+/// Name of the reservation, and the parameters that identify the reserved volume.
 pub(super) type Holder = (String, BTreeMap<String, String>);
 
 /// Reserved devices by pool.
@@ -70,7 +71,7 @@ impl Reservations {
         self.0.get(key)
     }
 
-    /// Ends the reservation of a created volume: the devices reserved for it on all segments become free.
+    /// Ends the reservation of a created volume: the devices reserved for the volume on all segments become free.
     pub(super) fn consume(&mut self, location: &Location, parameters: &BTreeMap<String, String>) {
         let of_pool = self.0.get(&location.pool);
         let consumed = of_pool
@@ -81,7 +82,7 @@ impl Reservations {
         }
     }
 
-    /// Frees the devices with a matching holder; returns whether there were any.
+    /// Frees the devices whose holder matches; returns whether there were any.
     fn end(&mut self, matches: impl Fn(&Holder) -> bool) -> bool {
         let mut ended = false;
         for by_device in self.0.values_mut() {
@@ -96,7 +97,7 @@ impl Reservations {
 }
 
 impl Backend {
-    /// Reserves devices on each segment that has one for every volume; returns the reserved devices.
+    /// Reserves devices on each segment that has a free device for every volume; returns the reserved devices.
     pub(crate) fn reserve(&mut self, reservation: &Reservation) -> Result<Vec<ReservedDevice>, ReserveError> {
         if self.reserved_devices(Some(&reservation.name)).next().is_some() {
             return Err(ReserveError::Exists(reservation.name.clone()));
@@ -147,7 +148,7 @@ impl Backend {
         self.reservations.0.iter().flat_map(devices)
     }
 
-    /// The smallest free device for each volume, largest volume first; `None` if a volume finds none.
+    /// Selects the smallest free device for each volume, largest volume first. `None` if there is no device for a volume.
     fn devices_for<'v>(
         &self,
         segment: &Segment,

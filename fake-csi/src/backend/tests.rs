@@ -1,4 +1,4 @@
-//! Examples of the backend's accounting. `properties` tests general invariants.
+//! Tests of the backend's accounting with examples. `properties` tests general invariants.
 
 use super::*;
 

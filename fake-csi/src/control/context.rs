@@ -1,11 +1,10 @@
-//! Owns the data that all connections of a control share. Does not know connections or paths.
+//! Data that all connections of a control share.
 
 use std::sync::Arc;
 
 use super::record::CallRecord;
 use crate::FakeDriver;
 
-/// Shared by all connections.
 pub(super) struct Context {
     pub(super) driver: FakeDriver,
     pub(super) calls: Arc<CallRecord>,

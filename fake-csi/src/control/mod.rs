@@ -1,7 +1,7 @@
-//! HTTP control of a driver that runs without a harness: pools, rules, reservations, volumes and calls as JSON.
+//! HTTP control of a driver that runs as a program of its own: pools, rules, reservations, volumes and calls as JSON.
 //!
-//! Disabled unless a listener is opened for it. Listens on loopback unless `allow_remote` is set, requires a bearer token, and limits the
-//! size of all input. Does not know paths: `route` does.
+//! Disabled unless the program opens a listener for it. Listens on loopback unless `allow_remote` is set, requires a bearer token, and
+//! limits the size of all input. The paths are in `route`.
 
 mod context;
 mod problem;
@@ -24,16 +24,16 @@ pub use record::CallRecord;
 use crate::FakeDriver;
 use context::Context;
 
-/// Maximum concurrent connections; further ones wait.
+/// Maximum number of concurrent connections; further connections wait.
 const CONNECTIONS_MAX: usize = 64;
 
 /// Maximum size of a request head, in bytes.
 const HEAD_BYTES_MAX: usize = 16 * 1024;
 
-/// Timeout for the request head; the connection is then closed.
+/// Timeout for the request head, after which the connection is closed.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A running control. Dropping it stops it.
+/// A running HTTP control. Dropping it closes the listener.
 #[derive(Debug)]
 pub struct Control {
     address: SocketAddr,
@@ -84,7 +84,7 @@ impl Control {
         &self.token
     }
 
-    /// Stops, and returns when the last connection is closed.
+    /// Stops the control, and returns when the last connection is closed.
     pub async fn stop(self) {
         let Control { stop, task, .. } = self;
         drop(stop);
@@ -117,7 +117,7 @@ async fn accept(listener: TcpListener, context: Arc<Context>, stopped: Cancellat
             }
             Err(error) => {
                 tracing::warn!(%error, "a connection could not be accepted");
-                // Usually the process has run out of file descriptors; an immediate retry would spin.
+                // The usual cause is that the process has run out of file descriptors; retrying at once would be a busy loop.
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
         }

@@ -1,4 +1,4 @@
-//! Owns the most recent calls, as text. Does not know its readers.
+//! Stores the most recent calls as JSON-serializable text.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -87,11 +87,11 @@ enum AnswerText {
     Volume { bytes: i64, segment: Option<Segment> },
 }
 
-/// A page of calls.
+/// A page of stored calls.
 #[derive(Debug, Serialize)]
 pub(super) struct Page {
     calls: Vec<Arc<CallText>>,
-    /// Sequence number of the next call, to continue from.
+    /// Sequence number of the next call, with which the client can continue.
     next: u64,
 }
 

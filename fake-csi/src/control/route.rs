@@ -19,13 +19,13 @@ use crate::{
 /// Maximum size of a request body, in bytes.
 const BODY_BYTES_MAX: usize = 1 << 20;
 
-/// Timeout for a request body; then the response is 408.
+/// Timeout for a request body, after which the response is 408.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Result of a route: status and JSON body.
 type RouteResult = Result<(StatusCode, Vec<u8>), Problem>;
 
-/// Answers any request.
+/// Responds to any request.
 pub(super) async fn respond(context: &Context, request: Request<Incoming>) -> Response<Full<Bytes>> {
     let result = match authorized(context, &request) {
         Ok(()) => route(context, request).await,
@@ -63,7 +63,7 @@ fn is_same(given: &[u8], token: &[u8]) -> bool {
     given.len() == token.len() && given.iter().zip(token).fold(0, |diff, (a, b)| diff | (a ^ b)) == 0
 }
 
-/// All collections, to distinguish 404 from 405.
+/// All collections, to distinguish a wrong method (405) from an unknown path (404).
 const COLLECTIONS: [&str; 7] = [
     "driver",
     "pools",
@@ -115,7 +115,7 @@ fn get(context: &Context, parts: &[&str], query: &str) -> Option<RouteResult> {
     })
 }
 
-/// Handles DELETE of what the path names; `None` if the path does not support it.
+/// Handles DELETE of the object or collection at the path; `None` if the path does not support DELETE.
 fn delete(driver: &FakeDriver, parts: &[&str]) -> Option<RouteResult> {
     let (existed, what, name) = match parts {
         ["rules"] => {
@@ -183,7 +183,7 @@ async fn write(
     })
 }
 
-/// Body that selects the pools to remove.
+/// Body of `DELETE /v1/pools`: the segment whose pools are removed.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Removal {
@@ -306,7 +306,7 @@ async fn body(request: Request<Incoming>) -> Result<Bytes, Problem> {
     })
 }
 
-/// Parses the query `from=N`: sequence number of the first call to return.
+/// Parses the query `from=N`: the sequence number of the first call to return.
 fn first_call(query: &str) -> Result<u64, Problem> {
     if query.is_empty() {
         return Ok(0);

@@ -1,4 +1,4 @@
-//! Serialized form of cost factors. Does not know what has a cost.
+//! Serialized form of cost factors.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ struct Text {
     factor: Factor,
 }
 
-/// `2`, or `3/2` for a ratio that is not an integer.
+/// The factor: `2`, or `3/2` if it is not an integer.
 #[derive(Deserialize, Serialize)]
 #[serde(
     untagged,

@@ -1,5 +1,4 @@
-//! Serialized form (JSON, YAML) of pools, costs and reservations, and its conversion to the driver's types. Does not know where a text
-//! comes from, nor what the driver does with it.
+//! Serialized form (JSON, YAML) of pools, costs and reservations, and its conversion to the driver's types.
 //!
 //! Unknown keys are errors everywhere, so that a typo is not silently ignored.
 

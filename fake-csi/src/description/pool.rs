@@ -16,13 +16,13 @@ pub struct PoolSpec(pub Pool);
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PoolText {
-    /// Topology segment from which it is accessible; unset: from everywhere.
+    /// Topology segment from which the pool is accessible; unset: from everywhere.
     #[serde(default)]
     pub segment: Segment,
-    /// Class parameters that it serves.
+    /// Class parameters of the pool.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, String>,
-    /// Raw bytes of a single store.
+    /// Raw bytes of linear storage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Size>,
     /// With `capacity`: size of the largest contiguous extent.
@@ -53,10 +53,10 @@ pub struct FilesystemSpec {
 pub struct DeviceSpec {
     /// Size in raw bytes.
     pub size: Size,
-    /// Class parameters that it serves.
+    /// Class parameters of the device.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, String>,
-    /// Whether the device is a volume group for many volumes. Otherwise a volume uses the whole device.
+    /// The device is a volume group for many volumes. Otherwise a volume uses the whole device.
     #[serde(default)]
     pub group: bool,
     /// Supported access types: `any`, `block` or `mount`.
@@ -68,12 +68,12 @@ pub struct DeviceSpec {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AccessText {
-    /// Block or mount.
+    /// Block and mount.
     #[default]
     Any,
-    /// Block only.
+    /// Only block.
     Block,
-    /// Mount only.
+    /// Only mount.
     Mount,
 }
 

@@ -19,15 +19,15 @@ pub struct ReservationSpec {
     pub volumes: Vec<ReservedVolumeSpec>,
 }
 
-/// Serialized form of a volume to be created.
+/// Serialized form of a future volume.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ReservedVolumeSpec {
-    /// Parameters that CreateVolume will carry, such as `csi.storage.k8s.io/pvc/name`.
+    /// Parameters that identify the volume: its CreateVolume request contains all of them, such as `csi.storage.k8s.io/pvc/name`.
     pub holder: BTreeMap<String, String>,
-    /// Minimum size.
+    /// Minimum size of the volume.
     pub size: Size,
-    /// Parameters of its storage class.
+    /// Parameters of the volume's storage class.
     #[serde(default)]
     pub parameters: BTreeMap<String, String>,
 }
@@ -38,11 +38,11 @@ pub struct ReservedVolumeSpec {
 pub struct ReservedDeviceText {
     /// Name of the reservation.
     pub reservation: String,
-    /// Segment of the pool.
+    /// Segment of the pool that contains the device.
     pub segment: Segment,
     /// Name of the device.
     pub device: String,
-    /// Parameters that identify the volume for which it is reserved.
+    /// Parameters that identify the volume for which the device is reserved.
     pub holder: BTreeMap<String, String>,
 }
 

@@ -1,4 +1,4 @@
-//! Sizes in bytes: `10Gi`, `256G`, `1024`. Does not know what is measured.
+//! Sizes in bytes: `10Gi`, `256G`, `1024`.
 
 use std::{fmt, str::FromStr};
 

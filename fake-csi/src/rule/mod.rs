@@ -1,4 +1,4 @@
-//! Fault rules: which calls a rule matches, and what happens to them. Does not know how calls are answered otherwise.
+//! Fault rules: which calls a rule matches, and the effect on them.
 
 use std::{collections::BTreeMap, fmt, time::Duration};
 
@@ -16,27 +16,27 @@ mod text;
 #[cfg(feature = "control")]
 pub use text::{CutText, RuleText, VolumeOverride};
 
-/// Maximum number of rules; exhausted ones are dropped to make space.
+/// Maximum number of rules. Exhausted rules are dropped to make space for new ones.
 pub(crate) const RULES_MAX: usize = 1000;
 
 /// Replaces the normal response of some calls.
 ///
-/// Rules are tried in the order in which they were added; the first match decides a call. An [`Effect::Delay`] only adds a delay, and later
-/// rules still apply. A call that an earlier rule decided does not count for later ones.
+/// Rules are tried in the order in which they were added, and the first match decides the result of a call. An [`Effect::Delay`] only adds
+/// a delay, so later rules still apply. A call is not counted by rules after the one that decided it.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "control", derive(serde::Deserialize, serde::Serialize))]
 #[cfg_attr(feature = "control", serde(try_from = "RuleText", into = "RuleText"))]
 pub struct Rule {
     /// CSI method of the matching calls.
     pub method: Method,
-    /// Matches calls whose segment contains all these keys and values; `None` matches all calls, including those without a segment. The
-    /// segment of a call is [`Event::segment`].
+    /// Matches calls whose segment ([`Event::segment`]) contains all these keys and values. `None` matches all calls, including those
+    /// without a segment.
     pub segment: Option<Segment>,
-    /// Matches calls with all these parameters; empty matches all calls.
+    /// Matches calls with all these parameters. An empty map matches all calls.
     pub parameters: BTreeMap<String, String>,
-    /// Number of matching calls to ignore first.
+    /// Number of matching calls to skip first.
     pub skip: u32,
-    /// Number of calls after which the rule is exhausted; `None`: never.
+    /// Number of calls after which the rule is exhausted; `None`: unlimited.
     pub times: Option<u32>,
     /// What happens to the calls.
     pub effect: Effect,
@@ -47,7 +47,7 @@ pub struct Rule {
 pub enum Effect {
     /// The call fails with this code and message, and changes nothing.
     Code(Code, String),
-    /// The response is delayed by this time.
+    /// The response is delayed by this duration.
     Delay(Duration),
     /// The call hangs until the client gives up or the endpoint stops. If the rule is removed, the call continues normally.
     Hang,
@@ -55,7 +55,7 @@ pub enum Effect {
     Disconnect,
     /// The call is executed, and then the connection is cut instead of sending the response.
     LoseAnswer,
-    /// `GetCapacity` returns these numbers of bytes, regardless of the pools. Invalid values such as negative ones are allowed.
+    /// `GetCapacity` returns these numbers of bytes, regardless of the pools. Invalid values, such as negative ones, are allowed.
     Capacity {
         /// `available_capacity`.
         available: i64,
@@ -91,7 +91,7 @@ pub enum RuleError {
     /// [`Effect::Code`] with the code `OK`.
     #[error("a rule for {0} has the code OK, which is not an error; remove the rule, or use an error code")]
     FailureOk(Method),
-    /// A rule that can match no call.
+    /// The rule has `times` 0, so it never matches a call.
     #[error("a rule for {0} with 0 times matches no call; remove it, or use at least 1")]
     NoTimes(Method),
     /// The maximum number of rules is reached.
@@ -134,7 +134,7 @@ impl Rule {
     pub(crate) fn matches(&self, call: &Event) -> bool {
         let segment_matches = match (&self.segment, &call.segment) {
             (None, _) => true,
-            // A call without topology counts as the empty segment: everywhere.
+            // A call without topology counts as one with an empty segment.
             (Some(wanted), None) => wanted.is_empty(),
             (Some(wanted), Some(requested)) => contains(requested, wanted),
         };
@@ -154,30 +154,30 @@ impl Effect {
     }
 }
 
-/// Method and effect, such as `GetCapacity fails with UNAVAILABLE`.
+/// Formats method and effect, such as `GetCapacity fails with UNAVAILABLE`.
 impl fmt::Display for Rule {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{} ", self.method)?;
         match &self.effect {
             Effect::Code(code, _) => write!(out, "fails with {}", code_name(*code)),
-            Effect::Delay(time) => write!(out, "is answered {time:?} later"),
-            Effect::Hang => out.write_str("is not answered"),
-            Effect::Disconnect => out.write_str("cuts the connection and does nothing"),
-            Effect::LoseAnswer => out.write_str("is carried out, and cuts the connection"),
+            Effect::Delay(time) => write!(out, "is delayed by {time:?}"),
+            Effect::Hang => out.write_str("hangs"),
+            Effect::Disconnect => out.write_str("is not executed, and its connection is cut"),
+            Effect::LoseAnswer => out.write_str("is executed, but its connection is cut before the response"),
             Effect::Capacity {
                 available,
                 maximum,
                 minimum,
             } => {
-                write!(out, "answers {available}")?;
+                write!(out, "returns {available}")?;
                 let mut limits = [("maximum", maximum), ("minimum", minimum)].into_iter();
                 limits.try_for_each(|(name, bytes)| match bytes {
                     Some(bytes) => write!(out, " ({name} {bytes})"),
                     None => Ok(()),
                 })
             }
-            Effect::Volume { bytes, topology } => write!(out, "reports {bytes:?} bytes at {topology:?}"),
-            Effect::Ready(ready) => write!(out, "answers ready={ready}"),
+            Effect::Volume { bytes, topology } => write!(out, "returns {bytes:?} bytes at {topology:?}"),
+            Effect::Ready(ready) => write!(out, "returns ready={ready}"),
         }
     }
 }

@@ -1,5 +1,4 @@
-//! Serialized form of fault rules in files, the HTTP control and cases: one key selects the effect. Does not know which effects apply to
-//! which methods.
+//! Serialized form of fault rules in files, the HTTP control and cases: one key selects the effect.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -23,7 +22,7 @@ const DELAY_MAX: Duration = Duration::from_secs(3600);
     bound(deserialize = "S: Deserialize<'de>, B: Deserialize<'de>")
 )]
 pub struct RuleText<S = Segment, B = i64> {
-    /// Name for `removeDriverFault`, which removes the fault.
+    /// Id by which `removeDriverFault` removes the rule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// The CSI method, such as `GetCapacity`.
@@ -40,7 +39,7 @@ pub struct RuleText<S = Segment, B = i64> {
     /// Number of matching calls to ignore first.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub skip: u32,
-    /// Number of calls to apply it to; unset: all.
+    /// Number of calls to which the rule is applied; unset: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub times: Option<u32>,
     /// Fail with this gRPC code, such as `UNAVAILABLE`.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Back-off delay: `start` after the first failure, doubled after each further one, up to `max`.
+/// Backoff: the delay is `start` after the first failure, and doubles after each further failure up to `max`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExponentialBackoff {
     /// Delay after the first failure.

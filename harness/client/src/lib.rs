@@ -1,8 +1,8 @@
-//! Client-side back-off: delays after failures, and between watches that end immediately.
+//! Backoff of clients: delays after failures, and between watches that end immediately.
 //!
-//! kube's watchers back off after an error, but restart a watch that ended normally without delay: if a server or proxy ends every watch,
-//! that is hundreds of requests per second. client-go treats a watch that lasted less than a second as failed. Does not know resources or
-//! what the watches are for.
+//! kube's watchers back off after an error, but restart a watch that ended normally without delay. If a server or proxy ends every watch
+//! immediately, this causes hundreds of requests per second. client-go treats a watch that lasted less than a second as failed, and so does
+//! this crate.
 
 mod backoff;
 
@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep_until};
 
 pub use backoff::ExponentialBackoff;
 
-/// Minimum duration of a watch; a shorter one counts as failed.
+/// A watch that lasts less than this counts as failed.
 const MIN_DURATION: Duration = Duration::from_secs(1);
 
 /// The watches of one client, with the last start of each.
@@ -28,12 +28,12 @@ pub struct WatchPauses {
 #[derive(Clone, Copy, Debug)]
 struct LastWatch {
     began: Instant,
-    /// Number of consecutive short watches before this one.
+    /// Number of consecutive short watches before the current one.
     failures: u32,
 }
 
 impl WatchPauses {
-    /// `backoff`: delay after consecutive short watches.
+    /// `backoff`: the delays after consecutive short watches.
     pub fn new(backoff: ExponentialBackoff) -> Self {
         WatchPauses {
             backoff,
@@ -41,7 +41,7 @@ impl WatchPauses {
         }
     }
 
-    /// Waits before a request is sent, if it starts a watch and the previous watch with the same path and parameters was short.
+    /// Waits before a request is sent, if the request starts a watch, and the previous watch with the same path and parameters was short.
     pub async fn before(&self, uri: &Uri) {
         let Some(key) = watch_key(uri) else {
             return;
@@ -53,7 +53,7 @@ impl WatchPauses {
         }
     }
 
-    /// Earliest start of a watch that is requested at `now`.
+    /// The earliest start of a watch that is requested at `now`.
     fn start_time(&self, key: String, now: Instant) -> Instant {
         let mut last = self.last.lock();
         let before = last.get(&key);
@@ -70,7 +70,8 @@ impl WatchPauses {
     }
 }
 
-/// Path and parameters of a watch request without its resourceVersion, to recognize a repeated watch; `None` if it is not a watch.
+/// Path and parameters of a watch request without resourceVersion, by which a repeated watch is recognized. `None` if the request is not a
+/// watch.
 fn watch_key(uri: &Uri) -> Option<String> {
     let parameters = uri.query()?.split('&');
     let is_watch = |parameter: &str| matches!(parameter, "watch=true" | "watch=1");
@@ -89,7 +90,7 @@ fn watch_key(uri: &Uri) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// Start times of watches that are requested at these times, in milliseconds.
+    /// For each time in `requested`, the time at which the watch starts, in milliseconds.
     fn start_times(pauses: &WatchPauses, uri: &str, requested: impl IntoIterator<Item = u64>) -> Vec<u64> {
         let start = Instant::now();
         let key = watch_key(&uri.parse().expect("valid URI")).expect("a watch request");

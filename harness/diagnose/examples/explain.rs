@@ -1,4 +1,4 @@
-//! Explains why a new PVC fits no node of a cluster given as YAML: `cargo run -p capacity-diagnose --example explain`.
+//! Explains why a new PVC fits on no node of a cluster whose objects are given as YAML: `cargo run -p capacity-diagnose --example explain`.
 
 use std::io::Write;
 

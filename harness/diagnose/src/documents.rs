@@ -9,14 +9,14 @@ use serde::de::{DeserializeSeed, Deserializer as _, MapAccess, SeqAccess, Visito
 use serde_json::{Deserializer, Value};
 use serde_saphyr::budget::BudgetBreach;
 
-/// Maximum size of one object in bytes of YAML. etcd accepts objects of 1.5 MiB.
+/// Maximum size of one object in bytes of YAML. etcd accepts at most 1.5 MiB by default.
 const OBJECT_MAX: usize = 16 << 20;
-/// Maximum number of maps, lists and values in one object, with aliases expanded.
+/// Maximum number of maps, lists and values in one object, after expanding aliases.
 const NODES_MAX: usize = 2_000_000;
 
-/// Maximum nesting depth of one object in YAML. serde_json has its own limit.
+/// Maximum nesting depth of one YAML object. serde_json has its own limit for JSON.
 const DEPTH_MAX: usize = 64;
-/// Items with aliases are parsed together with earlier items that define anchors: maximum total bytes of the latter.
+/// An item with an alias is parsed together with the earlier items that define anchors. This is the maximum total size of those, in bytes.
 const ANCHORS_MAX: usize = 16 << 20;
 
 /// Why a text contains no objects.
@@ -28,14 +28,14 @@ pub enum DocumentError {
     /// The text is neither JSON nor YAML.
     #[error("{place}: not {form}: {problem}; use the complete output of `kubectl get … -o yaml`")]
     Form {
-        /// Line and column.
+        /// Line and column of the error.
         place: String,
-        /// The detected format.
+        /// The detected format, JSON or YAML.
         form: &'static str,
         /// The parse error.
         problem: String,
     },
-    /// An object is too large.
+    /// An object exceeds the maximum size.
     #[error(
         "line {line}: an object of more than {} MiB or {NODES_MAX} values; no API server stores one, so remove it",
         OBJECT_MAX >> 20
@@ -50,12 +50,12 @@ pub enum DocumentError {
         /// The first line of the object.
         line: usize,
     },
-    /// Parsing takes too long.
+    /// Parsing all items with aliases would take too long.
     #[error(
         "line {line}: too many items have aliases (`*name`) of anchors in items before them; use the output of `kubectl get … -o yaml`"
     )]
     Aliases {
-        /// The item with the first alias beyond the limit.
+        /// Line of the first item that exceeds the limit.
         line: usize,
     },
     /// A document is not an API object.
@@ -68,12 +68,12 @@ pub enum DocumentError {
         /// The beginning of the document.
         start: String,
     },
-    /// The list was truncated: kubectl writes its kind last.
+    /// The text ends before the `kind` of a list, which kubectl writes last, so it was truncated.
     #[error(
         "the list has {0} items and no `kind: List` after them, so the file is truncated; create the dump again"
     )]
     CutOff(usize),
-    /// The callback rejected an object.
+    /// The callback returned an error for an object.
     #[error("{0}")]
     Rejected(String),
 }
@@ -81,7 +81,7 @@ pub enum DocumentError {
 /// Callback that receives one object.
 pub type Visit<'a> = dyn FnMut(Value) -> Result<(), String> + 'a;
 
-/// Passes each object of a text to the callback, and the items of lists one by one. Items without a kind get it from the list's kind.
+/// Passes each object of a text to the callback, and the items of lists one by one. An item without a kind gets the kind from the list.
 pub fn each_object(mut text: impl BufRead, visit: &mut Visit<'_>) -> Result<(), DocumentError> {
     // Skip a byte order mark and whitespace.
     loop {
@@ -102,7 +102,7 @@ pub fn each_object(mut text: impl BufRead, visit: &mut Visit<'_>) -> Result<(), 
     }
 }
 
-/// Whether a text with this beginning is JSON. YAML may start with a brace too, but rarely followed by a quoted key.
+/// Whether a text with this beginning is JSON. YAML may start with a brace too, but a quoted key rarely follows it.
 fn is_json(start: &[u8]) -> bool {
     let mut parts = start.iter().filter(|byte| !byte.is_ascii_whitespace());
     match (parts.next(), parts.next()) {
@@ -141,12 +141,12 @@ fn each_of_json(text: impl BufRead, visit: &mut Visit<'_>) -> Result<(), Documen
     }
 }
 
-/// State of the items of a document, if it is a list.
+/// The items of a document, if it is a list.
 #[derive(Default)]
 struct ListItems {
-    /// Items without a kind, until the list's kind is known.
+    /// Items without a kind, until the kind of the list is known.
     without_kind: Vec<Value>,
-    /// Number of items. `None`: no list so far.
+    /// Number of items. `None`: the document contains no list so far.
     count: Option<usize>,
 }
 
@@ -160,7 +160,7 @@ impl ListItems {
         Ok(())
     }
 
-    /// Finishes a document. `rest`: its fields other than the items.
+    /// Ends a document. `rest`: its fields other than the items.
     fn end(self, rest: Value, line: usize, visit: &mut Visit<'_>) -> Result<(), DocumentError> {
         let rejected = DocumentError::Rejected;
         match (rest["kind"].as_str(), self.count) {
@@ -174,7 +174,7 @@ impl ListItems {
             }
             (None, Some(count)) => Err(DocumentError::CutOff(count)),
             (Some(_), None) => visit(rest).map_err(rejected),
-            // A stream may contain empty documents, and an array contains objects.
+            // A stream may contain empty documents, and a JSON array contains objects.
             (None, None) if rest.is_null() => Ok(()),
             (None, None) => Err(DocumentError::Kind {
                 line,
@@ -184,7 +184,7 @@ impl ListItems {
     }
 }
 
-/// A JSON document that may be a list.
+/// A JSON document that is possibly a list.
 struct List<'a, 'b> {
     visit: &'a mut Visit<'b>,
     items: ListItems,
@@ -205,7 +205,7 @@ impl List<'_, '_> {
     }
 }
 
-/// Parses a document: passes its items to the callback and returns the rest as a value.
+/// Parses a JSON document: passes its items to the callback and returns the remaining fields.
 struct Document<'l, 'a, 'b>(&'l mut List<'a, 'b>);
 
 impl<'de> Visitor<'de> for Document<'_, '_, '_> {
@@ -236,7 +236,7 @@ impl<'de> Visitor<'de> for Document<'_, '_, '_> {
     }
 }
 
-/// The items of a list.
+/// Parses the items of a list.
 struct Items<'l, 'a, 'b>(&'l mut List<'a, 'b>);
 
 impl<'de> DeserializeSeed<'de> for Items<'_, '_, '_> {
@@ -274,11 +274,11 @@ fn reject<E: serde::de::Error>(list: &mut List<'_, '_>, why: String) -> E {
     E::custom("rejected")
 }
 
-/// A piece of YAML: a document, an item of a list, or the text around the items.
+/// A part of a YAML text: a document, an item of a list, or the text around the items.
 #[derive(Default)]
 struct Piece {
     text: String,
-    /// The first line, counted from 1.
+    /// Number of the first line, counted from 1.
     line: usize,
 }
 
@@ -294,7 +294,7 @@ impl Piece {
         }
     }
 
-    /// The parsed value. Null if there are only comments.
+    /// The parsed value. Null if the text contains only comments.
     fn value(&self) -> Result<Value, DocumentError> {
         let options = serde_saphyr::options! {
             with_snippet: false,
@@ -334,15 +334,15 @@ impl Piece {
     }
 }
 
-/// The parser's message without its position, which may be relative to a piece, and without advice for programmers.
+/// Removes from a parser's message the position, which may be relative to a piece, and advice for programmers.
 fn without_position(message: &str) -> String {
     let end = [" at line ", ", set DuplicateKeyPolicy"];
     let ends = end.iter().filter_map(|end| message.find(end));
     message[..ends.min().unwrap_or(message.len())].to_owned()
 }
 
-/// Splits YAML into documents, and lists into items, by lines only: kubectl and other tools write each item below `items:` with a dash at
-/// the same indentation.
+/// Splits YAML into documents, and lists into items. Looks only at lines: kubectl and other tools write each item below `items:` with a
+/// dash at the same indentation.
 fn each_of_yaml(mut text: impl BufRead, visit: &mut Visit<'_>) -> Result<(), DocumentError> {
     let (mut line, mut number) = (String::new(), 0);
     let mut document = Yaml::default();
@@ -356,7 +356,7 @@ fn each_of_yaml(mut text: impl BufRead, visit: &mut Visit<'_>) -> Result<(), Doc
             if is_last {
                 return Ok(());
             }
-            // A document may start on the line of the dashes.
+            // A document may start on the same line as the `---`.
             line = line.trim_start_matches(['-', '.']).trim_start().to_owned();
             if line.is_empty() {
                 continue;
@@ -366,27 +366,27 @@ fn each_of_yaml(mut text: impl BufRead, visit: &mut Visit<'_>) -> Result<(), Doc
     }
 }
 
-/// A YAML document that is being read.
+/// The state of reading a YAML document.
 #[derive(Default)]
 struct Yaml {
-    /// Everything except the items of a list.
+    /// The document without the items of a list.
     rest: Piece,
-    /// Position of the items, if the document is a list.
+    /// Where the items are, if the document is a list.
     items: Indentation,
     item: Piece,
     /// Earlier items that define anchors for later ones.
     anchors: String,
-    /// Total bytes of these items that were parsed together with others.
+    /// Total bytes of these items that were parsed again together with later items.
     anchors_read: usize,
     list: ListItems,
 }
 
-/// Parser state regarding the items of a document.
+/// Where the items of a document are.
 #[derive(Clone, Copy, Default, PartialEq)]
 enum Indentation {
     #[default]
     None,
-    /// The last line was `items:`.
+    /// The previous line was `items:`.
     Begin,
     /// Each item starts with a dash after this number of spaces.
     At(usize),
@@ -399,7 +399,7 @@ impl Yaml {
         let is_blank = body.trim_end().is_empty() || body.starts_with('#');
         let is_dash = body.starts_with("- ") || body.trim_end() == "-";
         if is_blank && self.items != Indentation::None {
-            // The line may belong to a block scalar.
+            // A blank line or comment may belong to a block scalar of the current item.
             return match self.item.text.is_empty() {
                 true => Ok(()),
                 false => self.item.add(line, number),
@@ -417,7 +417,7 @@ impl Yaml {
         match self.items {
             Indentation::At(at) if indent == at => {
                 self.flush(visit)?;
-                // The space retains the columns of the mapping.
+                // Replacing the dash by a space retains the columns of the map.
                 self.item.add(&line.replacen('-', " ", 1), number)
             }
             Indentation::At(_) => self.item.add(line, number),
@@ -441,7 +441,7 @@ impl Yaml {
         self.list.item(value, visit).map_err(DocumentError::Rejected)
     }
 
-    /// Parses an item. kubectl writes no anchors, but tools that rewrite its lists do.
+    /// Parses an item. kubectl writes no anchors, but tools that rewrite its output may.
     fn value(&mut self, item: &Piece) -> Result<Value, DocumentError> {
         let has = |mark: char| {
             [": ", "- "]
@@ -460,7 +460,7 @@ impl Yaml {
         if self.anchors_read > ANCHORS_MAX {
             return Err(DocumentError::Aliases { line: item.line });
         }
-        // Restore the dash that was replaced with a space.
+        // Restores the dash that was replaced by a space.
         let mut dashed = item.text.clone();
         dashed.replace_range(at..=at, "-");
         let with_anchors = Piece {
@@ -483,7 +483,7 @@ impl Yaml {
     fn end(mut self, visit: &mut Visit<'_>) -> Result<(), DocumentError> {
         self.flush(visit)?;
         let mut rest = self.rest.value()?;
-        // A list in flow style.
+        // A list in flow style, which was not split by lines.
         if let Some(items) = rest.get_mut("items").and_then(Value::as_array_mut) {
             self.list.count.get_or_insert_default();
             for item in std::mem::take(items) {

@@ -1,6 +1,6 @@
-//! A cluster built from its objects: JSON, YAML (`kubectl get -o yaml`), or lists from an API server.
+//! The objects of a cluster at one moment: from JSON, YAML (`kubectl get -o yaml`), or lists of an API server.
 //!
-//! `why` and the lint use one moment of a cluster. Does not know watches, which the scheduling loop uses.
+//! Used by `why` and the lint. Does not know watches, which the scheduling loop uses.
 
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -18,9 +18,9 @@ use capacity_scheduler::snapshot::Snapshot;
 use capacity_scheduler::status::{is_forbidden, is_type_missing};
 use capacity_scheduler::store::Collection;
 
-/// Page size of list requests.
+/// Maximum number of objects per list request.
 const PAGE_SIZE: usize = 500;
-/// API paths of the required kinds other than CSIStorageCapacity.
+/// API paths of the required resources other than CSIStorageCapacity.
 const REQUIRED_PATHS: [&str; 9] = [
     "/api/v1/nodes",
     "/api/v1/namespaces",
@@ -32,12 +32,12 @@ const REQUIRED_PATHS: [&str; 9] = [
     "/apis/storage.k8s.io/v1/csinodes",
     "/apis/storage.k8s.io/v1/volumeattachments",
 ];
-/// API paths of optional kinds, which only improve explanations. Missing RBAC permissions for them are not an error.
+/// API paths of optional resources, which only improve explanations. Missing RBAC permissions for them are no error.
 const OPTIONAL_PATHS: [&str; 2] = [
     "/apis/policy/v1/poddisruptionbudgets",
     "/apis/coordination.k8s.io/v1/leases",
 ];
-/// Quantity fields, which hand-written files may contain as numbers.
+/// Fields with quantities, which may be numbers in hand-written files.
 const QUANTITIES: [&str; 7] = [
     "capacity",
     "maximumVolumeSize",
@@ -47,17 +47,17 @@ const QUANTITIES: [&str; 7] = [
     "pods",
     "ephemeral-storage",
 ];
-/// A field in hand-written nodeTopology objects that belongs to another type.
+/// A field of node selectors that hand-written files wrongly contain in nodeTopology.
 const NODE_SELECTOR_TERMS: &str = "nodeSelectorTerms";
 
-/// The parsed objects.
+/// The objects of a cluster, parsed.
 #[derive(Clone, Debug, Default)]
 pub struct Inventory {
     /// All objects that the scheduler uses.
     pub snapshot: Snapshot,
-    /// The pods of all schedulers.
+    /// The pods, whichever scheduler is responsible for them.
     pub pods: BTreeMap<ObjectKey, Arc<Pod>>,
-    /// Number of skipped objects by irrelevant kind.
+    /// Number of skipped objects, by kind, of kinds that are not needed.
     pub skipped_kinds: BTreeMap<String, usize>,
 }
 
@@ -67,31 +67,31 @@ pub enum InventoryError {
     /// A text contains no objects.
     #[error(transparent)]
     Text(#[from] DocumentError),
-    /// An object has no kind.
+    /// An object has no `kind`.
     #[error("not a Kubernetes object: `kind` is missing in {0}")]
     Kind(String),
     /// An object is invalid for its kind.
     #[error("{kind} {name}: {problem}; correct or remove it")]
     Object {
-        /// The kind.
+        /// Kind of the object.
         kind: String,
-        /// The name.
+        /// Name of the object.
         name: String,
-        /// The error.
+        /// What is invalid.
         problem: String,
     },
     /// The API server rejected a list request.
     #[error("{path}: {source}")]
     List {
-        /// The path of the request.
+        /// Path of the rejected request.
         path: String,
-        /// The error.
+        /// The error of the API server.
         source: Box<ClientError>,
     },
 }
 
 impl Inventory {
-    /// Adds every object of a YAML or JSON text: single objects and lists.
+    /// Adds all objects of a YAML or JSON text, which may contain single objects and lists.
     pub fn add_text(&mut self, text: impl BufRead) -> Result<(), InventoryError> {
         let mut visit = |object: Value| self.add(object).map_err(|error| error.to_string());
         Ok(each_object(text, &mut visit)?)
@@ -139,7 +139,7 @@ impl Inventory {
     }
 }
 
-/// Lists every object of the kinds that the scheduler uses, and of the paths in `more`, unmodified. Read-only.
+/// Lists all objects of the kinds that the scheduler uses, and of the paths in `more`, unmodified. Sends only list requests.
 pub async fn objects_in(client: &Client, more: &[&'static str]) -> Result<Vec<Value>, InventoryError> {
     let mut objects = Vec::new();
     each_in(client, more, &mut |_, object| {
@@ -161,7 +161,7 @@ fn each_item(mut object: Value, visit: &mut Visit<'_>) -> Result<(), InventoryEr
     let Some(items) = object.get_mut("items").and_then(Value::as_array_mut) else {
         return visit(&kind, object);
     };
-    // Items of lists from the API server have no kind.
+    // Items of lists from an API server have no kind.
     let of_items = kind.strip_suffix("List").unwrap_or_default();
     for mut item in std::mem::take(items) {
         if item["kind"].is_null() && item.is_object() {
@@ -210,7 +210,7 @@ async fn list_one(client: &Client, path: &str, visit: &mut Visit<'_>) -> Result<
             .map_err(|error| failed(ClientError::HttpError(error)))?;
         let list: Value = client.request(request).await.map_err(failed)?;
         let token = list["metadata"]["continue"].as_str().unwrap_or_default();
-        // The continue token is URL-safe base64 and needs no escaping.
+        // The continue token is URL-safe base64, so it needs no escaping.
         next = token.to_owned();
         each_item(list, visit)?;
         if next.is_empty() {
@@ -241,7 +241,7 @@ where
         name: name.clone(),
         problem,
     };
-    // All versions of a kind have the same fields; the target type expects its own version.
+    // All versions of a kind have the same fields, but the parsed type accepts only its own version.
     let mut object = object;
     if let Some(fields) = object.as_object_mut() {
         fields.remove("apiVersion");
@@ -251,7 +251,7 @@ where
     T::read(&source).map_err(|error| invalid(error.to_string()))
 }
 
-/// Converts numbers in quantity fields to strings, as in the API.
+/// Converts numbers in quantity fields to strings, as the API has them.
 fn format_quantities(value: &mut Value) {
     match value {
         Value::Object(fields) => {

@@ -1,7 +1,7 @@
 //! Diagnoses a pending pod from the objects of a cluster.
 //!
 //! ```text
-//! capture     writes the situation of a pending pod as a case file
+//! capture     writes a case file that reproduces the situation of a pending pod
 //! documents   splits YAML and JSON texts into objects
 //! inventory   objects of a cluster or of texts, as a scheduler snapshot
 //! explain     feasible nodes of a pod or PVC, and why other nodes are rejected

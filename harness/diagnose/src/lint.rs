@@ -1,4 +1,4 @@
-//! Finds objects that can never help, or that probably do not mean what their author intended.
+//! Finds objects that have no effect, or that probably differ from what their author intended.
 //!
 //! A scheduler silently ignores such objects. The lint changes nothing, and does not check programs.
 
@@ -11,28 +11,28 @@ use serde::Serialize;
 use capacity_scheduler::objects::{Capacity, Class, Node, ObjectKey};
 use capacity_scheduler::snapshot::Snapshot;
 
-/// One finding.
+/// A problem that the lint has found.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Finding {
-    /// The kind of finding, for programs.
+    /// Machine-readable kind of the problem.
     pub code: &'static str,
-    /// The object, as `kind namespace/name`.
+    /// The object with the problem, as `kind namespace/name`.
     pub object: String,
-    /// The StorageClass concerned.
+    /// Name of the StorageClass concerned.
     pub class: String,
     /// The problem and its consequence.
     pub message: String,
-    /// The remedy.
+    /// How to fix the problem.
     pub advice: &'static str,
-    /// The PVC concerned, if any.
+    /// Namespace and name of the PVC concerned, if any.
     #[serde(skip)]
     pub claim: Option<ObjectKey>,
 }
 
-/// Checks one object. Returns the problem, if any.
+/// Checks one CSIStorageCapacity object. Returns a description of the problem, if any.
 type Check = fn(&Cluster<'_>, &Capacity) -> Option<String>;
 
-/// A snapshot with nodes indexed by label: thousands of objects are matched against thousands of nodes.
+/// A snapshot whose nodes are indexed by label, because thousands of objects are matched against thousands of nodes.
 struct Cluster<'a> {
     snapshot: &'a Snapshot,
     by_label: HashMap<(&'a str, &'a str), Vec<&'a Node>>,
@@ -73,7 +73,7 @@ impl<'a> Cluster<'a> {
     }
 }
 
-/// Checks of single capacity objects: code, check, advice. An object may fail several.
+/// Checks of single CSIStorageCapacity objects: code, check, advice. An object may fail several checks.
 const CHECKS: [(&str, Check, &str); 11] = [
     (
         "class-missing",
@@ -128,7 +128,7 @@ const CHECKS: [(&str, Check, &str); 11] = [
     ),
 ];
 
-/// All findings, object by object.
+/// All findings, grouped by object.
 pub fn lint(snapshot: &Snapshot) -> Vec<Finding> {
     let mut findings = Vec::new();
     let cluster = Cluster::of(snapshot);
@@ -218,7 +218,7 @@ fn node_selector_terms(_: &Cluster<'_>, object: &Capacity) -> Option<String> {
 
 fn matches_no_node(cluster: &Cluster<'_>, object: &Capacity) -> Option<String> {
     let is_evaluated = matches!(object.topology, NodeTopology::Matching(_));
-    // Without nodes there is nothing to compare.
+    // If the snapshot contains no nodes, there is nothing to compare with.
     let none = is_evaluated
         && !cluster.snapshot.nodes.is_empty()
         && cluster.matching_nodes(&object.topology).is_empty();
@@ -275,7 +275,7 @@ fn quantity_overflow(_: &Cluster<'_>, object: &Capacity) -> Option<String> {
     ))
 }
 
-/// If several objects apply to one class and node, the scheduler may use any of them.
+/// Finds several objects for one class and node, of which the scheduler may use any.
 fn duplicates(snapshot: &Snapshot, findings: &mut Vec<Finding>) {
     let mut same: BTreeMap<(&str, Vec<String>), Vec<&Arc<Capacity>>> = BTreeMap::new();
     for object in snapshot.capacities.iter() {
@@ -307,7 +307,7 @@ fn duplicates(snapshot: &Snapshot, findings: &mut Vec<Finding>) {
     }
 }
 
-/// A class of a driver that tracks capacity, but without any object: all its pods stay pending.
+/// Finds classes of a driver that tracks capacity for which no object exists. All pods that use such a class remain pending.
 fn classes_without_objects(snapshot: &Snapshot, findings: &mut Vec<Finding>) {
     for class in snapshot.classes.iter() {
         let tracked = snapshot
@@ -330,7 +330,7 @@ fn classes_without_objects(snapshot: &Snapshot, findings: &mut Vec<Finding>) {
     }
 }
 
-/// `allowedTopologies` matches no node, usually because of a typo.
+/// Finds classes whose `allowedTopologies` match no node, usually because of a typo.
 fn classes_matching_no_node(snapshot: &Snapshot, findings: &mut Vec<Finding>) {
     for class in snapshot.classes.iter().filter(|class| class.delayed) {
         let mut nodes = snapshot.nodes.iter();
@@ -348,7 +348,7 @@ fn classes_matching_no_node(snapshot: &Snapshot, findings: &mut Vec<Finding>) {
     }
 }
 
-/// A selected node remains until the provisioner removes the annotation.
+/// Finds PVCs whose selected node does not exist. The annotation remains until the provisioner removes it.
 fn claims_with_missing_node(snapshot: &Snapshot, findings: &mut Vec<Finding>) {
     for claim in snapshot.claims.iter() {
         let Some(selected) = claim.selected_node.as_ref().filter(|_| claim.volume.is_none()) else {

@@ -1,6 +1,7 @@
-//! One moment of a cluster, read from a running cluster or from the output of `kubectl get -o yaml`. Read-only.
+//! The objects of a cluster at one moment, read from a running cluster or from the output of `kubectl get -o yaml`. Changes nothing in the
+//! cluster.
 //!
-//! Reports probable gaps of a dump, because a missing object is not visible in it. Does not evaluate pods.
+//! Also lists objects that a dump probably lacks, because a reader of the dump would not notice. Does not evaluate pods.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -15,29 +16,29 @@ use serde_json::Value;
 use crate::documents::each_object;
 use crate::inventory::{self, Inventory, InventoryError};
 
-/// Why a cluster cannot be read: an [`InventoryError`], or an unreadable file.
+/// Why a cluster cannot be read: an [`InventoryError`], or a file that cannot be read.
 pub type Error = Box<dyn std::error::Error + Send + Sync>;
 
-/// The command that prints all relevant objects of all namespaces.
+/// The command that prints the relevant objects of all namespaces.
 pub const DUMP_COMMAND: &str = "kubectl get nodes,csinodes,csidrivers,storageclasses,csistoragecapacities,pvc,pv,pods,volumeattachments,namespaces,pdb,leases -A -o yaml";
 
-/// The objects of that moment.
+/// The objects of a cluster at one moment.
 #[derive(Default)]
 pub struct Snapshot {
     /// All objects except pods, unmodified.
     non_pods: Vec<Value>,
-    /// The pods, as JSON text: parsed `Value`s would take ten times the memory.
+    /// The pods, as JSON text. Parsed `Value`s would take ten times the memory.
     pods: Vec<Box<str>>,
     /// All objects, parsed into the scheduler's types.
     pub inventory: Inventory,
-    /// The default namespace. `None`: unknown.
+    /// The default namespace of the kubeconfig context. `None`: unknown.
     pub namespace: Option<String>,
     /// Whether the snapshot was read from files, which may lack objects of the cluster.
     pub is_dump: bool,
 }
 
 impl Snapshot {
-    /// Reads these files as one cluster.
+    /// Reads several files as the objects of one cluster.
     pub fn of_files(files: &[PathBuf]) -> Result<Self, Error> {
         let mut snapshot = Self {
             is_dump: true,
@@ -62,14 +63,14 @@ impl Snapshot {
         Ok(snapshot)
     }
 
-    /// Builds a cluster from these objects.
+    /// Builds a snapshot from these objects.
     pub fn of_objects(objects: Vec<Value>) -> Result<Self, Error> {
         let mut snapshot = Self::default();
         snapshot.add_all(objects)?;
         Ok(snapshot)
     }
 
-    /// Lists the kinds that the scheduler uses, and the CSINodes, from a cluster.
+    /// Reads the kinds that the scheduler uses, and the CSINodes, from a running cluster.
     pub async fn of_cluster(client: &Client) -> Result<Self, Error> {
         let objects = inventory::objects_in(client, &["/apis/storage.k8s.io/v1/csinodes"]).await?;
         Ok(Self {
@@ -78,19 +79,19 @@ impl Snapshot {
         })
     }
 
-    /// All objects except pods, and the pods as JSON.
+    /// All objects except pods, and the pods as JSON text.
     pub fn parts(&self) -> (&[Value], &[Box<str>]) {
         (&self.non_pods, &self.pods)
     }
 
-    /// All objects without the fields that `shorten` removes.
+    /// All objects, without the fields that `shorten` removes.
     pub fn objects(&self) -> Vec<Value> {
         // The text was serialized from a `Value`, so parsing cannot fail.
         let pods = self.pods.iter().filter_map(|pod| serde_json::from_str(pod).ok());
         self.non_pods.iter().cloned().chain(pods).collect()
     }
 
-    /// Whether a driver tracks capacity but there is no CSIStorageCapacity object.
+    /// Whether a driver tracks capacity although no CSIStorageCapacity object exists.
     pub fn lacks_capacities(&self) -> bool {
         let snapshot = &self.inventory.snapshot;
         let tracked = |class: &Arc<Class>| {
@@ -100,7 +101,7 @@ impl Snapshot {
         self.is_dump && snapshot.capacities.is_empty() && snapshot.classes.iter().any(tracked)
     }
 
-    /// Probable gaps of a dump, one sentence each.
+    /// Objects that the dump probably lacks, one sentence each.
     pub fn gaps(&self) -> Vec<String> {
         let mut gaps = Vec::new();
         if !self.is_dump {
@@ -141,7 +142,7 @@ impl Snapshot {
         gaps
     }
 
-    /// A sentence about nodes without a CSINode. Every kubelet creates one, which lists the node's drivers.
+    /// A sentence about nodes without a CSINode. Every kubelet creates a CSINode, which lists the drivers of its node.
     fn without_csi_node(&self) -> Option<String> {
         /// Maximum number of listed nodes.
         const LISTED_MAX: usize = 3;
@@ -170,7 +171,7 @@ impl Snapshot {
         }
     }
 
-    /// The namespace to use: `given`, else that of the context, else `default`.
+    /// The namespace to use: `given`, otherwise that of the kubeconfig context, otherwise `default`.
     pub fn namespace<'n>(&'n self, given: Option<&'n str>) -> &'n str {
         given.or(self.namespace.as_deref()).unwrap_or("default")
     }
@@ -211,7 +212,7 @@ const POD_METADATA: [&str; 9] = [
     "generation",
     "resourceVersion",
 ];
-/// Fields of a pod's spec that are retained: those that a scheduler filter or a report reads.
+/// Fields of a pod's spec that are retained, because a scheduler filter or a report reads them.
 const POD_SPEC: [&str; 17] = [
     "nodeName",
     "schedulerName",
@@ -240,13 +241,13 @@ const POD_STATUS: [&str; 6] = [
     "containerStatuses",
     "initContainerStatuses",
 ];
-/// Conditions of a pod that are retained: its scheduling, and whether it runs.
+/// Conditions of a pod that are retained: whether it is scheduled, and whether it runs.
 const POD_CONDITIONS: [&str; 3] = ["PodScheduled", "Ready", "DisruptionTarget"];
 /// Fields of a container that are retained.
 const CONTAINER: [&str; 5] = ["name", "image", "resources", "ports", "restartPolicy"];
 /// Fields of a container's status that are retained.
 const CONTAINER_STATUS: [&str; 4] = ["name", "ready", "resources", "allocatedResources"];
-/// Volume sources of a pod that are retained: the scheduler reads them, or they show which driver the pod belongs to.
+/// Volume sources of a pod that are retained: the scheduler reads them, or they show to which driver the pod belongs.
 const VOLUMES: [&str; 8] = [
     "persistentVolumeClaim",
     "ephemeral",
@@ -258,7 +259,7 @@ const VOLUMES: [&str; 8] = [
     "rbd",
 ];
 
-/// Removes the bulk of a large dump that affects no result: managed fields, node images and capacities, and every pod field that is not
+/// Removes large parts of a dump that affect no result: managed fields, images and capacities of nodes, and every pod field that is not
 /// listed above.
 fn shorten(object: &mut Value) {
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
@@ -292,14 +293,14 @@ fn shorten(object: &mut Value) {
     }
 }
 
-/// Removes all fields but these.
+/// Removes all fields except these.
 fn retain(object: Option<&mut Value>, fields: &[&str]) {
     if let Some(object) = object.and_then(Value::as_object_mut) {
         object.retain(|field, _| fields.contains(&field.as_str()));
     }
 }
 
-/// Removes all conditions but those of these types.
+/// Removes all conditions except those of these types.
 fn retain_conditions(object: &mut Value, types: &[&str]) {
     if let Some(conditions) = object
         .pointer_mut("/status/conditions")
@@ -309,7 +310,7 @@ fn retain_conditions(object: &mut Value, types: &[&str]) {
     }
 }
 
-/// Removes all fields but these from each item.
+/// Removes all fields except these from each item.
 fn retain_each(list: Option<&mut Value>, fields: &[&str]) {
     let items = list.and_then(Value::as_array_mut).into_iter().flatten();
     items.for_each(|item| retain(Some(item), fields));

@@ -1,5 +1,5 @@
-//! Publishes for the driver at a socket, in the cluster of the kubeconfig, until Ctrl-C:
-//! `cargo run -p capacity-publisher --example publish -- /run/csi/socket`.
+//! Publishes capacity objects for the driver at a socket, in the cluster of the kubeconfig, until Ctrl-C: `cargo run -p capacity-publisher
+//! --example publish -- /run/csi/socket`.
 
 use capacity_publisher::{Options, run};
 use kube::Client;
@@ -14,7 +14,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         ..Options::default()
     };
     let interrupted = async {
-        // If the signal handler cannot be installed, the publisher ends at once.
+        // If the signal handler cannot be installed, the publisher exits at once.
         let _ = tokio::signal::ctrl_c().await;
     };
     run(options, Client::try_default().await?, interrupted).await?;

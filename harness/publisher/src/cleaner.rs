@@ -1,9 +1,9 @@
-//! The cleaner: deletes CSIStorageCapacity objects of distributed instances whose node no longer runs the driver (KEP-1472, "without
-//! central controller": neither garbage collection nor the instances of other nodes delete them). Needs no driver socket, and
-//! publishes nothing.
+//! The cleaner: deletes CSIStorageCapacity objects of distributed instances whose node no longer runs the driver. Neither garbage
+//! collection nor the instances on other nodes delete them (KEP-1472, "without central controller"). Needs no driver socket, and publishes
+//! nothing.
 //!
-//! An instance is identified by the value of its managed-by label. The absence of an instance counts from when this process
-//! first observed it. The objects are deleted after an uninterrupted absence of `--orphan-after`. Watch events may be delayed, so the nodes
+//! An instance is identified by the value of its managed-by label. It counts as absent from the time at which this process first observed
+//! its absence, and its objects are deleted after an uninterrupted absence of `--orphan-after`. Watch events may be delayed, so the nodes
 //! are listed again before a deletion.
 
 use std::{
@@ -40,7 +40,7 @@ use crate::{
     watch::{Change, InitialSync, list_and_watch},
 };
 
-/// Minimum number of lists of the objects during an absence of `--orphan-after`.
+/// Minimum number of lists of the objects per `--orphan-after` period.
 const LISTS_PER_ABSENCE: u32 = 5;
 
 /// Maximum time between two lists.
@@ -65,11 +65,11 @@ struct Nodes {
     registered: BTreeSet<String>,
     /// Labels of the existing Node objects, by name.
     existing: BTreeMap<String, Labels>,
-    /// Whether Node objects were listed. False without RBAC permission; then only CSINodes are used.
+    /// Whether Node objects could be listed. False without RBAC permission; then only CSINodes are used.
     listed: bool,
 }
 
-/// Absent instances, with the time at which the absence was first observed.
+/// Absent instances, each with the time at which its absence was first observed.
 #[derive(Debug, Default)]
 struct Absences(BTreeMap<String, Instant>);
 
@@ -184,7 +184,7 @@ impl Cleaner {
         }
     }
 
-    /// Lists the objects and deletes those that have been orphaned long enough. Returns when the next ones are due.
+    /// Lists the objects and deletes those that have been orphaned long enough. Returns when the next objects are due.
     async fn clean_once(&self, absences: &mut Absences) -> kube::Result<Option<Instant>> {
         let selector = format!("{DRIVER_LABEL}={}", self.driver);
         let objects = self
@@ -222,7 +222,7 @@ impl Cleaner {
         Ok(absences.next(self.orphan_after, Instant::now()))
     }
 
-    /// The instances of nodes that run the driver, from new lists instead of the watches.
+    /// The instances on nodes that run the driver, according to new lists instead of the watches.
     async fn list_instances(&self) -> kube::Result<BTreeSet<String>> {
         let listed = self.nodes.lock().listed;
         let mut nodes = Nodes {
@@ -246,7 +246,7 @@ impl Cleaner {
         Ok(nodes.instances(&self.driver))
     }
 
-    /// Deletes the objects of an instance. Stops if its node runs the driver again, because each deletion may take long.
+    /// Deletes the objects of an instance. Each deletion may take long, so this stops if the node runs the driver again.
     async fn remove(&self, instance: &str, objects: &[CSIStorageCapacity]) -> kube::Result<()> {
         tracing::info!(
             instance,
@@ -270,7 +270,7 @@ impl Cleaner {
         alive.contains(instance)
     }
 
-    /// Deletes an object with UID and resource version as preconditions, so that a recreated or modified one is not deleted.
+    /// Deletes an object with UID and resource version as preconditions, so that a recreated or modified object is not deleted.
     async fn delete(&self, object: &CSIStorageCapacity) -> kube::Result<()> {
         let preconditions = Preconditions {
             uid: object.uid(),
@@ -285,7 +285,7 @@ impl Cleaner {
 }
 
 impl Nodes {
-    /// The managed-by values of nodes that run the driver.
+    /// The managed-by values of the instances on nodes that run the driver.
     fn instances(&self, driver: &str) -> BTreeSet<String> {
         let exists = |node: &&String| !self.listed || self.existing.contains_key(*node);
         let registered = self.registered.iter().filter(exists);
@@ -295,7 +295,7 @@ impl Nodes {
     }
 
     /// Whether the object may belong to a registered node whose name is too long for a label. KEP-1472 does not define how a publisher
-    /// shortens that label, so the object's topology is compared.
+    /// shortens that label, so the topology of the object is compared with the labels of such nodes.
     fn may_publish(&self, object: &CSIStorageCapacity) -> bool {
         let Some(segment) = segment_of(object) else {
             return false;
@@ -310,7 +310,7 @@ impl Nodes {
 }
 
 impl Absences {
-    /// Sets the absent instances. An instance that is present again starts from zero at its next absence.
+    /// Sets the absent instances. An instance that is present again starts a new period at its next absence.
     fn update(&mut self, absent: BTreeSet<String>, now: Instant) {
         self.0.retain(|instance, _| absent.contains(instance));
         for instance in absent {

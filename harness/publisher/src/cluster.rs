@@ -1,4 +1,4 @@
-//! The objects that provisioning needs, updated from the watches. Plain data; decides nothing.
+//! The objects that provisioning needs, updated from the watches.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -25,11 +25,11 @@ pub(crate) struct Cluster {
     pub(crate) claims: HashMap<String, Arc<PersistentVolumeClaim>>,
     /// PersistentVolumes by name.
     pub(crate) volumes: HashMap<String, Arc<PersistentVolume>>,
-    /// Nodes and their topology segments.
+    /// Topology segments of the nodes.
     pub(crate) topology: Topology,
 }
 
-/// Applies a change to a map of [`Cluster`]. Returns the replaced object. `None` also if the change is older than the stored object.
+/// Applies a change to a map of [`Cluster`]. Returns the replaced object; `None` also if the change is older than the stored object.
 pub(crate) fn apply_change<K: Resource>(
     map: &mut HashMap<String, Arc<K>>,
     change: &Change<K>,
@@ -52,12 +52,12 @@ pub(crate) fn apply_change<K: Resource>(
     }
 }
 
-/// The map key of PVCs: a recreated PVC with the same name has another UID.
+/// The map key of PVCs: the UID, since a recreated PVC with the same name is another PVC.
 pub(crate) fn uid<K: Resource>(object: &K) -> String {
     object.uid().unwrap_or_default()
 }
 
-/// A driver's registration in a CSINode.
+/// The driver's registration in a CSINode.
 pub(crate) fn registration(csi_node: &CSINode, driver: &str) -> Registration {
     let entry = csi_node.spec.drivers.iter().find(|entry| entry.name == driver);
     entry.map_or(Registration::NotListed, |entry| {
@@ -65,7 +65,8 @@ pub(crate) fn registration(csi_node: &CSINode, driver: &str) -> Registration {
     })
 }
 
-/// Whether `new` is an older version than `old`. Resource versions are compared as numbers (guaranteed by Kubernetes 1.35); if one is not a
+/// Whether `new` is an older version than `old`. Resource versions are compared as numbers, which Kubernetes 1.35 guarantees; if one is not
+/// a number, the last event counts as newer.
 /// number, the last event wins.
 pub(crate) fn is_older(new: &ObjectMeta, old: &ObjectMeta) -> bool {
     let version = |metadata: &ObjectMeta| metadata.resource_version.as_ref()?.parse::<u64>().ok();

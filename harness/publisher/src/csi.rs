@@ -1,4 +1,4 @@
-//! The CSI driver behind its socket: capabilities and calls with timeouts. Does not know Kubernetes.
+//! The client of the CSI driver: connects to its socket, reads its capabilities, and makes calls with timeouts. Does not know Kubernetes.
 
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
@@ -19,7 +19,7 @@ use tonic::{
 
 use crate::{Dialect, Options, metrics::Metrics, status::code_text, watch::Retry};
 
-/// A driver with known name and capabilities. Lost connections are reestablished.
+/// A CSI driver whose name and capabilities are known. Lost connections are re-established.
 pub(crate) struct Driver {
     connection: Connection,
     pub(crate) name: Arc<str>,
@@ -27,7 +27,7 @@ pub(crate) struct Driver {
     dialect: Dialect,
 }
 
-/// The connection to the driver.
+/// The connection to a driver.
 #[derive(Clone)]
 struct Connection {
     channel: Channel,
@@ -64,13 +64,13 @@ pub(crate) struct Capabilities {
 pub struct DriverError {
     /// The gRPC code.
     pub code: Code,
-    /// The message from the driver or its connection.
+    /// The message from the driver or from the connection.
     pub message: String,
-    /// Whether the outcome of the call is unknown (CSI: the caller must repeat the call until it is known).
+    /// Whether the outcome of the call is unknown. CSI requires the caller to repeat such a call until its outcome is known.
     pub result_unknown: bool,
 }
 
-/// gRPC codes after which the driver may still be processing the call, so that the outcome is unknown.
+/// gRPC codes that leave the outcome unknown, because the driver may still be processing the call.
 const NON_FINAL_CODES: [Code; 4] = [
     Code::Cancelled,
     Code::DeadlineExceeded,
@@ -111,7 +111,7 @@ impl Driver {
         }
     }
 
-    /// The topology segment from NodeGetInfo. Empty if unset. Waits like [`Driver::connect`].
+    /// The topology segment from NodeGetInfo; empty if unset. Waits like [`Driver::connect`].
     pub(crate) async fn node_segment(&self, backoff: ExponentialBackoff) -> Result<Segment, DriverError> {
         let mut retry = ConnectRetry::new(backoff);
         loop {
@@ -192,7 +192,7 @@ impl Driver {
     }
 }
 
-/// Waits between attempts while the driver is not ready.
+/// Delays between attempts to connect while the driver is not ready.
 struct ConnectRetry(Retry);
 
 impl ConnectRetry {
@@ -200,7 +200,8 @@ impl ConnectRetry {
         ConnectRetry(Retry::new(backoff))
     }
 
-    /// Waits after an attempt. `failed`: the error of the attempt, or `None` if the driver is not ready. Returns permanent errors.
+    /// Waits after an attempt. `failed`: the error of the attempt, or `None` if the driver is not ready. Returns errors that a retry cannot
+    /// fix.
     async fn wait(&mut self, failed: Option<DriverError>) -> Result<(), DriverError> {
         match failed {
             None => tracing::info!("the driver is not ready yet; retrying"),
@@ -277,7 +278,7 @@ impl Connection {
             .collect())
     }
 
-    /// Awaits the response of a call with the timeout, and records the call in the metrics.
+    /// Waits for the response of a call until the timeout, and records the call in the metrics.
     async fn with_timeout<M>(
         &self,
         method: &'static str,
@@ -322,7 +323,7 @@ impl DriverError {
 
 impl From<Status> for DriverError {
     fn from(status: Status) -> DriverError {
-        // Only the client library sets a source, so this status was not sent by the driver.
+        // Only the client library sets a source, so the driver did not send this status.
         let is_connection_error = std::error::Error::source(&status).is_some();
         let result_unknown = is_connection_error || NON_FINAL_CODES.contains(&status.code());
         DriverError {

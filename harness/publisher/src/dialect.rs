@@ -1,5 +1,5 @@
-//! Equivalent forms of requests, objects and calls that KEP-1472 and the CSI specification allow. The default equals external-provisioner.
-//! Does not decide which objects exist or their capacity.
+//! Equivalent forms of requests, objects and calls that KEP-1472 and the CSI specification allow. The default is that of
+//! external-provisioner. Does not decide which objects exist or which capacity they have.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -17,7 +17,7 @@ use k8s_openapi::{
 
 use crate::{quantity, rng::SharedRng};
 
-/// One choice per allowed variation.
+/// The selected form for each variation that the specifications allow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dialect {
     /// How an existing object is updated.
@@ -26,7 +26,7 @@ pub struct Dialect {
     pub sizes: SizeForm,
     /// How `nodeTopology` is written.
     pub selector: SelectorForm,
-    /// How objects are named (KEP-1472, "CSIStorageCapacity", recommends all of them).
+    /// How objects are named (KEP-1472, "CSIStorageCapacity", recommends all of these forms).
     pub names: NameForm,
     /// Whether the owner reference omits `controller: true`, which garbage collection does not need.
     pub plain_owner: bool,
@@ -34,15 +34,15 @@ pub struct Dialect {
     pub capabilities: bool,
     /// Whether a distributed instance reads its node's topology from CSINode and Node instead of NodeGetInfo.
     pub topology_of_csi_node: bool,
-    /// Whether a too long managed-by label is shortened with a hash. The KEP does not define the shortening.
+    /// Whether a managed-by label that would be too long is shortened with a hash. The KEP does not define how to shorten it.
     pub hashed_instance: bool,
-    /// Whether API versions are discovered once, and again only if the version is no longer served.
+    /// Whether API discovery runs only once, and again only if the version is no longer served.
     pub cached_discovery: bool,
     /// Delay before the first request.
     pub start_delay: Duration,
-    /// Whether a cleaner runs only at regular intervals, and not after watch events.
+    /// Whether a cleaner runs only at regular intervals, and not also after watch events.
     pub regular_checks: bool,
-    /// Whether a cleaner uses only CSINode objects, as in the KEP, and not Node objects too.
+    /// Whether a cleaner uses only CSINode objects, as in the KEP, and not also Node objects.
     pub csi_nodes_alone: bool,
 }
 
@@ -54,14 +54,14 @@ pub enum UpdateVerb {
     Update,
     /// PATCH with a JSON merge patch of the changed fields.
     MergePatch,
-    /// PATCH with server-side apply. Removing `maximumVolumeSize`, which may have another manager, uses a JSON merge patch.
+    /// PATCH with server-side apply. `maximumVolumeSize` is removed with a JSON merge patch, since it may have another field manager.
     Apply,
 }
 
 /// How sizes are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SizeForm {
-    /// With the largest binary suffix that divides the size: `10Gi`.
+    /// As a quantity with the largest binary suffix that divides the size: `10Gi`.
     #[default]
     Suffix,
     /// As a number of bytes: `10737418240`.
@@ -84,14 +84,14 @@ pub enum NameForm {
     /// `generateName: csisc-`.
     #[default]
     Generated,
-    /// `csisc-<uuid>`.
+    /// The name `csisc-<uuid>`.
     Uuid,
-    /// `<uuid>.<driver name>`, a reverse-domain name that ends with the unique driver name.
+    /// The name `<uuid>.<driver name>`: a reverse-domain name that ends with the unique driver name.
     ReverseDomain,
 }
 
 impl Dialect {
-    /// Converts an object to be created to this dialect.
+    /// Converts a new object to this dialect.
     pub(crate) fn new_object(
         self,
         mut object: CSIStorageCapacity,
@@ -115,7 +115,7 @@ impl Dialect {
         self.changed_object(object)
     }
 
-    /// Converts an object to be updated to this dialect.
+    /// Converts an updated object to this dialect.
     pub(crate) fn changed_object(self, mut object: CSIStorageCapacity) -> CSIStorageCapacity {
         if self.sizes == SizeForm::Bytes {
             for size in [&mut object.capacity, &mut object.maximum_volume_size]
@@ -130,7 +130,7 @@ impl Dialect {
         object
     }
 
-    /// Converts the owner reference to this dialect.
+    /// Converts an owner reference to this dialect.
     pub(crate) fn owner(self, owner: OwnerReference) -> OwnerReference {
         let controller = owner.controller.filter(|_| !self.plain_owner);
         OwnerReference { controller, ..owner }
@@ -148,7 +148,7 @@ impl Dialect {
     }
 }
 
-/// A requirement for exactly one value of a label.
+/// A selector requirement for one value of a label.
 fn in_one((key, value): (String, String)) -> LabelSelectorRequirement {
     LabelSelectorRequirement {
         key,
@@ -157,7 +157,7 @@ fn in_one((key, value): (String, String)) -> LabelSelectorRequirement {
     }
 }
 
-/// The labels of a selector that requires exactly one value per label. `None` for other selectors.
+/// The labels that a selector requires. `None` if the selector does not require exactly one value per label.
 pub(crate) fn as_labels(
     labels: Option<&BTreeMap<String, String>>,
     expressions: Option<&Vec<LabelSelectorRequirement>>,

@@ -1,4 +1,4 @@
-//! Events on PVCs and PersistentVolumes, as external-provisioner writes them: an equal event increments the count of the earlier one. A
+//! Writes Events about PVCs and PersistentVolumes as external-provisioner does: an event equal to an earlier one increments its count. A
 //! failed write is only logged.
 
 use std::collections::HashMap;
@@ -21,10 +21,10 @@ use crate::{
     status::{brief, is_not_found},
 };
 
-/// Maximum number of distinct events whose counts are stored; beyond it all counts are cleared.
+/// Maximum number of distinct events whose counts are stored; beyond this number all counts are cleared.
 const EVENTS_MAX: usize = 4096;
 
-/// The reason of an event, which also determines its type.
+/// The reason of an Event, which also determines its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Reason {
     Provisioning,
@@ -42,7 +42,7 @@ impl Reason {
     }
 }
 
-/// Writes the events of one publisher.
+/// Writes the Events of one publisher.
 pub(crate) struct Recorder {
     client: Client,
     component: String,
@@ -51,7 +51,7 @@ pub(crate) struct Recorder {
     written: Mutex<HashMap<EventKey, WrittenEvent>>,
 }
 
-/// Events with an equal key are written once, with a count.
+/// Events with the same key are written once, with a count.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct EventKey {
     uid: Option<String>,
@@ -66,7 +66,7 @@ struct WrittenEvent {
 }
 
 impl Recorder {
-    /// Creates a recorder whose source is the driver name and this process.
+    /// Creates a recorder. The source of its Events consists of the driver name and this process.
     pub(crate) fn new(client: Client, driver: &str, options: &Options) -> Recorder {
         let component = format!(
             "{driver}_{}_{:016x}",
@@ -82,7 +82,7 @@ impl Recorder {
         }
     }
 
-    /// Writes an event about an object, or increments the count of an earlier one.
+    /// Writes an Event about an object, or increments the count of an earlier equal one.
     pub(crate) async fn record<K: Resource<DynamicType = ()>>(
         &self,
         about: &K,

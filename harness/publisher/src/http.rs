@@ -1,4 +1,4 @@
-//! The metrics and health endpoint: a few fixed paths; others return 404. Does not know how metrics are counted.
+//! The HTTP endpoint for metrics and health: a few fixed paths; all others return 404.
 
 use std::{
     convert::Infallible,
@@ -36,7 +36,7 @@ use crate::{
     options::HttpOptions,
 };
 
-/// Maximum number of concurrent connections; further ones wait.
+/// Maximum number of concurrent connections; further connections wait.
 const CONNECTIONS_MAX: usize = 32;
 
 /// Timeout for receiving the request headers.
@@ -45,10 +45,10 @@ const HEADERS_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum lifetime of a connection.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// A leader that still runs this long after its Lease expired is unhealthy.
+/// A leader is unhealthy if it still runs this long after its Lease expired.
 const LEASE_GRACE: Duration = Duration::from_secs(20);
 
-/// A connection of a client.
+/// A byte stream to a client.
 pub trait Socket: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Socket for S {}
 
@@ -59,13 +59,13 @@ pub type Connections = BoxStream<'static, std::io::Result<Box<dyn Socket>>>;
 #[derive(Default)]
 pub(crate) struct Health {
     ready: AtomicBool,
-    /// Expiry of the held Lease. `None` if it is not held.
+    /// Expiry of the Lease. `None` if this instance does not hold the Lease.
     lease: Mutex<Option<Instant>>,
     election_check: AtomicBool,
 }
 
 impl Health {
-    /// Sets the instance ready: all lists are complete, or another instance leads.
+    /// Marks the instance as ready: all initial lists are complete, or another instance is the leader.
     pub(crate) fn set_ready(&self) {
         self.ready.store(true, Ordering::Relaxed);
     }
@@ -75,12 +75,12 @@ impl Health {
         self.election_check.store(true, Ordering::Relaxed);
     }
 
-    /// Sets the expiry of the held Lease. `None`: it is not held.
+    /// Sets the expiry of the Lease. `None`: this instance does not hold the Lease.
     pub(crate) fn set_lease(&self, until: Option<Instant>) {
         *self.lease.lock() = until;
     }
 
-    /// Expiry of the held Lease. `None` if it is not held.
+    /// Expiry of the Lease. `None` if this instance does not hold the Lease.
     #[cfg(test)]
     pub(crate) fn lease(&self) -> Option<Instant> {
         *self.lease.lock()
@@ -97,14 +97,14 @@ impl Health {
     }
 }
 
-/// The state behind the metrics and health paths.
+/// The state that the metrics and health paths report.
 pub(crate) struct Endpoint {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) health: Arc<Health>,
     pub(crate) metrics_path: String,
 }
 
-/// Listens on the configured address. `None` if there is none.
+/// Listens on the configured address. `None` if no address is configured.
 pub(crate) async fn bind(options: &HttpOptions) -> std::io::Result<Option<TcpListener>> {
     let address: Option<SocketAddr> = options.http_endpoint.or(options.metrics_address);
     let Some(address) = address else {

@@ -1,5 +1,6 @@
-//! Leader election by Lease (coordination.k8s.io/v1), as in client-go: the holder works and renews the Lease. Other candidates acquire it
-//! if it was not renewed for its duration, measured on their own clock since the last observed change. Does not know what the holder does.
+//! Leader election by Lease (coordination.k8s.io/v1), as in client-go: the leader works and renews the Lease. Another candidate acquires
+//! the Lease if it was not renewed for the lease duration, measured by the candidate's own clock since it last observed a change. Does not
+//! know what the leader does.
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
@@ -37,7 +38,7 @@ pub struct LostLease {
     deadline: Duration,
 }
 
-/// One candidate (client-go: `LeaderElector`).
+/// One candidate of the leader election (client-go: `LeaderElector`).
 pub(crate) struct LeaderElector {
     api: Api<Lease>,
     name: String,
@@ -57,7 +58,7 @@ struct ObservedLease {
 }
 
 impl LeaderElector {
-    /// A candidate for the Lease with this name. Characters that are invalid in names are replaced with dashes.
+    /// Creates a candidate for the Lease with this name. Characters that are invalid in object names are replaced with dashes.
     pub(crate) fn new(
         options: &Options,
         client: &Client,
@@ -73,7 +74,7 @@ impl LeaderElector {
         LeaderElector {
             api: Api::namespaced(client.clone(), &namespace),
             name: name.replace(|c: char| !c.is_ascii_alphanumeric(), "-"),
-            // Two processes may have the same pod or node name for a moment or by misconfiguration.
+            // The random suffix is needed because two processes may have the same pod or node name for a moment or by misconfiguration.
             identity: format!("{}_{:016x}", options.instance_name(), options.rng.next_u64()),
             clock: options.clock,
             rng: options.rng.clone(),
@@ -92,7 +93,7 @@ impl LeaderElector {
             "waiting for the Lease"
         );
         while !self.attempt().await {
-            // A candidate counts as ready: it could start working at once.
+            // A waiting candidate counts as ready: it can start working as soon as it leads.
             self.health.set_ready();
             let period = self.options.retry_period;
             sleep(period.mul_f64(1.0 + JITTER * self.rng.fraction())).await;
@@ -101,7 +102,7 @@ impl LeaderElector {
         tracing::info!(lease = self.name, "this instance leads");
     }
 
-    /// Renews the Lease. Returns when renewals have failed for the renew deadline.
+    /// Renews the Lease. Returns when all renewals have failed for the renew deadline.
     pub(crate) async fn renew(&self) -> LostLease {
         let mut deadline = Instant::now() + self.options.renew_deadline;
         loop {
@@ -155,7 +156,7 @@ impl LeaderElector {
             .is_some_and(|observed| observed.spec.holder_identity.as_deref() == Some(&self.identity))
     }
 
-    /// One attempt to acquire or renew the Lease.
+    /// Makes one attempt to acquire or renew the Lease.
     async fn attempt(&self) -> bool {
         match self.try_acquire_or_renew().await {
             Ok(is_holder) => is_holder,
@@ -200,7 +201,7 @@ impl LeaderElector {
         Ok(true)
     }
 
-    /// Whether the Lease is free or expired, by this process's clock.
+    /// Whether the Lease has no holder, is held by this instance, or has expired by this process's clock.
     fn may_acquire(&self, spec: &LeaseSpec, now: Instant) -> bool {
         let changed_at = self.observe(spec, now);
         let holder = spec.holder_identity.as_deref().unwrap_or_default();
@@ -209,7 +210,7 @@ impl LeaderElector {
         holder.is_empty() || holder == self.identity || now >= changed_at + duration
     }
 
-    /// Records the observed state of the Lease. Returns when this state was first observed.
+    /// Records the observed Lease. Returns when its current state was first observed.
     fn observe(&self, spec: &LeaseSpec, now: Instant) -> Instant {
         let mut observed = self.observed.lock();
         match &*observed {
@@ -224,7 +225,7 @@ impl LeaderElector {
         }
     }
 
-    /// The Lease to write, held by this instance, based on the old one.
+    /// The Lease to write: held by this instance, with the transitions of the old Lease.
     fn lease(&self, old: Option<&LeaseSpec>) -> Lease {
         let now = MicroTime((self.clock)());
         let is_own = old.is_some_and(|old| old.holder_identity.as_deref() == Some(&self.identity));
@@ -254,7 +255,7 @@ impl LeaderElector {
     }
 }
 
-/// Runs the work while this instance holds the Lease, or unconditionally if election is disabled.
+/// Runs `work` while this instance holds the Lease, or unconditionally if leader election is disabled.
 pub(crate) async fn while_leading<E: From<LostLease>>(
     election: Option<&LeaderElector>,
     work: impl Future<Output = Result<Infallible, E>>,
@@ -386,7 +387,7 @@ mod tests {
         assert_ne!(spec["renewTime"], "2024-01-01T00:00:00.000000Z");
     }
 
-    /// How long the leader keeps leading with the prepared responses.
+    /// How long the leader keeps the Lease with the prepared responses.
     async fn leads_for(election: &LeaderElector) -> Duration {
         let began = Instant::now();
         election.renew().await;
@@ -403,7 +404,7 @@ mod tests {
         }
         assert!(election.attempt().await);
         (0..3).for_each(|_| server.refuse(500, "InternalError"));
-        // The first renewal succeeds. Then ten seconds remain, with an attempt every five.
+        // The first renewal succeeds. The renew deadline is ten seconds later, with an attempt every five seconds.
         assert_eq!(leads_for(&election).await, Duration::from_secs(10));
         let attempts = server.requests().len() - 4;
         assert!(

@@ -1,7 +1,7 @@
 //! Reference publisher of CSIStorageCapacity objects (KEP-1472) and volume provisioner: a small counterpart of external-provisioner.
 //!
-//! Start at [`run`], which runs in process and in the program. Its only inputs are an API server and the socket of a CSI driver. As a
-//! cleaner of orphaned objects of distributed instances it needs no socket.
+//! The entry point is [`run`], which runs in process and in the program. Its only inputs are an API server and the socket of a CSI driver.
+//! As a cleaner of orphaned objects it needs no socket.
 //!
 //! ```text
 //! options    flags and settings              run        assembles and runs all parts

@@ -1,4 +1,5 @@
-//! The program: parses flags and environment, builds clients for the API server, and runs [`capacity_publisher::run_with`] until a signal.
+//! The program: parses flags and environment variables, creates clients for the API server, and runs [`capacity_publisher::run_with`] until
+//! a signal.
 
 use std::{
     error::Error,
@@ -45,7 +46,7 @@ struct Arguments {
     options: capacity_publisher::Options,
 }
 
-// Nearly all time is spent waiting; a second thread would only cost wake-ups.
+// Two threads suffice, because nearly all time is spent waiting.
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     let (arguments, ignored) = without_ignored_flags(std::env::args_os());
@@ -66,7 +67,7 @@ async fn main() -> ExitCode {
     }
 }
 
-/// The log level that approximates external-provisioner's at this verbosity.
+/// The log level that approximates external-provisioner's log at this verbosity.
 fn level(verbosity: u8) -> &'static str {
     match verbosity {
         0..4 => "info",
@@ -79,7 +80,7 @@ fn level(verbosity: u8) -> &'static str {
 async fn start(arguments: Arguments) -> Result<(), Box<dyn Error>> {
     let config = config(arguments.kubeconfig, arguments.master).await?;
     let main = rate_limited_client(config.clone(), arguments.kube_api_qps, arguments.kube_api_burst)?;
-    // The options contain a separate rate limit for publishing.
+    // The client for published objects has no rate limit here, since the options contain a separate one.
     let publishing = kube::Client::try_from(config)?;
     let mut terminated = signal(SignalKind::terminate())?;
     let mut interrupted = signal(SignalKind::interrupt())?;
@@ -109,7 +110,7 @@ async fn config(kubeconfig: Option<PathBuf>, master: Option<Uri>) -> Result<Conf
     if let Some(url) = master {
         config.cluster_url = url;
     }
-    // The workqueue backs off after failures. A retry in the client would hide failures from the log.
+    // The workqueue backs off after failures; a retry in the client would hide failures from the log.
     config.default_retry = false;
     Ok(config)
 }

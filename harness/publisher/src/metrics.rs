@@ -1,5 +1,5 @@
-//! Metrics with the names and labels of external-provisioner. Does not know why something is counted. Registered functions update
-//! the gauges that depend on time before each scrape.
+//! Metrics with the names and labels of external-provisioner. Gauges that depend on time are updated by registered functions before each
+//! scrape.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,19 +11,19 @@ use prometheus_client::{
 };
 use tonic::Code;
 
-/// The Content-Type of the response.
+/// The Content-Type of the response to a scrape.
 pub(crate) const OPENMETRICS_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// A gauge in seconds.
+/// A gauge whose value is in seconds.
 pub(crate) type Seconds = Gauge<f64, std::sync::atomic::AtomicU64>;
 
-/// Histograms by label set.
+/// Histograms with labels.
 type HistogramFamily<L> = Family<L, Histogram, fn() -> Histogram>;
 
 /// Value of the label `driver_name` before the driver's name is known.
 const UNKNOWN_DRIVER: &str = "unknown-driver";
 
-/// Buckets of csi-lib-utils, in seconds.
+/// Buckets of csi-lib-utils for CSI calls, in seconds.
 const CALL_BUCKETS: [f64; 13] = [
     0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 15.0, 25.0, 50.0, 120.0, 300.0, 600.0,
 ];
@@ -31,10 +31,10 @@ const CALL_BUCKETS: [f64; 13] = [
 /// Buckets of client-go's workqueue metrics, in seconds.
 const QUEUE_BUCKETS: [f64; 10] = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0];
 
-/// Default buckets of Prometheus, in seconds.
+/// Default buckets of the Prometheus client, in seconds.
 const VOLUME_BUCKETS: [f64; 11] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
 
-/// Labels known only at run time: driver and node, or none.
+/// Labels that are known only at run time: driver and node, or none.
 pub(crate) type ExtraLabels = Vec<(&'static str, String)>;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -85,7 +85,7 @@ pub(crate) struct VolumeMetrics {
 /// All metrics of a publisher.
 pub(crate) struct Metrics {
     registry: Mutex<Registry>,
-    /// Called before each scrape to update gauges that depend on time.
+    /// Functions that update time-dependent gauges before each scrape.
     updates: Mutex<Vec<Box<dyn Fn() + Send>>>,
     calls: HistogramFamily<CallLabels>,
     queues: Queues,
@@ -143,7 +143,7 @@ impl Metrics {
         self.updates.lock().push(Box::new(update));
     }
 
-    /// Records a finished CSI call. `driver` is empty if its name is not known yet.
+    /// Records a finished CSI call. `driver` is empty if the driver's name is not known yet.
     pub(crate) fn record_call(&self, driver: &str, method: &'static str, code: Code, took: Duration) {
         let driver = if driver.is_empty() { UNKNOWN_DRIVER } else { driver };
         let labels = CallLabels {
@@ -177,13 +177,13 @@ impl Metrics {
 
     /// All metrics in OpenMetrics text format.
     pub(crate) fn text(&self) -> String {
-        // Only one scrape at a time: another one would clear the updated gauges.
+        // The lock allows only one scrape at a time: a concurrent one would clear the updated gauges.
         let registry = self.registry.lock();
         self.updates.lock().iter().for_each(|update| update());
         let mut text = String::new();
         // Writing to a String cannot fail.
         let _ = encode(&mut text, &registry);
-        // Write series without labels as Go programs do. No name or label value here contains braces.
+        // Go programs write series without labels without braces. No metric name or label value here contains braces.
         text.replace("{} ", " ")
     }
 }
@@ -279,7 +279,7 @@ impl VolumeMetrics {
         metrics
     }
 
-    /// Records a success for a volume of this class.
+    /// Records a successful operation on a volume of this class.
     pub(crate) fn done(&self, class: &str, took: Duration) {
         let labels = ClassLabels {
             class: class.to_owned(),
@@ -288,7 +288,7 @@ impl VolumeMetrics {
         self.done.get_or_create(&labels).observe(took.as_secs_f64());
     }
 
-    /// Records a failure for a volume of this class.
+    /// Records a failed operation on a volume of this class.
     pub(crate) fn failed(&self, class: &str) {
         let labels = ClassLabels {
             class: class.to_owned(),

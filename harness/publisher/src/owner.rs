@@ -1,4 +1,4 @@
-//! Finds the owner of the published objects: the pod or one of its controlling owners. Does not write objects.
+//! Finds the owner of the published objects: the pod of the publisher, or one of its direct or indirect controlling owners. Writes nothing.
 
 use std::fmt::Debug;
 
@@ -34,7 +34,7 @@ pub enum OwnerError {
         /// The error of the API server.
         source: Box<kube::Error>,
     },
-    /// The chain is shorter than the level.
+    /// The chain of controlling owners is shorter than the configured level.
     #[error("{kind} {name} has no controlling owner; choose a lower --capacity-ownerref-level")]
     NoOwner {
         /// Kind of the object.
@@ -52,9 +52,9 @@ pub enum OwnerError {
     },
 }
 
-/// Finds the owner: `None` for a negative level, the pod for 0, its n-th controlling owner for n.
+/// Finds the owner: `None` for a negative level, the pod for 0, for n the n-th controlling owner of the pod.
 ///
-/// Does not read the last owner itself, so no permission for it is needed. Retries while the API server is unavailable.
+/// Does not read the found owner itself, so no permission to get it is needed. Retries while the API server is unavailable.
 pub(crate) async fn find(
     client: &Client,
     namespace: &str,

@@ -1,4 +1,4 @@
-//! Converts between API quantities and bytes. `capacity-types` defines the values of quantities.
+//! Converts between API quantities and bytes. The crate `capacity-types` parses quantities.
 
 use capacity_types::{Arithmetic, Quantity as Parsed, quantity::canonical};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;

@@ -1,5 +1,4 @@
-//! A workqueue with one entry per key: a key is processed by one worker at a time, and failures back off exponentially. Does not know the
-//! work.
+//! A workqueue with one entry per key: only one worker at a time processes a key, and failed keys back off exponentially.
 
 use std::{
     collections::{BTreeSet, HashMap, VecDeque},
@@ -32,14 +31,14 @@ struct Inner<K> {
 struct Entry {
     state: State,
     failures: u32,
-    /// When the key became ready, or when a worker started to process it.
+    /// When the key became ready, or, during processing, when a worker started to process it.
     since: Instant,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum State {
     Ready,
-    /// A worker processes the key. `again`: the key was added meanwhile; `later`: the key was added meanwhile for this later time.
+    /// A worker processes the key. `again`: the key was added meanwhile. `later`: the key was added meanwhile for this later time.
     Processing {
         again: bool,
         later: Option<Instant>,
@@ -49,7 +48,7 @@ enum State {
 }
 
 impl<K: Clone + Eq + Hash + Ord> Queue<K> {
-    /// An empty queue.
+    /// Creates an empty queue.
     pub(crate) fn new(backoff: ExponentialBackoff, metrics: QueueMetrics) -> Queue<K> {
         let inner = Inner {
             metrics,
@@ -64,7 +63,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         }
     }
 
-    /// Adds a key because its object changed: it is ready at once, even if in backoff.
+    /// Adds a key because its object changed. The key is ready at once, even if it is in backoff.
     pub(crate) fn add(&self, key: K) {
         let mut inner = self.inner.lock();
         let waiting = match inner.entries.get_mut(&key) {
@@ -92,7 +91,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         self.changed.notify_one();
     }
 
-    /// Adds a key for periodic work: it is ready at once, unless it is in backoff.
+    /// Adds a key for periodic work. The key is ready at once, unless it is in backoff.
     pub(crate) fn add_unless_waiting(&self, key: K) {
         let waits = matches!(
             self.inner.lock().entries.get(&key),
@@ -106,7 +105,8 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         }
     }
 
-    /// Adds a key that becomes ready at `at`. A waiting or ready key is unchanged. A key in progress waits after its work is done.
+    /// Adds a key that becomes ready at `at`. Has no effect on a waiting or ready key. A key in progress becomes ready at `at` after its
+    /// processing has ended.
     pub(crate) fn add_at(&self, key: K, at: Instant) {
         let mut inner = self.inner.lock();
         if let Some(entry) = inner.entries.get_mut(&key) {
@@ -156,12 +156,12 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         inner.metrics.longest_running.set(longest_running);
     }
 
-    /// A stream of keys as they become ready. It does not end.
+    /// The keys as they become ready. The stream does not end.
     pub(crate) fn ready(&self) -> impl Stream<Item = K> {
         stream::unfold(self, async |queue| Some((queue.next().await, queue)))
     }
 
-    /// Finishes a key successfully: resets its failure count.
+    /// Ends the processing of a key successfully: resets its failure count.
     pub(crate) fn done(&self, key: &K) {
         self.finish(key, |entry, _| {
             entry.failures = 0;
@@ -169,7 +169,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         });
     }
 
-    /// Finishes a key with a failure: it becomes ready after its backoff.
+    /// Ends the processing of a key with a failure: the key is ready again after its backoff.
     pub(crate) fn failed(&self, key: &K) {
         self.inner.lock().metrics.retries.inc();
         self.finish(key, |entry, backoff| {
@@ -178,7 +178,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         });
     }
 
-    /// Finishes a key with a failure that a quick retry cannot fix: it waits for the maximum backoff.
+    /// Ends the processing of a key with a failure that a quick retry cannot fix: the key is ready again after the maximum backoff.
     pub(crate) fn postpone(&self, key: &K) {
         self.inner.lock().metrics.retries.inc();
         self.finish(key, |entry, backoff| {
@@ -247,7 +247,7 @@ impl<K: Clone + Eq + Hash + Ord> Inner<K> {
         self.metrics.depth.inc();
     }
 
-    /// A ready key, or else the time at which the next key becomes ready.
+    /// Removes and returns a ready key, or else returns the time at which the next key becomes ready.
     fn pop(&mut self, now: Instant) -> (Option<K>, Option<Instant>) {
         while let Some((until, _)) = self.waiting.first()
             && *until <= now

@@ -1,4 +1,4 @@
-//! A rate limiter with a burst and a steady rate. Does not know what it limits.
+//! A rate limiter with a burst and a steady rate.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,15 +11,15 @@ use tower::service_fn;
 /// A limit in requests per second, with a burst (like client-go's `flowcontrol`).
 #[derive(Debug)]
 pub(crate) struct RateLimiter {
-    /// Time between two requests after the burst. `None`: unlimited.
+    /// Time between two requests after the burst is used up. `None`: unlimited.
     spacing: Option<Duration>,
     burst: u32,
-    /// When all admitted requests would be done at the steady rate.
+    /// The time at which all admitted requests would have been sent at the steady rate.
     done: Mutex<Option<Instant>>,
 }
 
 impl RateLimiter {
-    /// `per_second` of 0: unlimited.
+    /// Creates a rate limiter. `per_second`: 0 means unlimited.
     pub(crate) fn new(per_second: f64, burst: u32) -> RateLimiter {
         let spacing = (per_second > 0.0).then(|| Duration::try_from_secs_f64(1.0 / per_second).ok());
         RateLimiter {
@@ -36,7 +36,7 @@ impl RateLimiter {
         }
     }
 
-    /// When the request is admitted. `None`: now.
+    /// When the request is admitted; `None`: at once.
     fn reserve(&self, now: Instant) -> Option<Instant> {
         let spacing = self.spacing?;
         let mut done = self.done.lock();
@@ -47,7 +47,7 @@ impl RateLimiter {
     }
 }
 
-/// A client with a limit on requests per second and a burst. Watches are exempt; 0 is unlimited.
+/// Creates a client with a limit on requests per second and a burst. Watches are exempt. `per_second`: 0 means unlimited.
 ///
 /// Fails if the configuration is invalid.
 pub fn rate_limited_client(config: kube::Config, per_second: f64, burst: u32) -> kube::Result<Client> {
@@ -104,7 +104,7 @@ mod tests {
     }
 
     proptest! {
-        /// No window admits more requests than the burst plus the rate times its length.
+        /// In no time window more requests are admitted than the burst plus the rate times the length of the window.
         #[test]
         fn no_window_exceeds_the_rate(rate in 1..50_u32, burst in 1..20_u32, gaps in proptest::collection::vec(0..500_u64, 1..100)) {
             let limiter = RateLimiter::new(f64::from(rate), burst);

@@ -1,11 +1,11 @@
-//! The publisher's random number generator, seedable for reproducible runs. Does not know the uses of the numbers.
+//! The publisher's random number generator, which can be seeded for reproducible runs.
 
 use std::{fmt, sync::Arc};
 
 use parking_lot::Mutex;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
-/// A random number generator. Clones share its state. The default one is seeded differently in each process.
+/// A random number generator. Clones share its state. The default generator has a different seed in each process.
 #[derive(Clone)]
 pub struct SharedRng(Arc<Mutex<StdRng>>);
 

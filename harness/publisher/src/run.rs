@@ -1,4 +1,4 @@
-//! Assembles the publisher: reads the driver's capabilities, finds the owner, starts the watches, and starts the work after the initial
+//! Assembles the publisher: reads the driver's capabilities, finds the owner, starts the watches, and starts the workers after the initial
 //! lists. Does not decide what is published or provisioned.
 
 use std::{convert::Infallible, sync::Arc};
@@ -38,13 +38,13 @@ pub enum Error {
     /// The options are invalid.
     #[error(transparent)]
     Options(#[from] OptionsError),
-    /// The driver returns an error for its name or capabilities.
+    /// The driver returned an error for its name or capabilities.
     #[error("the driver cannot be used: {0}; fix the driver or --csi-address")]
     Driver(#[from] DriverError),
     /// The owner of the objects was not found.
     #[error(transparent)]
     Owner(#[from] OwnerError),
-    /// The Lease was lost: another instance may lead.
+    /// The Lease was lost: another instance may be the leader.
     #[error(transparent)]
     Lease(#[from] LostLease),
     /// The address for metrics and health cannot be bound.
@@ -52,11 +52,11 @@ pub enum Error {
     Listen(#[from] std::io::Error),
 }
 
-/// Publishes and provisions, or cleans, until `shutdown` resolves.
+/// Publishes and provisions, or cleans up orphaned objects, until `shutdown` resolves.
 ///
 /// Fails at the start for reasons that a retry cannot fix: contradictory options, invalid responses of the driver, an owner that does not
-/// exist, an address in use. Waits while the driver or the API server is unavailable. Later it fails only if leader election is enabled and
-/// the Lease is lost.
+/// exist, an address in use. Waits while the driver or the API server is unavailable. After the start it fails only if leader election is
+/// enabled and the Lease is lost.
 pub async fn run(
     options: Options,
     client: Client,
@@ -73,11 +73,12 @@ pub async fn run(
     run_with(options, clients, shutdown).await
 }
 
-/// Clients for the API server, possibly with different rate limits, the channel to the driver, and connections for metrics.
+/// Clients for the API server, the channel to the driver, and connections of metrics clients. The two API clients may have different rate
+/// limits.
 pub struct Clients {
-    /// Client for everything except published objects.
+    /// Client for all objects except published ones.
     pub main: Client,
-    /// Client for published objects. The options already limit its rate.
+    /// Client for published objects. The publisher itself limits the rate of their requests, as set in the options.
     pub publishing: Client,
     /// Channel to the driver; see [`driver_channel`].
     pub driver: Channel,
@@ -114,7 +115,7 @@ pub async fn run_with(
         election: Mutex::default(),
     };
     let ended = tokio::select! {
-        // Poll `shutdown` first: no request may be sent after it resolves.
+        // `shutdown` is polled first, so that no request is sent after it resolves.
         biased;
         () = shutdown => Ok(()),
         never = Box::pin(start.serve()) => never.map(|never| match never {}),
@@ -128,17 +129,17 @@ pub async fn run_with(
     ended
 }
 
-/// The parts that do not need the driver.
+/// What a publisher needs before the driver's capabilities are known.
 struct Start {
     options: Options,
     client: Client,
-    /// Client for watches, with back-off between watches that end immediately.
+    /// Client for watches, which backs off between watches that end immediately.
     watching: Client,
     publishing: Client,
     driver: Channel,
     metrics: Arc<Metrics>,
     health: Arc<Health>,
-    /// Stored here because the Lease is released after the work has ended.
+    /// Stored here because the Lease is released after the workers have stopped.
     election: Mutex<Option<Arc<LeaderElector>>>,
 }
 
@@ -179,7 +180,7 @@ impl Start {
         election
     }
 
-    /// Creates the publisher. `None` if publishing is disabled or not applicable.
+    /// Creates the publisher. `None` if publishing is disabled or the driver does not support it.
     async fn publisher(&self, driver: &Arc<Driver>) -> Result<Option<Arc<Publisher>>, Error> {
         let (options, client) = (&self.options, &self.client);
         let Some(namespace) = options.namespace.as_deref().filter(|_| options.enable_capacity) else {
@@ -262,17 +263,18 @@ impl Start {
     }
 }
 
-/// The watches and the consumers of their events.
+/// The watches, and the components that receive their events.
 struct Parts {
     driver: Arc<Driver>,
     cluster: Arc<Mutex<Cluster>>,
     publisher: Option<Arc<Publisher>>,
     provisioner: Arc<Provisioner>,
-    /// Completes after the initial lists of all kinds except published objects.
+    /// Completes after the initial lists of all kinds except CSIStorageCapacity.
     initial_sync: InitialSync,
-    /// Completes after the initial list of published objects. Provisioning does not wait for it, because the server may not serve the type.
+    /// Completes after the initial list of CSIStorageCapacity. Provisioning does not wait for it, because the server may not serve
+    /// CSIStorageCapacity.
     published_sync: InitialSync,
-    /// Nodes whose driver unregistered, until the grace period ends.
+    /// Nodes whose driver unregistered, during the grace period.
     unregistrations: Queue<String>,
     health: Arc<Health>,
     options: Options,
@@ -306,7 +308,7 @@ impl Parts {
 
     fn node_watches(&self, client: &Client) -> Vec<BoxFuture<'_, Infallible>> {
         let (backoff, initial_sync) = (self.options.backoff(), &self.initial_sync);
-        // A distributed instance only needs its own node.
+        // A distributed instance only watches its own node.
         let own = self
             .options
             .own_node()
@@ -411,7 +413,7 @@ impl Parts {
         let unregisters =
             registration == Registration::NotListed && self.cluster.lock().topology.is_registered(&name);
         if unregisters && !grace.is_zero() {
-            // A restarting driver unregisters and registers again. Deleting its objects meanwhile would only recreate them.
+            // A restarting driver unregisters and registers again. Without the grace period its objects would be deleted and recreated.
             return self.unregistrations.add_at(name, Instant::now() + grace);
         }
         self.unregistrations.cancel(&name);

@@ -1,9 +1,9 @@
-//! Classifies errors of the API server and of drivers. Does not decide how to handle them.
+//! Classifies errors of the API server and of drivers.
 
 use capacity_types::capacity_api;
 use tonic::Code;
 
-/// The error message without the server's Status around it.
+/// The error message without the surrounding text of the server's Status.
 pub(crate) fn brief(error: &kube::Error) -> String {
     match error {
         kube::Error::Api(status) => format!("{} ({})", status.message, status.code),
@@ -16,8 +16,8 @@ pub(crate) fn is_not_found(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if status.is_not_found()) && !is_type_missing(error)
 }
 
-/// Whether the server does not serve this resource or version, so that a missing object cannot be concluded. Stored objects may reappear
-/// when the type is served again.
+/// Whether the server does not serve this resource or version. This does not mean that the object does not exist: stored objects may
+/// reappear when the type is served again.
 pub(crate) fn is_type_missing(error: &kube::Error) -> bool {
     let kube::Error::Api(status) = error else {
         return false;
@@ -68,7 +68,7 @@ mod tests {
         }))
     }
 
-    /// The results for: not found, type missing, conflict, already exists.
+    /// Results of `is_not_found`, `is_type_missing`, `is_conflict` and `is_already_exists`.
     fn meanings(error: &kube::Error) -> [bool; 4] {
         [is_not_found, is_type_missing, is_conflict, is_already_exists].map(|is| is(error))
     }

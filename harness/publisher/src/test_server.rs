@@ -1,4 +1,4 @@
-//! An API server for tests: returns prepared responses in order and records requests. Does not know kinds, and stores no objects.
+//! An API server for tests: returns prepared responses in order, and records requests. It stores no objects.
 
 use std::{collections::VecDeque, convert::Infallible, sync::Arc};
 
@@ -8,13 +8,13 @@ use kube::{Client, client::Body};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-/// A request: method and path, and the body. The body is null if there was none.
+/// Method and path of a request, and its body; null if it has no body.
 pub(crate) type Received = (String, Value);
 
-/// Status code and object of a response. `None`: the request's object is returned.
+/// Status code and object of a prepared response. `None`: the object of the request is returned.
 type Prepared = (u16, Option<Value>);
 
-/// The server. Clones share responses and requests.
+/// The test server. Clones share responses and requests.
 #[derive(Clone, Default)]
 pub(crate) struct TestServer {
     prepared: Arc<Mutex<VecDeque<Prepared>>>,
@@ -32,7 +32,7 @@ impl TestServer {
         self.prepared.lock().push_back((200, None));
     }
 
-    /// Prepares an error with this code and reason; the Status names an object.
+    /// Prepares an error response with this code and reason.
     pub(crate) fn refuse(&self, code: u16, reason: &str) {
         let status = json!({
             "kind": "Status", "apiVersion": "v1", "status": "Failure", "message": reason,
@@ -41,12 +41,12 @@ impl TestServer {
         self.prepared.lock().push_back((code, Some(status)));
     }
 
-    /// The requests since the last call.
+    /// The requests received since the last call.
     pub(crate) fn received(&self) -> Vec<Received> {
         std::mem::take(&mut *self.received.lock())
     }
 
-    /// Methods and paths of the requests since the last call.
+    /// Methods and paths of the requests received since the last call.
     pub(crate) fn requests(&self) -> Vec<String> {
         self.received().into_iter().map(|(request, _)| request).collect()
     }

@@ -1,13 +1,13 @@
-//! Topology segments from Node and CSINode objects (KEP-1472, central mode), updated incrementally. Does not know the API.
+//! Topology segments from Node and CSINode objects (KEP-1472, central mode), updated incrementally.
 //!
-//! The segment of a node consists of its labels for the driver's topology keys in the CSINode. A node that lacks such a label has no
-//! segment until the label is set. Nodes with equal labels share one segment.
+//! The segment of a node consists of the node's labels for the topology keys that CSINode lists for the driver. A node that lacks one of
+//! these labels has no segment until the label is set. Nodes with equal labels share one segment.
 
 use std::collections::{BTreeMap, HashMap};
 
 use capacity_types::{Segment, segment};
 
-/// Labels, driver registration and resulting segment of one node.
+/// Labels, driver registration, and the resulting segment of one node.
 #[derive(Debug, Default)]
 struct NodeFacts {
     labels: Option<BTreeMap<String, String>>,
@@ -15,7 +15,7 @@ struct NodeFacts {
     segment: Option<Segment>,
 }
 
-/// A driver's registration in the CSINode of a node.
+/// Whether and how the driver is registered in the CSINode of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Registration {
     /// The CSINode does not exist.
@@ -27,27 +27,27 @@ pub(crate) enum Registration {
     Keys(Vec<String>),
 }
 
-/// Segments that a change added or removed.
+/// The segments that appeared or disappeared with a change.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Change {
-    /// The segment that no node had before.
+    /// A segment in which there was no node before.
     pub(crate) added: Option<Segment>,
-    /// The segment that no node has any more.
+    /// A segment in which there is no node any more.
     pub(crate) removed: Option<Segment>,
 }
 
-/// The segment of a node from which a volume must be accessible.
+/// The segment of the node that was selected for a volume.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum NodeSegment<'a> {
     /// The node is in this segment.
     In(&'a Segment),
-    /// Not known yet: the driver is not registered, or a label is missing.
+    /// The segment is not known yet: the driver is not registered, or a label is missing.
     Unknown,
-    /// The node has no CSINode: it was deleted, or no driver ever ran there.
+    /// The node has no CSINode: the node was deleted, or no driver ever ran there.
     Absent,
 }
 
-/// All nodes of the cluster, and the segments of those that run the driver.
+/// The nodes of the cluster, and the segments of the nodes that run the driver.
 #[derive(Debug, Default)]
 pub(crate) struct Topology {
     nodes: HashMap<String, NodeFacts>,
@@ -56,7 +56,7 @@ pub(crate) struct Topology {
 }
 
 impl Topology {
-    /// The fixed topology of one node, as its driver reports it (distributed mode).
+    /// The topology of a single node, as the driver on that node reports it (distributed mode).
     pub(crate) fn fixed(node: &str, segment: Segment) -> Topology {
         let mut topology = Topology::default();
         topology.set_registration(node, Registration::Keys(segment.keys().cloned().collect()));
@@ -64,7 +64,7 @@ impl Topology {
         topology
     }
 
-    /// Sets the labels of a Node. `None`: it was deleted.
+    /// Sets the labels of a Node; `None` if the Node was deleted.
     pub(crate) fn set_labels(&mut self, node: &str, labels: Option<BTreeMap<String, String>>) -> Change {
         self.update(node, |facts| facts.labels = labels)
     }
@@ -80,7 +80,7 @@ impl Topology {
         facts.is_some_and(|facts| matches!(facts.registration, Registration::Keys(_)))
     }
 
-    /// All distinct segments, sorted.
+    /// All distinct segments of nodes, sorted.
     pub(crate) fn segments(&self) -> impl Iterator<Item = &Segment> {
         self.segments.keys()
     }
@@ -116,14 +116,14 @@ impl Topology {
         Change { added, removed }
     }
 
-    /// Adds a node to a segment. Returns whether it is the first.
+    /// Adds a node to a segment. Returns whether it is the first node of the segment.
     fn enter(&mut self, segment: &Segment) -> bool {
         let nodes = self.segments.entry(segment.clone()).or_default();
         *nodes += 1;
         *nodes == 1
     }
 
-    /// Removes a node from a segment. Returns whether it was the last.
+    /// Removes a node from a segment. Returns whether it was the last node of the segment.
     fn leave(&mut self, segment: &Segment) -> bool {
         let Some(nodes) = self.segments.get_mut(segment) else {
             return false;
@@ -251,7 +251,7 @@ mod tests {
     }
 
     proptest! {
-        /// After any sequence of changes, the segments equal those computed from all nodes.
+        /// After any sequence of changes, the segments are those that a computation from all nodes returns.
         #[test]
         fn incremental_updates_equal_a_full_computation(steps in proptest::collection::vec((0..4u8, 0..4u8, 0..3u8), 0..60)) {
             let mut topology = Topology::default();

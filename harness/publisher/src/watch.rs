@@ -1,5 +1,5 @@
 //! List and watch of one kind, with a new list after every failure. Converts the events of kube's watcher to three kinds of changes, and
-//! detects objects deleted between two watches. Stores the objects only for that.
+//! detects objects that were deleted between two watches.
 
 use std::{
     borrow::Cow,
@@ -26,14 +26,14 @@ use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 use tower::service_fn;
 
-/// A change of the objects of a kind.
+/// A change of the objects of one kind.
 #[derive(Debug)]
 pub(crate) enum Change<K> {
     /// An object was added or modified.
     Applied(Arc<K>),
-    /// An object was deleted; this is its last known state.
+    /// An object was deleted. Contains its last known state.
     Deleted(Arc<K>),
-    /// All existing objects have been delivered.
+    /// All existing objects were delivered.
     Listed,
 }
 
@@ -41,14 +41,14 @@ pub(crate) enum Change<K> {
 pub(crate) struct InitialSync(watch::Sender<usize>);
 
 impl InitialSync {
-    /// Waits for this number of watches.
+    /// Waits for `watches` watches.
     pub(crate) fn new(watches: usize) -> InitialSync {
         InitialSync(watch::Sender::new(watches))
     }
 
     /// Resolves after the first complete list of every watch (client-go: `WaitForCacheSync`).
     pub(crate) async fn wait(&self) {
-        // `self` holds the sender, so the channel is not closed.
+        // `self` holds the sender, so the channel cannot be closed.
         let _ = self.0.subscribe().wait_for(|missing| *missing == 0).await;
     }
 
@@ -57,18 +57,18 @@ impl InitialSync {
     }
 }
 
-/// Namespace and name.
+/// Namespace and name of an object.
 type Name = (Option<String>, String);
 
-/// The objects delivered so far, to detect deletions between two watches.
+/// The objects delivered so far, stored to detect deletions between two watches.
 struct Reflector<K, F> {
     known: BTreeMap<Name, Arc<K>>,
-    /// Names in the current list.
+    /// Names of the objects in the list in progress.
     listing: BTreeSet<Name>,
     on_change: F,
 }
 
-/// The client with pauses between watches that end immediately.
+/// The client, with a backoff between watches that end immediately.
 pub(crate) fn watching_client(client: &Client, backoff: ExponentialBackoff) -> Client {
     let namespace = client.default_namespace().to_owned();
     let (client, pauses) = (client.clone(), Arc::new(WatchPauses::new(backoff)));
@@ -82,7 +82,7 @@ pub(crate) fn watching_client(client: &Client, backoff: ExponentialBackoff) -> C
     Client::new(service, namespace)
 }
 
-/// Watches the objects of a kind and calls `on_change` for each change in order. Does not return.
+/// Watches the objects of a kind, and calls `on_change` for each change in order. Does not return.
 pub(crate) async fn list_and_watch<K>(
     api: Api<K>,
     config: watcher::Config,
@@ -97,7 +97,7 @@ where
     handle_events(K::kind(&()), events, initial_sync, on_change).await
 }
 
-/// Calls `on_change` for each change from watch events, in order. The event source waits after failures.
+/// Calls `on_change` for each change from watch events in order. The event source backs off after failures.
 pub(crate) async fn handle_events<K>(
     kind: Cow<'static, str>,
     events: impl Stream<Item = watcher::Result<Event<K>>>,
@@ -147,7 +147,7 @@ impl<K: Resource<DynamicType = ()>, F: FnMut(Change<K>)> Reflector<K, F> {
     }
 
     fn apply(&mut self, mut object: K) {
-        // Drop managedFields: unused, and most of the size.
+        // managedFields are dropped: they are not used, and are most of the object's size.
         object.managed_fields_mut().clear();
         let object = Arc::new(object);
         let replaced = self.known.insert(name(&*object), Arc::clone(&object));
@@ -157,7 +157,7 @@ impl<K: Resource<DynamicType = ()>, F: FnMut(Change<K>)> Reflector<K, F> {
         (self.on_change)(Change::Applied(object));
     }
 
-    /// Completes a list: objects that it does not contain were deleted.
+    /// Ends a list: stored objects that the list did not contain were deleted.
     fn list_completed(&mut self) {
         let listing = std::mem::take(&mut self.listing);
         let deleted: Vec<Arc<K>> = self
@@ -179,7 +179,7 @@ fn name<K: Resource>(object: &K) -> Name {
     )
 }
 
-/// Delays between attempts.
+/// Delays between attempts, with exponential backoff.
 pub(crate) struct Retry {
     backoff: ExponentialBackoff,
     failures: u32,
@@ -190,7 +190,7 @@ impl Retry {
         Retry { backoff, failures: 0 }
     }
 
-    /// The same sequence of waits, restarted.
+    /// The same sequence of delays from its start.
     pub(crate) fn restarted(&self) -> Retry {
         Retry::new(self.backoff)
     }
@@ -203,7 +203,7 @@ impl Retry {
         self.failures = 0;
     }
 
-    /// How long to wait now. `None` if the last attempt did not fail.
+    /// The delay before the next attempt. `None` if the last attempt did not fail.
     pub(crate) fn wait_after_failure(&self) -> Option<Duration> {
         (self.failures > 0).then(|| self.backoff.delay(self.failures))
     }

@@ -1,4 +1,4 @@
-//! Implements the harness's `RealApiCase` for a case that runs against a real API server. Contains no logic of its own.
+//! Implements `RealApiCase` of the harness by calling the other modules.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
-//! Attributes changes of a case's objects to clients, in the order in which the server's own watches report them.
+//! Finds out which client caused a change, and records changes in the order of the server's watches.
 //!
-//! A watch event does not name the client of a change. The proxy does: it announces each write before sending it, and reports the result. A
-//! change is recorded once no open write can have caused it. In return, responses and watch events wait until the change that they report
-//! is in the journal, so that the journal has the order of cause and effect.
+//! A watch event does not contain the client that caused the change. The proxy knows the client: it announces each write before sending it,
+//! and passes on the result. A change is recorded once no open write can have caused it. Responses and watch events are held back until the
+//! change that they reflect is in the journal, so that facts are in causal order.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,13 +16,14 @@ use tokio::sync::watch;
 
 use crate::kinds::{CLAIM_PROTECTION, VOLUME_PROTECTION};
 
-/// Client of a change that no write through the proxy explains: the server itself.
+/// Client name of a change that no write through the proxy explains: the API server caused it.
 const SERVER: &str = "apiserver";
 
-/// Timeout of a change that waits for its write, and of a response that waits for its change; afterwards they are recorded as they are.
+/// How long a change waits for the write that caused it, and a response for the change that it reflects. After that, they are recorded
+/// without waiting.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Identity of an object: resource, namespace and name.
+/// Resource, namespace and name of an object.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
     pub(crate) resource: Arc<str>,
@@ -31,7 +32,7 @@ pub(crate) struct Key {
 }
 
 impl Key {
-    /// Identity of this object.
+    /// The key of this object.
     pub(crate) fn of(resource: &Arc<str>, object: &Value) -> Self {
         let text = |field: &str| object["metadata"][field].as_str().map(str::to_owned);
         Key {
@@ -42,7 +43,7 @@ impl Key {
     }
 }
 
-/// A change reported by the server's watch, with the names of the case.
+/// A change from the server's watch, with the names of the case.
 #[derive(Debug, Clone)]
 pub(crate) struct ObservedChange {
     pub(crate) change: Change,
@@ -50,7 +51,7 @@ pub(crate) struct ObservedChange {
     pub(crate) object: Value,
 }
 
-/// Objects that a write may change; without a name, any object of that resource and namespace.
+/// The objects that a write may change. Without a name: any object of the resource and namespace.
 #[derive(Debug, Clone)]
 pub(crate) struct WriteTarget {
     pub(crate) resource: Arc<str>,
@@ -58,39 +59,39 @@ pub(crate) struct WriteTarget {
     pub(crate) name: Option<String>,
 }
 
-/// Result of a write.
+/// The result of a write.
 #[derive(Debug)]
 pub(crate) enum WriteResult {
-    /// The object has this revision now.
+    /// The write produced this revision of the object.
     Revision(u64),
-    /// The object was deleted.
+    /// The write deleted the object.
     Deleted(Key),
-    /// The object changed, with an unknown revision.
+    /// The write changed the object, but the revision is unknown.
     Changed(Key),
 }
 
-/// Records the changes of one case.
+/// Records the object changes of one case with their clients.
 pub(crate) struct Attribution {
     sink: FactSink,
     state: Mutex<State>,
-    /// Notifies waiting tasks of changes of the state.
+    /// Wakes tasks that wait for a change of the state.
     changed: watch::Sender<u64>,
 }
 
 #[derive(Default)]
 struct State {
-    /// Newest recorded revision, by resource.
+    /// Newest recorded revision of each resource.
     newest: BTreeMap<Arc<str>, u64>,
     objects: BTreeMap<Key, Arc<Value>>,
     open_writes: BTreeMap<u64, WriteTarget>,
     last_number: u64,
-    /// Client of each revision.
+    /// Client that caused each revision.
     clients: BTreeMap<(Arc<str>, u64), Arc<str>>,
-    /// Writes without a known revision: the object, whether it was deleted, and the client.
+    /// Completed writes whose revision is unknown: the object, whether it was deleted, and the client.
     without_revision: Vec<(Key, bool, Arc<str>)>,
 }
 
-/// A write that has been announced and not yet completed.
+/// A write that was announced and has not completed.
 pub(crate) struct OpenWrite<'w> {
     attribution: &'w Attribution,
     number: u64,
@@ -107,12 +108,12 @@ impl Attribution {
         }
     }
 
-    /// Sink of the facts.
+    /// The sink in which facts are recorded.
     pub(crate) fn sink(&self) -> &FactSink {
         &self.sink
     }
 
-    /// Announces a write; it is open until the returned guard is dropped.
+    /// Announces a write. The write is open until the returned guard is dropped.
     pub(crate) fn announce(&self, client: &Arc<str>, target: WriteTarget) -> OpenWrite<'_> {
         let mut state = self.state.lock();
         state.last_number += 1;
@@ -126,7 +127,7 @@ impl Attribution {
         }
     }
 
-    /// Records a change as soon as its client is known. Returns the previous state of the object.
+    /// Records a change once its client is known. Returns the previous state of the object.
     pub(crate) async fn record(&self, mut observed: ObservedChange) -> Option<Arc<Value>> {
         let key = Key::of(&observed.resource, &observed.object);
         let revision = revision(&observed.object);
@@ -170,16 +171,16 @@ impl Attribution {
             .is_some_and(|object| revision(object) >= at)
     }
 
-    /// The client of a change.
+    /// The client that caused a change.
     async fn client_of(&self, key: &Key, revision: u64, observed: &ObservedChange) -> Arc<str> {
         let is_deleted = observed.change == Change::Deleted;
-        // A deletion may set the deletionTimestamp first, and then remove the object: both changes have the same client.
+        // A deletion may first set the deletionTimestamp and later remove the object. Both changes have the same client.
         let is_terminating = observed.object["metadata"]["deletionTimestamp"].is_string();
         let known = self.wait_until(|state| {
             if let Some(client) = state.clients.remove(&(key.resource.clone(), revision)) {
                 return Some(Some(client));
             }
-            // While a write that covers the object is open, the client is unknown.
+            // While a write that may change the object is open, the client is not known yet.
             if state.open_writes.values().any(|target| target.covers(key)) {
                 return None;
             }
@@ -197,7 +198,7 @@ impl Attribution {
         known.await.flatten().unwrap_or_else(|| SERVER.into())
     }
 
-    /// Waits until a revision of a resource is in the journal.
+    /// Waits until the journal contains a revision of a resource.
     pub(crate) async fn wait_for_revision(&self, resource: &str, revision: u64) {
         let newest = |state: &mut State| {
             let newest = state.newest.get(resource).copied().unwrap_or_default();
@@ -206,13 +207,13 @@ impl Attribution {
         self.wait_until(newest).await;
     }
 
-    /// Waits until the recorded state of an object meets a condition.
+    /// Waits until the recorded state of an object satisfies a condition.
     pub(crate) async fn wait_for_object(&self, key: &Key, condition: impl Fn(Option<&Value>) -> bool) {
         self.wait_until(|state| condition(state.objects.get(key).map(|object| &**object)).then_some(()))
             .await;
     }
 
-    /// The first result of `condition`; `None` after the timeout.
+    /// The first `Some` that `condition` returns; `None` after the timeout.
     async fn wait_until<T>(&self, mut condition: impl FnMut(&mut State) -> Option<T>) -> Option<T> {
         let mut changed = self.changed.subscribe();
         let waiting = async {
@@ -229,12 +230,12 @@ impl Attribution {
         tokio::time::timeout(TIMEOUT, waiting).await.ok().flatten()
     }
 
-    /// The recorded state of an object.
+    /// The last recorded state of an object.
     pub(crate) fn object(&self, key: &Key) -> Option<Arc<Value>> {
         self.state.lock().objects.get(key).cloned()
     }
 
-    /// The recorded state of all objects.
+    /// The last recorded state of all objects.
     pub(crate) fn objects(&self) -> Vec<(Key, Arc<Value>)> {
         let state = self.state.lock();
         state
@@ -244,7 +245,7 @@ impl Attribution {
             .collect()
     }
 
-    /// Newest revision of a resource in the journal.
+    /// The newest recorded revision of a resource.
     pub(crate) fn newest(&self, resource: &str) -> u64 {
         self.state
             .lock()
@@ -268,12 +269,12 @@ impl WriteTarget {
 }
 
 impl OpenWrite<'_> {
-    /// Reports the result of the write.
+    /// Passes on the result of the write.
     pub(crate) fn complete(&self, result: WriteResult) {
         let mut state = self.attribution.state.lock();
         match result {
             WriteResult::Revision(revision) => {
-                // A write that changed nothing causes no change that needs a client.
+                // A write that changed nothing causes no event, so its client need not be remembered.
                 let newest = state.newest.get(&self.resource).copied().unwrap_or_default();
                 if revision > newest {
                     let key = (self.resource.clone(), revision);
@@ -293,8 +294,8 @@ impl Drop for OpenWrite<'_> {
     }
 }
 
-/// Removes the protection finalizers that the server adds to claims and volumes so that they are not deleted while in use. The in-memory
-/// server adds none, cases do not expect them, and `controllers` removes them.
+/// Removes the protection finalizers that the server adds to PVCs and PVs, so that they are not deleted while in use. Cases do not expect
+/// these finalizers, because the in-memory server adds none; `controllers` removes them from the server.
 fn without_protection(object: &Value) -> Value {
     let mut object = object.clone();
     let Some(metadata) = object["metadata"].as_object_mut() else {
@@ -373,7 +374,7 @@ mod tests {
         let journal = Journal::default();
         let attribution = attribution(&journal);
         attribution.record(pod(Change::Added, 5)).await;
-        // A repeated object, as after a relist, is not a change.
+        // An object that is received again, for example after a relist, is not a change.
         attribution.record(pod(Change::Added, 5)).await;
         let write = attribution.announce(&"harness".into(), target());
         write.complete(WriteResult::Deleted(Key::of(

@@ -1,4 +1,4 @@
-//! State of one case that runs against a real API server: names, clients, facts and faults. Handles no requests.
+//! The state of one case on a real API server: names, clients, facts and faults. Handles no requests.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,14 +16,14 @@ use crate::names::Names;
 use crate::upstream::Upstream;
 use crate::watch_hub::{HubEvent, WatchHub};
 
-/// State of one case.
+/// The state of one case on a real API server.
 pub(crate) struct Case {
     pub(crate) upstream: Upstream,
     pub(crate) names: Names,
     pub(crate) attribution: Attribution,
     pub(crate) faults: Arc<Faults>,
     hub: Arc<WatchHub>,
-    /// Client names by token.
+    /// Client names by bearer token.
     pub(crate) clients: Mutex<BTreeMap<String, Arc<str>>>,
     /// Number of requests in flight, excluding watches.
     in_flight: watch::Sender<usize>,
@@ -32,7 +32,7 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// A case that does not watch its objects yet.
+    /// Creates a case that does not watch its objects yet.
     pub(crate) fn new(upstream: Upstream, hub: Arc<WatchHub>, names: Names, sink: &FactSink) -> Arc<Self> {
         Arc::new(Case {
             upstream,
@@ -47,17 +47,17 @@ impl Case {
         })
     }
 
-    /// Starts to receive changes of its objects from the watch hub.
+    /// Starts to receive changes of the case's objects from the watch hub.
     pub(crate) fn subscribe(&self) -> mpsc::Receiver<HubEvent> {
         self.hub.subscribe(self.names.case())
     }
 
-    /// Stores the task that follows the objects; it ends with the case.
+    /// Stores the task that follows the objects of the case, so that it ends with the case.
     pub(crate) fn set_follow_task(&self, task: JoinHandle<()>) {
         *self.follow_task.lock() = Some(task);
     }
 
-    /// Client name of a token.
+    /// Client name of a bearer token.
     pub(crate) fn client(&self, token: &str) -> Option<Arc<str>> {
         self.clients.lock().get(token).cloned()
     }
@@ -80,12 +80,12 @@ impl Case {
         RequestGuard(self.clone())
     }
 
-    /// Whether the case has ended, so that it may create nothing.
+    /// Whether the case has ended, so that it must not create anything.
     pub(crate) fn has_ended(&self) -> bool {
         self.has_ended.load(Ordering::Acquire)
     }
 
-    /// Ends the case, so that it creates nothing more; resolves when the last request has been answered.
+    /// Ends the case, so that it creates nothing more. Resolves when the last request has its response.
     pub(crate) async fn stop(&self) {
         self.has_ended.store(true, Ordering::Release);
         self.idle().await;
@@ -97,7 +97,7 @@ impl Case {
     }
 }
 
-/// A request in flight.
+/// A request in flight. Dropping the value ends the request.
 pub(crate) struct RequestGuard(Arc<Case>);
 
 impl Drop for RequestGuard {

@@ -1,6 +1,6 @@
-//! Deletes the objects that a run has created, and nothing else.
+//! Deletes the objects that a run has created, and no others.
 //!
-//! Objects are deleted by name and uid, so that an object of the same name from another client is not. Finalizers are removed, because the
+//! Objects are deleted by name and UID, so that an object of another client with the same name remains. Finalizers are removed, because the
 //! controllers that would remove them belong to the case and are stopped.
 
 use futures::StreamExt;
@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use crate::kinds::Kind;
 use crate::upstream::{Upstream, UpstreamError};
 
-/// Maximum concurrent deletions.
+/// Maximum number of concurrent deletions.
 const CONCURRENT_MAX: usize = 8;
 
-/// Deletes objects of one kind, given with the server's names. Returns those that still exist, with the reason.
+/// Deletes objects of one kind. The objects have the server's names. Returns objects that still exist, with the reason.
 pub(crate) async fn remove(upstream: &Upstream, kind: Kind, objects: Vec<Value>) -> Vec<String> {
     let removals = objects.into_iter().map(|object| async move {
         let metadata = &object["metadata"];
@@ -30,7 +30,7 @@ pub(crate) async fn remove(upstream: &Upstream, kind: Kind, objects: Vec<Value>)
     removals.filter_map(|left| async move { left }).collect().await
 }
 
-/// The path of an object, with the server's names.
+/// API path of an object with the server's names.
 fn path(kind: Kind, namespace: Option<&str>, name: &str) -> String {
     let collection = kind.path();
     match namespace {
@@ -49,7 +49,7 @@ async fn remove_one(upstream: &Upstream, kind: Kind, path: &str, uid: &Value) ->
     });
     let answer = upstream.send(Method::DELETE, path, Some(&options)).await?;
     match answer.code {
-        // The object was deleted, or another object has its name.
+        // The object was deleted; another object may have the same name now.
         404 => return Ok(()),
         409 if kind.resource != "namespaces" => return Ok(()),
         _ if answer.is_success() || answer.code == 409 => {}
@@ -64,7 +64,7 @@ async fn remove_one(upstream: &Upstream, kind: Kind, path: &str, uid: &Value) ->
         return Ok(());
     }
     let released = if kind.resource == "namespaces" {
-        // No other client finalizes the namespace. It is empty, because all watched objects were deleted before.
+        // No other client finalizes the namespace. The namespace is empty, because all watched objects were deleted before.
         object["spec"]["finalizers"] = json!([]);
         upstream
             .send(Method::PUT, &format!("{path}/finalize"), Some(&object))

@@ -1,4 +1,4 @@
-//! Requests of the harness itself, handled like requests of the systems under test, but without a socket.
+//! Requests of the harness, handled like requests of the programs under test, but without a socket.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::proxy::handle;
 pub(crate) const CLAIMS: &str = "persistentvolumeclaims";
 pub(crate) const VOLUMES: &str = "persistentvolumes";
 
-/// The path of an object; `None` if its resource is unknown.
+/// API path of an object; `None` if its resource is unknown.
 pub(crate) fn path_of(key: &Key) -> Option<String> {
     let (resource, _) = ResourceRef::by_plural(&key.resource)?;
     let collection = match &key.namespace {
@@ -41,7 +41,7 @@ pub(crate) async fn call(
     call_with(case, client, method, path, content_type, body).await
 }
 
-/// Like [`call`], with a body of the given content_type type.
+/// Like [`call`], but for a body with the given Content-Type.
 pub(crate) async fn call_with(
     case: &Arc<Case>,
     client: &str,
@@ -74,7 +74,7 @@ pub(crate) async fn call_with(
 }
 
 impl Case {
-    /// Reads an object without recording the request; returns the status code and the object.
+    /// Reads an object without recording the request. Returns the status code and the object.
     pub(crate) async fn upstream_get(&self, path: &str) -> Option<(u16, Value)> {
         let (_, target) = fake_apiserver::ResourcePath::of_request("GET", path, "")?;
         let path = self.names.path(&target);

@@ -1,7 +1,8 @@
-//! Controllers that a bare API server lacks and the in-memory server has built in: garbage collection of dependents, and removal of the
-//! protection finalizers of claims and volumes that are no longer in use.
+//! Controllers that the in-memory server contains and a bare API server lacks: garbage collection of dependents, and removal of the
+//! protection finalizers of PVCs and PVs that are no longer in use.
 //!
-//! Acts on the objects of one case, through its own requests. Foreground deletion and orphaning are left to the clean-up.
+//! Acts only on the objects of one case, and sends requests as any other client. Foreground deletion and orphaning are left to the
+//! clean-up.
 
 use std::sync::Arc;
 
@@ -21,7 +22,7 @@ const GARBAGE: &str = "system:gc";
 /// Client name of the protection controllers.
 const PROTECTION: &str = "controllers";
 
-/// Runs the controllers after a change.
+/// Runs the controllers for a change.
 pub(crate) fn react(case: &Arc<Case>, key: Key, change: Change, object: Value) {
     let is_deleted = change == Change::Deleted;
     let owned = object["metadata"]["ownerReferences"].is_array() && !is_deleted;
@@ -58,7 +59,7 @@ fn owners(object: &Value) -> impl Iterator<Item = &Value> {
         .flatten()
 }
 
-/// Deletes an object whose owners all were deleted, or removes the owner references to deleted owners.
+/// Deletes an object whose owners were all deleted; otherwise removes the references to deleted owners.
 async fn collect(case: &Arc<Case>, key: &Key, object: &Value) {
     if object["metadata"]["deletionTimestamp"].is_string() {
         return;
@@ -84,11 +85,11 @@ async fn collect(case: &Arc<Case>, key: &Key, object: &Value) {
             json!({"metadata": {"uid": uid, "ownerReferences": solid}}),
         ),
     };
-    // An error means that another client was faster; it is in the journal.
+    // An error means that another client was faster. The journal records it.
     let _ = call(case, GARBAGE, method, &path, Some(body)).await;
 }
 
-/// Whether an owner certainly does not exist; another object may have its name.
+/// Whether an owner does not exist any more. Another object may have its name.
 async fn is_absent(case: &Arc<Case>, dependent: &Key, owner: &Value) -> bool {
     let sample = json!({"apiVersion": owner["apiVersion"], "kind": owner["kind"]});
     let name = owner["name"].as_str().unwrap_or_default();
@@ -117,7 +118,7 @@ async fn is_absent(case: &Arc<Case>, dependent: &Key, owner: &Value) -> bool {
     }
 }
 
-/// Removes the protection finalizer of a claim or volume that is no longer in use.
+/// Removes the protection finalizer of a PVC or PV that is no longer in use.
 async fn release(case: &Arc<Case>, key: &Key, object: &Value) {
     let protection = match &*key.resource {
         CLAIMS if !is_mounted(case, key) => CLAIM_PROTECTION,
@@ -141,7 +142,7 @@ async fn release(case: &Arc<Case>, key: &Key, object: &Value) {
     .await;
 }
 
-/// Whether a pod that is assigned to a node and not terminated uses the claim.
+/// Whether a running pod uses the PVC: it has a node and is not terminated.
 fn is_mounted(case: &Case, claim: &Key) -> bool {
     case.attribution.objects().iter().any(|(key, pod)| {
         let is_over = matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed"));

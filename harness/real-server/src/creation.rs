@@ -1,4 +1,4 @@
-//! What controllers do immediately to a created object in a real cluster, and a bare API server does not.
+//! What the controllers of a real cluster do immediately after the creation of an object, and a bare API server does not.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::case::Case;
 use crate::client::call;
 
-/// Completes a created object as controllers would. `requested`: the object of the request.
+/// Completes a new object as controllers would. `requested`: the object in the request body.
 pub(crate) async fn finish_create(
     case: &Arc<Case>,
     requested: &Value,
@@ -19,7 +19,7 @@ pub(crate) async fn finish_create(
     let name = created["metadata"]["name"].as_str().unwrap_or_default();
     match created["kind"].as_str() {
         Some("Namespace") => give_account(case, name).await.map(|()| created),
-        // The server taints a new node as not ready, until a controller removes the taint.
+        // The server taints a new node as not ready. Restores the requested taints, as a controller would do later.
         Some("Node") if created["spec"]["taints"] != requested["spec"]["taints"] => {
             let taints = json!({"spec": {"taints": requested["spec"]["taints"]}});
             let path = format!("/api/v1/nodes/{name}");
@@ -29,7 +29,7 @@ pub(crate) async fn finish_create(
     }
 }
 
-/// Creates the service account `default` of a namespace, which its pods use, without mounting its token.
+/// Creates the service account `default` of a namespace, which pods in it use. Pods do not mount its token.
 async fn give_account(case: &Arc<Case>, namespace: &str) -> Result<(), StatusError> {
     let account = json!({
         "apiVersion": "v1", "kind": "ServiceAccount", "automountServiceAccountToken": false,

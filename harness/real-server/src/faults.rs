@@ -1,7 +1,7 @@
-//! Faults injected by the proxy before the real server: the fault rules of the case, and their effect on requests and watches.
+//! Faults that the proxy in front of the real server injects: the fault rules of the case, and their effects on requests and watches.
 //!
-//! Rules and matching are those of the in-memory server. Effects that only a server can have (stale reads) are not supported, and cases
-//! with them are skipped.
+//! Fault rules match as in the in-memory server. Effects that only a server can have (stale reads) are not supported; cases with them are
+//! skipped.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,14 +20,14 @@ use tokio::time::Instant;
 pub(crate) struct Faults {
     sink: FactSink,
     state: Mutex<State>,
-    /// Notifies waiting watches of changes.
+    /// Wakes watches that wait for a change of the state.
     changed: watch::Sender<u64>,
 }
 
 #[derive(Default)]
 struct State {
     rules: Rules,
-    /// Simulated compactions: what they match, and the newest revision by resource at that time.
+    /// Compactions that the proxy simulates: the requests to which they apply, and the newest revision of each resource at that time.
     compactions: Vec<(Match, BTreeMap<String, u64>)>,
     watches: BTreeMap<u64, OpenWatch>,
     last_number: u64,
@@ -37,13 +37,13 @@ struct State {
 struct OpenWatch {
     client: Arc<str>,
     path: ResourcePath,
-    /// Rules that hold it, each with its end.
+    /// Rules that hold back events of this watch, each with the time at which it stops to do so; `None`: when the rule is removed.
     held: BTreeMap<RuleId, Option<Instant>>,
-    /// Number of events to deliver before it is closed; `None`: no limit.
+    /// Number of events to deliver before the watch is closed; `None`: no limit.
     remaining: Option<u32>,
 }
 
-/// An open watch as its task sees it; dropping it closes it.
+/// A handle to an open watch for the task that forwards its events. Dropping it closes the watch.
 pub(crate) struct WatchGuard {
     faults: Arc<Faults>,
     number: u64,
@@ -58,7 +58,7 @@ impl Faults {
         }
     }
 
-    /// Installs a rule. `newest`: the newest revision by resource, for rules that simulate compaction.
+    /// Installs a fault rule. `newest`: the newest revision of each resource, for rules that simulate compaction.
     pub(crate) fn install(&self, rule: Rule, newest: BTreeMap<String, u64>) -> Result<RuleId, RuleError> {
         let mut state = self.state.lock();
         let (effect, on) = (rule.effect.clone(), rule.on.clone());
@@ -90,7 +90,7 @@ impl Faults {
         }
     }
 
-    /// Removes a rule and releases the watches that it held.
+    /// Removes a fault rule, and releases the watches whose events it held back.
     pub(crate) fn remove(&self, id: RuleId) {
         let mut state = self.state.lock();
         state.rules.remove(id);
@@ -101,7 +101,7 @@ impl Faults {
         self.notify();
     }
 
-    /// Returns the effect of the rules on a request, and records it.
+    /// Returns the effect of the fault rules on a request, and records it as a fact.
     pub(crate) fn apply(
         &self,
         client: &Arc<str>,
@@ -120,7 +120,7 @@ impl Faults {
         effect
     }
 
-    /// Whether this revision was compacted by a rule.
+    /// Whether a fault rule has compacted this revision.
     pub(crate) fn is_compacted(&self, path: &ResourcePath, revision: &str) -> bool {
         let Some(from) = revision.parse::<u64>().ok().filter(|from| *from > 0) else {
             return false;
@@ -131,7 +131,7 @@ impl Faults {
         })
     }
 
-    /// Registers a new watch.
+    /// Registers a watch that starts now.
     pub(crate) fn begin_watch(self: &Arc<Self>, client: &Arc<str>, path: &ResourcePath) -> WatchGuard {
         let mut state = self.state.lock();
         let mut open = OpenWatch {
@@ -177,7 +177,7 @@ impl OpenWatch {
         }
     }
 
-    /// How long it is still held; `None` if it is not held.
+    /// How long events of the watch are still held back; `None` if they are not.
     fn remaining_hold(&mut self) -> Option<Duration> {
         let now = Instant::now();
         self.held.retain(|_, until| until.is_none_or(|until| until > now));
@@ -188,14 +188,14 @@ impl OpenWatch {
 }
 
 impl WatchGuard {
-    /// Whether the request may continue.
+    /// Whether the watch may stay open.
     fn may_continue(&self) -> bool {
         let state = self.faults.state.lock();
         let open = state.watches.get(&self.number);
         open.is_some_and(|open| open.remaining != Some(0))
     }
 
-    /// Resolves when it must be closed.
+    /// Resolves when the watch must be closed.
     pub(crate) async fn closed(&self) {
         let mut changed = self.faults.changed.subscribe();
         while self.may_continue() {
@@ -204,7 +204,7 @@ impl WatchGuard {
         }
     }
 
-    /// Resolves when no rule holds it.
+    /// Resolves when no rule holds back events of the watch.
     pub(crate) async fn released(&self) {
         let mut changed = self.faults.changed.subscribe();
         loop {
@@ -217,12 +217,12 @@ impl WatchGuard {
                 .get_mut(&self.number)
                 .and_then(OpenWatch::remaining_hold);
             let Some(wait) = wait else { return };
-            // Until the hold expires or its rule changes.
+            // Waits until the time has passed or a rule changes.
             let _ = tokio::time::timeout(wait, changed.changed()).await;
         }
     }
 
-    /// Counts a delivered event.
+    /// Counts an event that was delivered to the client.
     pub(crate) fn delivered(&self) {
         let mut state = self.faults.state.lock();
         if let Some(OpenWatch {

@@ -1,6 +1,6 @@
-//! Owns the resources that cases and systems under test can write; they are watched, and cleaned up after a run.
+//! Owns the list of resources that cases and programs under test can write. These are watched, and cleaned up after a run.
 //!
-//! Writes of other resources are rejected, so that nothing remains after a run.
+//! Writes to other resources are rejected, so that nothing remains on the server after a run.
 
 use capacity_types::capacity_api::RESOURCE;
 
@@ -9,14 +9,14 @@ use capacity_types::capacity_api::RESOURCE;
 pub(crate) struct Kind {
     /// API group; empty for the core group.
     pub(crate) group: &'static str,
-    /// Version within the group.
+    /// API version, without the group.
     pub(crate) version: &'static str,
     /// Plural resource name.
     pub(crate) resource: &'static str,
 }
 
 impl Kind {
-    /// Path of the collection in all namespaces.
+    /// API path of the collection in all namespaces.
     pub(crate) fn path(self) -> String {
         match self.group {
             "" => format!("/api/{}/{}", self.version, self.resource),
@@ -35,7 +35,7 @@ const fn kind(group: &'static str, version: &'static str, resource: &'static str
 
 const STORAGE: &str = "storage.k8s.io";
 
-/// All watched resources, in the order of their removal: namespaces last, because they contain the others.
+/// All watched resources in the order in which they are cleaned up. Namespaces are last, because they contain other objects.
 pub(crate) const KINDS: [Kind; 29] = [
     kind("", "v1", "pods"),
     kind("apps", "v1", "deployments"),
@@ -68,7 +68,7 @@ pub(crate) const KINDS: [Kind; 29] = [
     kind("", "v1", "namespaces"),
 ];
 
-/// Review resources, which are never stored.
+/// Review resources, whose objects are never stored.
 const REVIEWS: [&str; 6] = [
     "localsubjectaccessreviews",
     "selfsubjectaccessreviews",
@@ -78,9 +78,9 @@ const REVIEWS: [&str; 6] = [
     "tokenreviews",
 ];
 
-/// Finalizer of claims in use.
+/// Finalizer of PVCs in use.
 pub(crate) const CLAIM_PROTECTION: &str = "kubernetes.io/pvc-protection";
-/// Finalizer of volumes in use.
+/// Finalizer of PVs in use.
 pub(crate) const VOLUME_PROTECTION: &str = "kubernetes.io/pv-protection";
 
 /// The watched resource with this plural name.
@@ -88,7 +88,7 @@ pub(crate) fn watched_kind(resource: &str) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.resource == resource)
 }
 
-/// Whether a resource is a review, which is never stored.
+/// Whether the objects of a resource are reviews, which are never stored.
 pub(crate) fn is_review(resource: &str) -> bool {
     REVIEWS.contains(&resource)
 }

@@ -1,21 +1,21 @@
 //! Runs cases against a real API server instead of the in-memory one, and records the same facts.
 //!
-//! A proxy of the harness stands before the server. Systems under test reach it as they reach the in-memory server: on loopback, each with
-//! its own token, which the proxy replaces with the user's credentials. The proxy records what it forwards. Modules:
+//! A proxy of the harness forwards all requests to the server. Programs under test connect to the proxy as to the in-memory server: on
+//! loopback, each with its own token, which the proxy replaces with the user's credentials. The proxy records the requests and responses.
+//! Modules:
 //!
 //! - `upstream`: connection to the server, and the check whether it can be used.
 //! - `names`: the suffix that makes names of a case unique on the server, so that it cannot touch other objects.
-//! - `watch_hub`, `attribution`: changes of the case's objects from watches of the run, and the client of each change.
+//! - `watch_hub`, `attribution`: the run's own watches, and which client caused each change.
 //! - `proxy`, `outcome`, `stream`, `listen`, `client`: requests and watches.
-//! - `faults`: faults injected before the server.
+//! - `faults`: faults that the proxy injects.
 //! - `controllers`: controllers that a bare API server lacks and cases need.
 //! - `api_case`: the interface for the harness.
 //! - `clean`: deletion of the objects of a run.
-//! - `skips`: requirements of cases that no proxy can meet.
+//! - `skips`: cases that cannot run behind a proxy.
 //!
-//! Does not know what a case is about. The proxy, not the plan, adds and removes the suffix of names, so that plan, driver, systems,
-//! journal and judge are the same as in a run against the in-memory server: a difference between two runs is then a difference between the
-//! servers.
+//! Does not know what a case tests. The proxy adds and removes the suffix of names, so plan, driver, programs, journal and judge are the
+//! same as in a run against the in-memory server: a difference between two runs is then a difference between the servers.
 
 mod api_case;
 mod attribution;
@@ -59,7 +59,7 @@ use random::random;
 use upstream::Upstream;
 use watch_hub::WatchHub;
 
-/// A real API server that the cases of a run share. Clones are handles to the same one.
+/// A real API server that the cases of a run share. All clones share the same connection.
 #[derive(Clone)]
 pub struct RealServer(Arc<Shared>);
 
@@ -67,7 +67,7 @@ struct Shared {
     upstream: Upstream,
     hub: Arc<WatchHub>,
     tasks: Vec<AbortHandle>,
-    /// Random id of the run, part of all names.
+    /// Random id of the run, which is part of all names on the server.
     run: String,
     cases: AtomicU64,
     running: Mutex<Vec<std::sync::Weak<Case>>>,
@@ -77,10 +77,11 @@ struct Shared {
 }
 
 impl RealServer {
-    /// Connects with the current context of a kubeconfig, checks permissions and whether controllers run, and starts to watch the objects
+    /// Connects with the current context of a kubeconfig, checks permissions and that no controllers run, and starts to watch the objects
     /// of the run. Creates nothing.
     ///
-    /// Fails if the file is invalid, if the server is unreachable or rejects the credentials, or if controllers are active in its cluster.
+    /// Returns an error if the file is invalid, if the server is unreachable or rejects the credentials, or if controllers are active in
+    /// its cluster.
     pub async fn connect(kubeconfig: &Path) -> Result<Self, ConnectError> {
         let upstream = Upstream::open(kubeconfig).await?;
         let version = upstream.check(kubeconfig).await?;
@@ -110,12 +111,12 @@ impl RealServer {
         })))
     }
 
-    /// The release, as the server reports it.
+    /// The release that the server returns.
     pub fn version(&self) -> String {
         format!("{} (1.{})", self.0.version, self.0.minor)
     }
 
-    /// Value of [`RUN_LABEL`] on everything that this run creates.
+    /// Value of [`RUN_LABEL`] on all objects of this run.
     pub fn run(&self) -> &str {
         &self.0.run
     }
@@ -143,7 +144,7 @@ impl RealServer {
 }
 
 impl RealApiServer for RealServer {
-    /// Starts a case: its names, facts and faults, and the namespaces of every cluster.
+    /// Starts a case with its names, facts and faults, and creates the namespaces that every cluster has.
     fn case(&self, sink: &FactSink) -> Result<Arc<dyn RealApiCase>, String> {
         let number = self.0.cases.fetch_add(1, Ordering::Relaxed);
         let names = Names::new(&self.0.run, number);

@@ -1,4 +1,4 @@
-//! Listeners of a case: requests of its systems under test, each client identified by its token.
+//! Listeners of a case. The token of a request identifies its client.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::proxy::handle;
 
 type Body = UnsyncBoxBody<Bytes, Cut>;
 
-/// The connection must be cut.
+/// Error that closes the client's connection.
 #[derive(Debug, thiserror::Error)]
 #[error("cut")]
 struct Cut;

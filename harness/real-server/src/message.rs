@@ -1,4 +1,4 @@
-//! Requests and responses of the proxy, with the names of the case. Does not know sockets or the server.
+//! Requests and responses of the proxy, with the names of the case. Does not know sockets or the API server.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use tokio::sync::mpsc;
 
 use crate::upstream::ServerResponse;
 
-/// Media type of all responses of the harness.
+/// Media type of all responses that the harness creates.
 pub(crate) const JSON: &str = "application/json";
 
-/// Request of a client.
+/// A request from a client.
 #[derive(Debug, Clone)]
 pub(crate) struct ClientRequest {
     pub(crate) client: Arc<str>,
-    /// Whether the harness itself sent it.
+    /// Whether the harness sent the request, so that fault rules do not apply.
     pub(crate) is_internal: bool,
     pub(crate) method: Method,
     pub(crate) path: String,
@@ -43,7 +43,7 @@ impl Default for ClientRequest {
 }
 
 impl ClientRequest {
-    /// A request of the harness itself, as a client; fault rules do not apply to it.
+    /// Creates a request that the harness sends as a client. Fault rules do not apply to it.
     pub(crate) fn internal(client: &str) -> ClientRequest {
         ClientRequest {
             client: client.into(),
@@ -66,17 +66,17 @@ impl ClientRequest {
     }
 }
 
-/// Response to a client.
+/// The response to a client.
 pub(crate) enum Reply {
-    /// A complete response.
+    /// A response with a complete body.
     Full(FullResponse),
     /// The events of a watch.
     Events(Events),
-    /// No response: the connection is cut.
+    /// No response: the connection is closed.
     Cut,
 }
 
-/// A complete response.
+/// A response with a complete body.
 pub(crate) struct FullResponse {
     pub(crate) code: u16,
     pub(crate) headers: HeaderMap,
@@ -95,7 +95,7 @@ impl FullResponse {
         }
     }
 
-    /// An error response by the harness in place of the server.
+    /// An error response that the harness creates instead of the server.
     pub(crate) fn failure(code: u16, reason: &str, message: &str) -> Self {
         let status = json!({
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
@@ -117,7 +117,7 @@ pub(crate) struct ResourceRequest {
     pub(crate) path: ResourcePath,
 }
 
-/// Events of a watch, encoded for the client.
+/// Events of a watch, in the client's encoding.
 pub(crate) struct Events(pub(crate) mpsc::Receiver<Bytes>);
 
 impl Events {
@@ -130,16 +130,16 @@ impl Events {
     }
 }
 
-/// A watch with a single ERROR event.
+/// A watch that consists of a single ERROR event.
 pub(crate) fn error_events(status: &Value) -> Events {
     let (sender, receiver) = mpsc::channel(1);
     let event = json!({"type": "ERROR", "object": status});
-    // Cannot fail: the channel has capacity 1, and the receiver exists.
+    // Cannot fail: the channel has capacity 1 and the receiver still exists.
     let _ = sender.try_send(line(&event));
     Events(receiver)
 }
 
-/// An event, encoded as a line of a watch.
+/// Encodes a watch event as a line.
 pub(crate) fn line(event: &Value) -> Bytes {
     let mut line = BytesMut::new().writer();
     // Serializing a JSON value to memory cannot fail.
@@ -149,7 +149,7 @@ pub(crate) fn line(event: &Value) -> Bytes {
     line.freeze()
 }
 
-/// A response of the server, as forwarded to the client.
+/// A response of the server, as the proxy forwards it to the client.
 pub(crate) fn forwarded(answer: ServerResponse) -> FullResponse {
     let mut headers = HeaderMap::new();
     for name in [CONTENT_TYPE, RETRY_AFTER, WARNING] {

@@ -1,21 +1,21 @@
-//! Names of a case's objects on a shared server: the names of the case with a suffix that is unique to it.
+//! Names of a case's objects on a shared server: the names in the case, followed by a suffix that is unique to the case.
 //!
-//! Cluster-scoped objects and namespaces get the suffix on the way to the server and lose it on the way back, so that the case, its systems
-//! and its journal contain only the names of the case file. A name without the suffix never reaches the server, so a system cannot touch
-//! objects outside its case. Labels identify run and case of each object; lists and watches select by them.
+//! The proxy adds the suffix to cluster-scoped objects and namespaces in requests and removes it from responses, so that the case, its
+//! programs and its journal contain only the names of the case file. A name without the suffix never reaches the server, so a program
+//! cannot change objects outside its case. Labels on each object contain the run and the case; lists and watches select by these labels.
 //!
-//! Knows the fields of objects and requests that contain names; sends nothing.
+//! Knows which fields of objects and requests contain names. Sends nothing.
 
 use fake_apiserver::{ResourcePath, ResourceRef, Verb};
 use form_urlencoded::Serializer;
 use serde_json::{Map, Value};
 
-/// Label with the id of the run, on everything that the run creates.
+/// Label with the id of the run, on all objects that the run creates.
 pub const RUN_LABEL: &str = "capacity-harness/run";
-/// Label with the id of the case, on everything that the case creates.
+/// Label with the id of the case, on all objects that the case creates.
 pub(crate) const CASE_LABEL: &str = "capacity-harness/case";
 
-/// Cluster-scoped kinds that other objects refer to by `kind` and `name`.
+/// Cluster-scoped kinds to which other objects refer by `kind` and `name`.
 const CLUSTER_KINDS: [&str; 9] = [
     "CSIDriver",
     "CSINode",
@@ -28,7 +28,7 @@ const CLUSTER_KINDS: [&str; 9] = [
     "VolumeAttributesClass",
 ];
 
-/// Fields that contain the name of a cluster-scoped object or a namespace, in any object.
+/// Fields of any object that contain the name of a cluster-scoped object or a namespace.
 const NAME_FIELDS: [&str; 11] = [
     "attacher",
     "driver",
@@ -46,7 +46,7 @@ const NAME_FIELDS: [&str; 11] = [
 /// Maximum length of a suffix, in bytes.
 pub(crate) const SUFFIX_MAX: usize = 20;
 
-/// Converts names of one case to the server's names and back.
+/// Converts the names of one case to the server's names and back.
 #[derive(Debug, Clone)]
 pub(crate) struct Names {
     run: String,
@@ -55,7 +55,7 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// Names of the case with this number in a run.
+    /// The names for the case with this number within a run.
     pub(crate) fn new(run: &str, number: u64) -> Self {
         let case = format!("{run}{number:04}");
         Names {
@@ -70,7 +70,7 @@ impl Names {
         &self.case
     }
 
-    /// Converts a name to the server's name.
+    /// Adds the suffix to a name.
     pub(crate) fn server_name(&self, name: &str) -> String {
         if name.is_empty() || name.ends_with(&self.suffix) {
             return name.to_owned();
@@ -78,7 +78,7 @@ impl Names {
         format!("{name}{}", self.suffix)
     }
 
-    /// Path of a request, with the server's names.
+    /// The path of a request to the server.
     pub(crate) fn path(&self, target: &ResourcePath) -> String {
         let mut path = match target.group.as_str() {
             "" => format!("/api/{}", target.version),
@@ -103,7 +103,7 @@ impl Names {
         path
     }
 
-    /// Query of a request to the server: collections are restricted to the case.
+    /// The query of a request to the server. Requests for collections are restricted to objects of the case.
     pub(crate) fn query(&self, verb: Verb, target: &ResourcePath, query: &str) -> String {
         let mut selector = None;
         if matches!(verb, Verb::List | Verb::Watch | Verb::DeleteCollection) {
@@ -121,7 +121,7 @@ impl Names {
                     let fields = self.fields(target, &value);
                     pairs.append_pair(&key, &fields);
                 }
-                // The deprecated `/watch/` path implies it; the request to the server uses the parameter.
+                // The deprecated path `/watch/` has the same meaning; requests to the server use only the parameter.
                 "watch" => {}
                 _ => drop(pairs.append_pair(&key, &value)),
             }
@@ -135,7 +135,7 @@ impl Names {
         pairs.finish()
     }
 
-    /// A field selector with the server's names.
+    /// Converts the names in a field selector.
     fn fields(&self, target: &ResourcePath, selector: &str) -> String {
         let is_name = |key: &str| {
             key == "spec.nodeName"
@@ -158,7 +158,7 @@ impl Names {
         terms.collect::<Vec<_>>().join(",")
     }
 
-    /// Converts the body of a request for the server, and adds labels to complete objects.
+    /// Converts the body of a request to the server, and adds labels to complete objects.
     pub(crate) fn to_server(&self, verb: Verb, target: &ResourcePath, is_apply: bool, body: &mut Value) {
         if is_cluster_scoped(target)
             && let Some(metadata) = body.get_mut("metadata").and_then(Value::as_object_mut)
@@ -181,7 +181,8 @@ impl Names {
         }
     }
 
-    /// Sets the name of a cluster-scoped object. A generated name is generated here, because the server would append it after the suffix.
+    /// Sets the name of a cluster-scoped object. For `generateName`, completes the name here, because the server would append the random
+    /// part after the suffix.
     fn set_own_name(&self, verb: Verb, metadata: &mut Map<String, Value>) {
         let text = |metadata: &Map<String, Value>, key: &str| {
             let text = metadata.get(key).and_then(Value::as_str).unwrap_or_default();
@@ -210,16 +211,16 @@ impl Names {
             .get("kind")
             .and_then(Value::as_str)
             .is_some_and(|kind| CLUSTER_KINDS.contains(&kind));
-        // An entry of CSINode.spec.drivers.
+        // An entry of CSINode.spec.drivers, whose `name` is the name of a CSIDriver.
         let is_registration = fields.contains_key("nodeID");
-        // A node selector term that matches node names.
+        // A node selector term whose values are node names.
         let is_field = fields.get("key").is_some_and(|key| key == "metadata.name");
         for (key, value) in fields.iter_mut() {
             let is_name = NAME_FIELDS.contains(&key.as_str())
                 || (key == "name" && (is_reference || is_registration))
                 || (key.ends_with("-secret-namespace"));
             match value {
-                // Templates such as `${pvc.name}` are expanded later, from names that have the suffix.
+                // A template such as `${pvc.name}` is expanded later from names that already have the suffix.
                 Value::String(name) if is_name && !name.contains("${") => *name = self.server_name(name),
                 Value::Array(names) if key == "values" && is_field => {
                     for name in names {
@@ -228,14 +229,14 @@ impl Names {
                         }
                     }
                 }
-                // Data of ConfigMaps and Secrets contains no names.
+                // The data of ConfigMaps and Secrets contains no names.
                 _ if key == "data" || key == "stringData" || key == "binaryData" => {}
                 value => self.add_suffixes(value),
             }
         }
     }
 
-    /// Converts objects from the server: removes suffixes and the harness's labels.
+    /// Converts objects from the server: removes suffixes and the labels of the harness.
     pub(crate) fn to_case(&self, value: &mut Value) {
         match value {
             Value::String(text) if text.contains(&self.suffix) => *text = text.replace(&self.suffix, ""),
@@ -256,7 +257,7 @@ impl Names {
     }
 }
 
-/// Whether the name in a path is that of a cluster-scoped object.
+/// Whether the name in a path belongs to a cluster-scoped object.
 fn is_cluster_scoped(target: &ResourcePath) -> bool {
     target.namespace.is_none()
         && ResourceRef::by_plural(&target.resource).is_none_or(|(_, namespaced)| !namespaced)

@@ -1,5 +1,5 @@
-//! Handles the result of a write: reports it to `attribution` and waits, so that the response never precedes the change that it reports in
-//! the journal.
+//! Handles the result of a write: passes it on to `attribution`, and waits until the journal contains the change before the client gets the
+//! response.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::kinds::is_review;
 use crate::message::{FullResponse, ResourceRequest, forwarded};
 use crate::upstream::ServerResponse;
 
-/// Announces a write.
+/// Announces a write to `attribution`.
 pub(crate) fn announce<'c>(case: &'c Case, resource_request: &ResourceRequest) -> OpenWrite<'c> {
     let path = &resource_request.path;
     let target = WriteTarget {
@@ -24,7 +24,7 @@ pub(crate) fn announce<'c>(case: &'c Case, resource_request: &ResourceRequest) -
         .announce(&resource_request.incoming.client, target)
 }
 
-/// Processes a response: reports the result of a write, and waits until its change is recorded.
+/// Processes a response: passes on the result of a write, and waits until the change is recorded.
 pub(crate) async fn process_response(
     case: &Case,
     resource_request: &ResourceRequest,
@@ -101,7 +101,7 @@ async fn attribute(case: &Case, resource_request: &ResourceRequest, value: &Valu
     }
 }
 
-/// The pod of a Binding.
+/// The pod that a Binding assigns to a node.
 fn bound_pod(resource_request: &ResourceRequest) -> Key {
     let binding: Value = serde_json::from_slice(&resource_request.incoming.body).unwrap_or_default();
     Key {
@@ -122,14 +122,14 @@ async fn wait_for_deletion(case: &Case, key: Key, open: OpenWrite<'_>) {
         .await;
 }
 
-/// Whether a deleted object waits for a finalizer.
+/// Whether an object that is being deleted waits for a finalizer.
 fn has_finalizers(object: &Value) -> bool {
     object["metadata"]["finalizers"]
         .as_array()
         .is_some_and(|list| !list.is_empty())
 }
 
-/// Whether this state of an object is its last.
+/// Whether a deletion response contains the last state of the object, so that the object is gone.
 fn is_last_state(object: &Value) -> bool {
     object["metadata"]["deletionTimestamp"].is_string() && !has_finalizers(object)
 }

@@ -1,4 +1,4 @@
-//! Converts a request for the server: the server's names, and JSON.
+//! Converts a client's request into the request that the proxy sends to the server: server names and JSON encoding.
 
 use fake_apiserver::{Verb, json_of_protobuf};
 use hyper::Request;
@@ -11,7 +11,7 @@ use crate::message::{FullResponse, JSON, ResourceRequest};
 
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 
-/// The request for the server.
+/// The request to the server.
 pub(crate) fn server_request(
     case: &Case,
     resource_request: &ResourceRequest,
@@ -37,7 +37,7 @@ pub(crate) fn server_request(
     if !content_type.is_empty() {
         request = request.header(CONTENT_TYPE, content_type);
     }
-    // The server derives default field managers from the user agent.
+    // The server derives the default field manager from the user agent, so the header is forwarded.
     if let Some(agent) = incoming.headers.get(USER_AGENT) {
         request = request.header(USER_AGENT, agent);
     }
@@ -46,7 +46,7 @@ pub(crate) fn server_request(
         .map_err(|error| Box::new(FullResponse::failure(400, "BadRequest", &error.to_string())))
 }
 
-/// The `Accept` header for the server: only the client's JSON clauses. `None` if the client does not accept JSON.
+/// The `Accept` header for the server: the JSON clauses of the client's header. `None` if the client does not accept JSON.
 fn accept_header(accept: &str) -> Option<String> {
     let clauses: Vec<String> = accept
         .split(',')
@@ -63,7 +63,7 @@ fn accept_header(accept: &str) -> Option<String> {
     }
 }
 
-/// The media type and body for the server.
+/// Media type and body of the request to the server.
 fn body(case: &Case, resource_request: &ResourceRequest) -> Result<(String, Vec<u8>), Box<FullResponse>> {
     let ResourceRequest { incoming, verb, path } = resource_request;
     let is_delete = matches!(verb, Verb::Delete | Verb::DeleteCollection);
@@ -83,7 +83,7 @@ fn body(case: &Case, resource_request: &ResourceRequest) -> Result<(String, Vec<
             .map_err(|error| bad_request(format!("the body is not valid JSON: {error}")))?,
     };
     if is_delete && path.resource == "pods" {
-        // No kubelet runs that would confirm the termination of pods.
+        // No kubelet confirms the termination of pods, so the server must not wait for it.
         value["gracePeriodSeconds"] = 0.into();
     }
     case.names.to_server(*verb, path, is_apply, &mut value);

@@ -1,4 +1,4 @@
-//! Handles one request: forwards it with the server's names, converts the response, and records it.
+//! Handles one request: forwards it with the server's names, converts the response, and records both.
 //!
 //! Does not know sockets. Watches start here and continue in `stream`.
 
@@ -18,7 +18,7 @@ use crate::outgoing::server_request;
 use crate::request_fact::{RecordedResponse, record_request};
 use crate::stream;
 
-/// Answers a request. A write is completed even if the client disconnects, because its result must be recorded.
+/// Handles a request. A write is completed even if the client disconnects, because its result must be recorded.
 pub(crate) async fn handle(case: &Arc<Case>, incoming: ClientRequest) -> Reply {
     let resource = ResourcePath::of_request(incoming.method.as_str(), &incoming.path, &incoming.query);
     let Some((verb, path)) = resource else {
@@ -62,7 +62,7 @@ pub(crate) async fn handle(case: &Arc<Case>, incoming: ClientRequest) -> Reply {
             }
             Some(FaultAction::Disconnect) => return Reply::Cut,
             Some(FaultAction::LoseAnswer) => loses_response = true,
-            // Unsupported by a proxy: cases with stale reads are skipped.
+            // A proxy cannot return stale data, so cases with stale reads are skipped.
             Some(FaultAction::Stale(_)) | None => {}
         }
     }
@@ -86,7 +86,7 @@ pub(crate) async fn handle(case: &Arc<Case>, incoming: ClientRequest) -> Reply {
     }
 }
 
-/// Handles non-resource paths (version, health, discovery, OpenAPI); forwards them unchanged.
+/// Handles non-resource paths (version, health, discovery, OpenAPI), which are forwarded unchanged.
 async fn non_resource(case: &Arc<Case>, incoming: ClientRequest) -> Reply {
     let segments: Vec<&str> = incoming
         .path
@@ -155,7 +155,7 @@ async fn non_resource(case: &Arc<Case>, incoming: ClientRequest) -> Reply {
     Reply::Full(response)
 }
 
-/// The server did not respond: cuts the connection, as the server would.
+/// The reply if the server did not respond: closes the client's connection, as the server would.
 fn cut_reply(why: &str) -> Reply {
     tracing::warn!(why, "the API server did not respond");
     Reply::Cut
@@ -202,7 +202,7 @@ fn error_message(response: &FullResponse) -> Option<String> {
     })
 }
 
-/// Rejects requests that the harness does not forward.
+/// Rejects requests that the proxy must not forward.
 fn rejection(case: &Case, resource_request: &ResourceRequest) -> Option<FullResponse> {
     let (resource, verb) = (resource_request.path.resource.as_str(), resource_request.verb);
     if is_reading(verb) || is_review(resource) {

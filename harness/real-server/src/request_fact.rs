@@ -10,17 +10,17 @@ use serde_json::Value;
 use crate::attribution::revision;
 use crate::case::Case;
 
-/// The recorded part of a response.
+/// The parts of a response that a request fact contains.
 pub(crate) struct RecordedResponse<'a> {
     code: u16,
     message: Option<String>,
     value: &'a Value,
-    /// Whether a fault of the case caused it.
+    /// Whether a fault rule of the case caused the response.
     injected: bool,
 }
 
 impl<'a> RecordedResponse<'a> {
-    /// For a response of the server, or of the harness in its place.
+    /// A response of the server, or of the harness instead of the server.
     pub(crate) fn of(code: u16, message: Option<String>, value: &'a Value) -> Self {
         RecordedResponse {
             code,
@@ -30,7 +30,7 @@ impl<'a> RecordedResponse<'a> {
         }
     }
 
-    /// For an error that a fault of the case injected.
+    /// An error response that a fault rule of the case injected.
     pub(crate) fn injected(code: u16, message: String) -> Self {
         RecordedResponse {
             code,
@@ -41,7 +41,7 @@ impl<'a> RecordedResponse<'a> {
     }
 }
 
-/// Records a request.
+/// Records a request and its response as a fact.
 pub(crate) fn record_request(
     case: &Case,
     client: &Arc<str>,

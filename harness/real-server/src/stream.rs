@@ -1,4 +1,4 @@
-//! Watches: forwards the server's events with the names of the case, each after the change that it reports is in the journal.
+//! Watches: forwards the server's events with the names of the case. Each event is forwarded after the journal contains the change.
 
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ use crate::message::{Events, FullResponse, Reply, ResourceRequest, error_events,
 use crate::outgoing::server_request;
 use crate::request_fact::{RecordedResponse, record_request};
 
-/// Events buffered for a client before the server's stream is not read further.
+/// Number of events that are buffered for a client. If the buffer is full, the server's stream is not read further.
 const BUFFERED_EVENTS: usize = 64;
 
-/// Starts a watch.
+/// Starts a watch for a client.
 pub(crate) async fn begin(case: &Arc<Case>, resource_request: ResourceRequest) -> Reply {
     let ResourceRequest { incoming, verb, path } = &resource_request;
     let guard = case.begin_request();
@@ -97,7 +97,7 @@ async fn refused(
     FullResponse::failure(code, &text("reason"), &text("message"))
 }
 
-/// Forwards the events of one watch.
+/// Forwards the events of one watch to its client.
 struct WatchForwarder {
     case: Arc<Case>,
     client: Arc<str>,
@@ -131,7 +131,7 @@ impl WatchForwarder {
         }
     }
 
-    /// Sends one event; returns false if the client has disconnected.
+    /// Forwards one event. Returns false if the client has disconnected.
     async fn deliver(&self, mut event: Value) -> bool {
         self.case.names.to_case(&mut event);
         let change = match event["type"].as_str() {
@@ -151,7 +151,7 @@ impl WatchForwarder {
     }
 
     async fn record_delivery(&self, change: Change, object: &Value) {
-        // For a Table, the object of its first row.
+        // For a watch of Tables, the object in the first row.
         let object = match &object["rows"] {
             Value::Array(rows) => rows.first().map_or(object, |row| &row["object"]),
             _ => object,

@@ -1,4 +1,4 @@
-//! Connection to the real API server: configuration from a kubeconfig, the check whether it can be used, and requests.
+//! Connection to the real API server: reads the kubeconfig, checks whether the server can be used, and sends requests.
 //!
 //! Does not know cases or names.
 
@@ -27,27 +27,27 @@ pub enum ConnectError {
     /// The kubeconfig is invalid or unsupported.
     #[error("{path}: {why}")]
     File {
-        /// The kubeconfig.
+        /// Path of the kubeconfig.
         path: PathBuf,
-        /// Reason and remedy.
+        /// What is wrong, and how to fix it.
         why: String,
     },
-    /// No server responds.
+    /// No server responds at the configured address.
     #[error(
         "the API server of {path} cannot be reached: {why}; start it, or correct `server` and the certificates in the file"
     )]
     Unreachable {
-        /// The kubeconfig.
+        /// Path of the kubeconfig.
         path: PathBuf,
-        /// The attempted request and its error.
+        /// The request that was attempted, and the error.
         why: String,
     },
-    /// The server rejects the credentials.
+    /// The server rejects the credentials in the kubeconfig.
     #[error("the API server of {path} rejects the credentials: {why}; renew them")]
     Credentials {
-        /// The kubeconfig.
+        /// Path of the kubeconfig.
         path: PathBuf,
-        /// Message of the server.
+        /// Error message of the server.
         why: String,
     },
     /// The user lacks permissions that cases need.
@@ -55,38 +55,38 @@ pub enum ConnectError {
         "the user of {path} lacks permissions: {why}; use a cluster administrator, such as the user of envtest"
     )]
     MissingPermissions {
-        /// The kubeconfig.
+        /// Path of the kubeconfig.
         path: PathBuf,
-        /// Missing permissions.
+        /// The missing permissions.
         why: String,
     },
-    /// Controllers of the cluster would act on the objects of cases.
+    /// Controllers of the cluster are active and would act on the objects of cases.
     #[error(
         "{program} is active in the cluster of {path} ({lease}) and would interfere with the harness's own controllers and the systems \
              under test; use an API server without it, such as that of envtest"
     )]
     ControllersActive {
-        /// The kubeconfig.
+        /// Path of the kubeconfig.
         path: PathBuf,
-        /// The active program.
+        /// Name of the active program.
         program: &'static str,
-        /// Evidence: its Lease.
+        /// The Lease that shows that the program is active.
         lease: String,
     },
 }
 
-/// A connection to the server, with the user's credentials.
+/// A connection to the API server with the user's credentials.
 #[derive(Clone)]
 pub(crate) struct Upstream {
     client: Client,
 }
 
-/// A request that got no response, or an unexpected one.
+/// Error of a request that got no response, or an unexpected one.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct UpstreamError(pub(crate) String);
 
-/// A completely read response.
+/// A response whose body has been read completely.
 pub(crate) struct ServerResponse {
     pub(crate) code: u16,
     pub(crate) head: hyper::http::response::Parts,
@@ -94,7 +94,7 @@ pub(crate) struct ServerResponse {
 }
 
 impl ServerResponse {
-    /// The body as JSON; null if it is not JSON.
+    /// The body as JSON; null if the body is not JSON.
     pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
@@ -104,7 +104,7 @@ impl ServerResponse {
         (200..300).contains(&self.code)
     }
 
-    /// Message of an error response.
+    /// The error message in a response.
     pub(crate) fn message(&self) -> String {
         match self.json()["message"].as_str() {
             Some(message) => message.to_owned(),
@@ -114,7 +114,7 @@ impl ServerResponse {
 }
 
 impl Upstream {
-    /// Reads a kubeconfig. Sends nothing.
+    /// Reads a kubeconfig. Sends no request.
     pub(crate) async fn open(path: &Path) -> Result<Self, ConnectError> {
         let file = |why: String| ConnectError::File {
             path: path.to_owned(),
@@ -139,7 +139,7 @@ impl Upstream {
         Ok(Upstream { client })
     }
 
-    /// Sends a request and returns the response head; the body may still be incomplete.
+    /// Sends a request and returns status and headers. The body may not have arrived yet.
     pub(crate) async fn start(&self, request: Request<Body>) -> Result<Response<Body>, UpstreamError> {
         let sent = self.client.send(request).await;
         sent.map_err(|error| UpstreamError(with_causes(&error)))
@@ -157,7 +157,7 @@ impl Upstream {
         })
     }
 
-    /// Sends a request of the harness itself.
+    /// Sends a request that the harness needs for itself.
     pub(crate) async fn send(
         &self,
         method: Method,
@@ -179,7 +179,7 @@ impl Upstream {
         self.request(request).await
     }
 
-    /// Returns the server's version, after checking that it is reachable and accepts the credentials.
+    /// Checks that the server is reachable and accepts the credentials. Returns the server's version.
     pub(crate) async fn check(&self, path: &Path) -> Result<Value, ConnectError> {
         let unreachable = |error: UpstreamError| ConnectError::Unreachable {
             path: path.to_owned(),
@@ -211,7 +211,7 @@ impl Upstream {
         Ok(version_info)
     }
 
-    /// Whether the user has all permissions that the systems of a case may need.
+    /// Checks that the user has all permissions that the programs of a case may need.
     async fn check_permissions(&self, path: &Path) -> Result<(), ConnectError> {
         let everything = json!({"verb": "*", "group": "*", "resource": "*"});
         if self.is_allowed(path, &everything).await? {
@@ -255,7 +255,7 @@ impl Upstream {
         }
     }
 
-    /// Whether no controllers or scheduler are active in the cluster: active ones renew a Lease.
+    /// Checks that no controllers and no scheduler are active in the cluster. Active ones renew a Lease.
     async fn check_no_controllers(&self, path: &Path) -> Result<(), ConnectError> {
         for program in ["kube-controller-manager", "kube-scheduler"] {
             let resource_path =
@@ -276,7 +276,7 @@ impl Upstream {
     }
 }
 
-/// Holder of a Lease that was renewed recently.
+/// Holder of a Lease, if the Lease was renewed recently.
 fn active_holder(spec: &Value) -> Option<String> {
     let holder = spec["holderIdentity"]
         .as_str()
@@ -292,8 +292,8 @@ fn active_holder(spec: &Value) -> Option<String> {
     })
 }
 
-/// A client that sends each request once and without delay, and has no timeout: kube's default client retries errors, lets Nagle's
-/// algorithm delay small requests, and ends silent watches.
+/// A client that sends each request once, without delay and without a timeout. The default client of kube would retry errors, delay small
+/// requests by Nagle's algorithm, and end watches without events.
 fn client(config: &kube::Config) -> Result<Client, kube::Error> {
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
@@ -309,7 +309,7 @@ fn client(config: &kube::Config) -> Result<Client, kube::Error> {
     Ok(Client::new(service, "default"))
 }
 
-/// User of the current context, if its credentials come from an external program.
+/// Name of the current context's user, if an external program provides the credentials.
 fn user_with_external_credentials(config: &Kubeconfig) -> Option<String> {
     let current = config.current_context.as_ref()?;
     let context = config.contexts.iter().find(|context| context.name == *current)?;
@@ -319,7 +319,7 @@ fn user_with_external_credentials(config: &Kubeconfig) -> Option<String> {
     (info.exec.is_some() || info.auth_provider.is_some()).then(|| user.clone())
 }
 
-/// An error with all its causes: the outermost alone often lacks the reason.
+/// An error with all its causes, because the outermost error alone often lacks the reason.
 fn with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut next = error.source();

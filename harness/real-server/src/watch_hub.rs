@@ -1,6 +1,6 @@
 //! The watches of a run, one per resource, and the distribution of their events to the cases.
 //!
-//! Knows the case of an object by its label, and nothing else about it.
+//! Finds the case of an object by its label; knows nothing else about the object.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -20,18 +20,18 @@ use crate::kinds::{KINDS, Kind};
 use crate::names::{CASE_LABEL, RUN_LABEL};
 use crate::upstream::{Upstream, UpstreamError};
 
-/// Events buffered for a case before the distribution to all cases blocks.
+/// Number of events that are buffered for a case. While the buffer of one case is full, the distribution to all cases waits.
 const BUFFERED_EVENTS: usize = 4096;
 
 /// Delay before a failed watch is restarted.
 const RETRY_DELAY: Duration = Duration::from_millis(100);
 
-/// Event for a case, with the server's names.
+/// An event for a case, with the server's names.
 #[derive(Debug)]
 pub(crate) enum HubEvent {
     /// A change of an object.
     Change(Change, Arc<str>, Value),
-    /// All objects of a resource, after events were lost.
+    /// All objects of a resource. Sent after events were lost.
     All(Arc<str>, Vec<Value>),
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct WatchHub {
 }
 
 impl WatchHub {
-    /// Starts a watch of every watched resource that the server serves. Returns the tasks that run them.
+    /// Starts a watch of every watched resource that the server serves. Returns the tasks that run the watches.
     pub(crate) async fn start(
         upstream: Upstream,
         run: &str,
@@ -58,7 +58,7 @@ impl WatchHub {
         });
         let mut tasks = Vec::new();
         for kind in KINDS {
-            // Older servers lack some resources.
+            // Older servers do not serve all resources.
             let Some((_, from)) = hub.list(kind).await? else {
                 continue;
             };
@@ -78,19 +78,19 @@ impl WatchHub {
             .collect()
     }
 
-    /// Starts to send events of a case to the returned receiver.
+    /// Starts to send the events of a case to the returned receiver.
     pub(crate) fn subscribe(&self, case: &str) -> mpsc::Receiver<HubEvent> {
         let (sender, receiver) = mpsc::channel(BUFFERED_EVENTS);
         self.cases.lock().insert(case.to_owned(), sender);
         receiver
     }
 
-    /// Stops sending events of a case.
+    /// Stops sending the events of a case.
     pub(crate) fn unsubscribe(&self, case: &str) {
         self.cases.lock().remove(case);
     }
 
-    /// The objects of the run, and the resourceVersion of the list; `None` if the server does not serve the resource.
+    /// The objects of the run and the resourceVersion of the list; `None` if the server does not serve the resource.
     pub(crate) async fn list(&self, kind: Kind) -> Result<Option<(Vec<Value>, u64)>, UpstreamError> {
         let path = format!("{}?labelSelector={RUN_LABEL}%3D{}", kind.path(), self.run);
         let answer = self.upstream.send(Method::GET, &path, None).await?;
@@ -128,7 +128,7 @@ impl WatchHub {
         }
     }
 
-    /// Runs one watch until it ends; an error means that events may be lost.
+    /// Runs one watch until it ends. An error means that events may have been lost.
     async fn watch(&self, kind: Kind, resource: &Arc<str>, from: &mut u64) -> Result<(), UpstreamError> {
         let query = format!(
             "watch=true&allowWatchBookmarks=true&resourceVersion={from}&labelSelector={RUN_LABEL}%3D{}",
@@ -168,7 +168,7 @@ impl WatchHub {
             .unwrap_or_default();
         let sender = self.cases.lock().get(case).cloned();
         if let Some(sender) = sender {
-            // Fails only if the case has ended.
+            // Fails only if the case has ended, so errors are ignored.
             let _ = sender
                 .send(HubEvent::Change(change, resource.clone(), object))
                 .await;

@@ -1,5 +1,5 @@
-//! Filters all nodes for one pod and scores the feasible ones. Owns the result per node and the blockers of an unschedulable pod.
-//! Does not know tie breaking or preemption: [`crate::cycle`] makes the decision.
+//! Filters all nodes for one pod and scores the feasible nodes. Owns the result per node and the blockers of an unschedulable pod. Does not
+//! break ties or preempt: [`crate::cycle`] makes the decision.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -22,7 +22,7 @@ pub struct Feasible {
     pub node: Arc<Node>,
     /// How the pod's PVCs get their volumes on this node.
     pub plan: VolumePlan,
-    /// The node's score, 0 to 100. A single feasible node is not scored and has 0.
+    /// The node's score, 0 to 100. A node that is the only feasible one is not scored and has 0.
     pub score: i64,
 }
 
@@ -46,7 +46,7 @@ pub enum Cause {
     Extender {
         /// The reason that the extender returned.
         reason: String,
-        /// Preemption on the node would not help (`failedAndUnresolvableNodes`).
+        /// Preemption on the node would not help (`failedAndUnresolvableNodes` of the response).
         is_unresolvable: bool,
     },
 }
@@ -54,35 +54,35 @@ pub enum Cause {
 /// The filter result of every node for one pod.
 #[derive(Clone, Debug, Default)]
 pub struct Assessment {
-    /// The nodes that passed.
+    /// The nodes that passed all filters.
     pub feasible: Vec<Feasible>,
-    /// The nodes that were rejected.
+    /// The nodes that a filter rejected.
     pub rejected: Vec<Rejected>,
 }
 
-/// A cause why a pod is unschedulable. Only changes to the cause requeue the pod.
+/// Why a pod is unschedulable. Only changes related to a blocker requeue the pod.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Blocker {
-    /// The pod's PVCs, their StorageClasses or PersistentVolumes.
+    /// The pod's PVCs, or their StorageClasses or PersistentVolumes.
     Volumes,
     /// No accessible CSIStorageCapacity object of this class is large enough.
     Capacity {
-        /// The StorageClass name.
+        /// Name of the StorageClass.
         class: String,
         /// The requested bytes.
         request: i128,
     },
-    /// Nodes: none exist, no labels match, or all are cordoned or tainted.
+    /// Nodes: no node exists, no labels match, or all nodes are cordoned or tainted.
     Nodes,
-    /// Resources or claims that other pods use. A pod that is deleted may help.
+    /// Resources or PVCs that other pods use. The deletion of a pod may help.
     Resources,
-    /// Inter-pod affinity or topology spread. A pod that is added or deleted may help.
+    /// Inter-pod affinity or topology spread. The addition or deletion of a pod may help.
     OtherPods,
-    /// An extender. The scheduler does not know which change would help.
+    /// An extender rejected nodes. The scheduler does not know which change would help.
     Extender,
 }
 
-/// Why no node was filtered.
+/// Why the attempt ended before nodes were filtered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AssessError {
     /// The pod's PVCs rule out every node.
@@ -130,7 +130,7 @@ pub(crate) fn filter_nodes(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Res
     Ok(assessment)
 }
 
-/// Why filtering one node returned no volume plan.
+/// Why a node has no volume plan.
 pub(crate) enum NodeFailure {
     /// A filter rejected the node.
     Rejected(Cause),
@@ -158,7 +158,8 @@ pub(crate) fn volumes(
         .map_err(|reasons| NodeFailure::Rejected(Cause::Volumes(reasons)))
 }
 
-/// The error of a PVC whose CSIDriver or capacity objects cannot be read. As upstream, returned only once a node reaches this filter.
+/// The error if the CSIDriver or the capacity objects of a PVC cannot be read. As upstream, it is returned only once a node reaches this
+/// filter.
 pub(crate) fn claim_error(claims: &PodClaims) -> Option<FilterError> {
     let delayed = claims.to_provision.iter().chain(&claims.to_match);
     delayed
@@ -170,7 +171,7 @@ pub(crate) fn claim_error(claims: &PodClaims) -> Option<FilterError> {
 }
 
 impl Cause {
-    /// Whether the node would still reject the pod after an eviction of other pods (`UnschedulableAndUnresolvable`).
+    /// Whether the node would still reject the pod after other pods were evicted (`UnschedulableAndUnresolvable`).
     pub fn is_unresolvable(&self) -> bool {
         match self {
             Self::Filter(reason) => reason.is_unresolvable(),
@@ -179,7 +180,7 @@ impl Cause {
         }
     }
 
-    /// The reasons in kube-scheduler's wording.
+    /// The rejection reasons in kube-scheduler's wording.
     pub fn reasons(&self, rules: &Rules) -> Vec<Cow<'static, str>> {
         match self {
             Self::Filter(reason) => reason.reasons(rules),
@@ -215,7 +216,7 @@ impl Cause {
             let is_known = blockers.iter().any(|known| {
                 matches!(known, Blocker::Capacity { class, request: of } if *class == claim.class && *of == request)
             });
-            // Skip the allocation for a known blocker: thousands of nodes may share one.
+            // An allocation is avoided if the blocker is known: thousands of nodes may have the same blocker.
             if !is_known {
                 let class = claim.class.clone();
                 blockers.insert(Blocker::Capacity { class, request });

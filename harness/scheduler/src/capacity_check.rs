@@ -1,7 +1,7 @@
 //! The storage capacity check for one PVC on one node (KEP-1472).
 //!
-//! As upstream, each PVC is checked on its own and nothing is reserved: two PVCs of 8Gi pass with one object of 10Gi.
-//! Objects are matched by StorageClass name, not by driver name.
+//! As upstream, each PVC is checked independently and no capacity is reserved: two PVCs of 8Gi both pass with one object of 10Gi. Objects
+//! are matched by StorageClass name, not by driver name.
 
 use std::cmp::Reverse;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -23,7 +23,7 @@ pub enum Sufficiency {
     Unchecked(Unchecked),
     /// This object is accessible from the node and large enough.
     Enough(Arc<Capacity>),
-    /// No accessible object is large enough; [`shortcoming`] returns the reason for each object.
+    /// No accessible object is large enough; [`shortcoming`] returns the reason of each object.
     NotEnough,
 }
 
@@ -36,7 +36,7 @@ pub enum Unchecked {
     NoDriver,
     /// The CSIDriver does not set `storageCapacity: true`.
     NotTracked,
-    /// The scheduler's gate `CSIStorageCapacity` is off.
+    /// The scheduler's feature gate `CSIStorageCapacity` is disabled.
     GateOff,
 }
 
@@ -45,7 +45,7 @@ pub enum Unchecked {
 pub enum Shortcoming {
     /// Neither `capacity` nor `maximumVolumeSize` is set.
     NothingSet,
-    /// `maximumVolumeSize`, or `capacity` if that is unset, is below the request.
+    /// `maximumVolumeSize`, or `capacity` if the maximum is unset, is below the request.
     TooSmall {
         /// The compared value in bytes.
         largest: i128,
@@ -60,14 +60,14 @@ pub enum Shortcoming {
     TopologyMismatch,
 }
 
-/// What to check for one PVC, independent of the node.
+/// What to check for one PVC on each node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Demand {
-    /// One volume of this size must fit.
+    /// A volume of this size must fit.
     Request(Quantity),
     /// Capacity is not checked.
     Unchecked(Unchecked),
-    /// The CSIDriver or a capacity object cannot be read. The filter returns this error instead of a result.
+    /// The CSIDriver or a capacity object cannot be read: the filter returns this error instead of a result.
     Unreadable(FilterError),
 }
 
@@ -87,8 +87,8 @@ impl Demand {
     }
 }
 
-/// Checks a demand on a node with these labels. If several objects suffice, the one with the largest `maximumVolumeSize` (else `capacity`)
-/// is recorded, then the first by namespace and name. Upstream records any of them.
+/// Checks the demand on a node with these labels. If several objects are sufficient, returns the one with the largest `maximumVolumeSize`
+/// (else `capacity`), and of equal ones the first by namespace and name. Upstream uses an arbitrary one.
 pub fn check(
     snapshot: &Snapshot,
     rules: &Rules,
@@ -122,14 +122,14 @@ pub fn check(
     }
 }
 
-/// Whether the index order equals the order in which these rules rank objects.
+/// Whether the order of objects in the index is the order in which these rules rank them.
 fn is_ranked(rules: &Rules) -> bool {
     rules.arithmetic == Arithmetic::Exact
         && rules.choice == Choice::Largest
         && !rules.ignores_maximum_volume_size
 }
 
-/// The group is sorted by size in descending order, so the search ends at the first object that is too small.
+/// The first sufficient object of the group. Objects are sorted by descending size, so the search ends at the first one that is too small.
 fn first_sufficient<'a>(
     group: &'a Group,
     rules: &Rules,
@@ -142,7 +142,7 @@ fn first_sufficient<'a>(
         .find(|object| no_access(object, labels).is_none())
 }
 
-/// The size to check, or why capacity is not checked.
+/// The size that must fit, or why capacity is not checked.
 fn checked_request(
     snapshot: &Snapshot,
     rules: &Rules,
@@ -161,8 +161,8 @@ fn checked_request(
     }
 }
 
-/// Why an object does not satisfy a request on a node with these labels. `None` if it does. Does not compare the class. As upstream, checks
-/// the size first, then the topology.
+/// Why an object is not sufficient for a request on a node with these labels; `None` if it is sufficient. Does not compare the
+/// StorageClass. As upstream, checks the size before the topology.
 pub fn shortcoming(
     rules: &Rules,
     object: &Capacity,
@@ -193,7 +193,7 @@ fn no_access(object: &Capacity, labels: &Labels) -> Option<Shortcoming> {
     }
 }
 
-/// The value that requests are compared with: `maximumVolumeSize`, else `capacity`.
+/// The value that is compared with requests: `maximumVolumeSize`, else `capacity`.
 pub(crate) fn largest_volume(rules: &Rules, object: &Capacity) -> Option<Quantity> {
     if rules.ignores_maximum_volume_size {
         return object.capacity;

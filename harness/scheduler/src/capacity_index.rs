@@ -1,7 +1,7 @@
 //! Index of CSIStorageCapacity objects by StorageClass and by the labels that `nodeTopology` requires.
 //!
-//! Publishers write one object per class and topology segment, so only a few of a cluster's thousands of objects concern a node. The index
-//! finds them with one lookup per distinct set of label keys, largest first. Does not decide whether an object suffices.
+//! Publishers write one object per class and topology segment, so only a few of a cluster's thousands of objects match a node. The index
+//! finds these objects with one lookup per distinct set of label keys, largest first. Does not decide whether an object is sufficient.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -23,37 +23,37 @@ pub struct CapacityIndex {
 /// The objects of one class.
 #[derive(Clone, Debug, Default)]
 pub struct ClassIndex {
-    /// Label keys with listed values → those labels → objects. Keys and labels are stored as fingerprints.
+    /// Set of label keys → values of these labels → objects. Keys and values are stored as fingerprints.
     by_keys: BTreeMap<Box<[u64]>, HashMap<u64, Group>>,
-    /// Objects whose topology lists no values for any label, such as `{}`.
+    /// Objects whose `nodeTopology` requires no particular label value, such as `{}`.
     any_node: Group,
     /// Objects that no node can access: `nodeTopology` is unset or invalid.
     no_node: Group,
 }
 
-/// Objects with the same class and required labels, by descending size, then by namespace and name.
+/// Objects with the same class and the same required labels, by descending size, then by namespace and name.
 #[derive(Clone, Debug, Default)]
 pub struct Group(BTreeSet<Ranked>);
 
-/// An object, ordered by descending size, then by namespace and name.
+/// A capacity object, ordered by descending size, then by namespace and name.
 #[derive(Clone, Debug)]
 struct Ranked(Arc<Capacity>);
 
 /// Where the index stores an object.
 enum Slot {
-    /// Under these label keys, once per label value.
+    /// Under a set of label keys, once for each allowed combination of values.
     ByLabels(Box<[u64]>, Vec<u64>),
     AnyNode,
     NoNode,
 }
 
 impl CapacityIndex {
-    /// The objects of a class. `None` if it has none.
+    /// The objects of a class; `None` if there are none.
     pub fn of_class(&self, class: &str) -> Option<&ClassIndex> {
         self.classes.get(class)
     }
 
-    /// The objects of a class that a node with these labels can access.
+    /// The objects of a class that are accessible from a node with these labels.
     pub fn accessible_from<'a>(
         &'a self,
         class: &str,
@@ -119,7 +119,7 @@ impl CapacityIndex {
 }
 
 impl ClassIndex {
-    /// Groups that together contain every object accessible from a node with these labels. They may contain inaccessible ones.
+    /// Groups that together contain every object accessible from a node with these labels, and possibly other objects.
     pub fn candidates<'a>(&'a self, labels: &'a NodeLabels) -> impl Iterator<Item = &'a Group> {
         let listed = self
             .by_keys
@@ -195,7 +195,7 @@ impl Slot {
         }
     }
 
-    /// Groups by all labels with exactly one allowed value; without such a label, by the label with the fewest values.
+    /// The slot by all labels with exactly one allowed value. If there is none, by the label with the fewest allowed values.
     fn listed(selector: &LabelSelector) -> Option<Self> {
         let listing = |requirement: &&Requirement| requirement.listed().is_some();
         let mut listed: Vec<&Requirement> = selector.requirements().iter().filter(listing).collect();
@@ -214,7 +214,7 @@ impl Slot {
             ));
         }
         listed.truncate(singles);
-        // Two different values for one label match no node. Indexing by the first value is still correct.
+        // Two different values required for one label match no node, so it does not matter that the index uses only the first value.
         listed.dedup_by_key(|requirement| requirement.key());
         let keys = listed
             .iter()

@@ -1,6 +1,6 @@
-//! Sorts the PVCs of a pod by what the VolumeBinding filter does with them (PreFilter).
+//! Classifies the PVCs of a pod by how the VolumeBinding filter handles them (PreFilter).
 //!
-//! Runs once per attempt and does not depend on a node.
+//! Runs once per scheduling attempt, since the result does not depend on the node.
 
 use std::sync::Arc;
 
@@ -15,15 +15,16 @@ use crate::static_match::MatchingVolumes;
 /// The PVCs of one pod.
 #[derive(Clone, Debug, Default)]
 pub struct PodClaims {
-    /// Fully bound PVCs: only the node affinity of their PersistentVolumes counts.
+    /// Fully bound PVCs, for which only the node affinity of their PersistentVolumes is checked.
     pub bound: Vec<Arc<Claim>>,
-    /// Delayed PVCs with a selected node from an earlier attempt, in pod order.
+    /// Unbound PVCs whose node was selected in an earlier attempt, in pod order.
     pub to_provision: Vec<DelayedClaim>,
-    /// The other delayed PVCs by ascending size, so that small ones do not take the large PersistentVolumes. Equal sizes keep pod order.
+    /// Other unbound PVCs by ascending size, so that small PVCs do not use up the large PersistentVolumes. PVCs of equal size keep the pod
+    /// order.
     pub to_match: Vec<DelayedClaim>,
 }
 
-/// An unbound PVC of a WaitForFirstConsumer class. Capacity is checked only for these.
+/// An unbound PVC of a WaitForFirstConsumer class. Only such PVCs are checked against capacity objects.
 #[derive(Clone, Debug)]
 pub struct DelayedClaim {
     /// The PVC.
@@ -32,7 +33,7 @@ pub struct DelayedClaim {
     pub class: Arc<Class>,
     /// What to check against capacity objects.
     pub demand: Demand,
-    /// The existing PersistentVolumes that match it on some node.
+    /// Existing PersistentVolumes that match the PVC on some node.
     pub matching: MatchingVolumes,
 }
 
@@ -43,10 +44,10 @@ impl PodClaims {
     }
 }
 
-/// Why a pod fits no node, independent of the nodes. The wording is kube-scheduler's.
+/// Why the pod fits no node, for a reason that does not depend on the node. The wording is kube-scheduler's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PreFilterReason {
-    /// Each node affinity term requires several node names at once.
+    /// Each node affinity term requires several different node names.
     #[error("pod affinity terms conflict")]
     AffinityConflict,
     /// A PVC does not exist.
@@ -72,24 +73,24 @@ pub enum PreFilterReason {
     /// A PVC has the name of the pod's ephemeral PVC but is not owned by the pod.
     #[error("PVC {claim} was not created for pod {pod} (pod is not owner)")]
     NotOwned {
-        /// The PVC.
+        /// Key of the PVC.
         claim: ObjectKey,
-        /// The pod.
+        /// Key of the pod.
         pod: ObjectKey,
     },
-    /// An unbound PVC of an Immediate class: the scheduler cannot bind it.
+    /// An unbound PVC of a class with Immediate binding: the scheduler does not bind such PVCs.
     #[error("pod has unbound immediate PersistentVolumeClaims")]
     UnboundImmediate,
 }
 
-/// Sorts the PVCs of a pod, or returns why the pod fits no node.
+/// Classifies the PVCs of a pod, or returns why the pod fits no node.
 pub fn classify(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<PodClaims, PreFilterReason> {
     let affinity = pod.affinity.as_ref();
     let named_nodes = affinity.and_then(|affinity| affinity.named_nodes());
     if named_nodes.is_some_and(|names| names.is_empty()) {
         return Err(PreFilterReason::AffinityConflict);
     }
-    // VolumeRestrictions looks up the pod's PVCs before VolumeBinding does.
+    // kube-scheduler's plugin VolumeRestrictions looks up the PVCs of the pod before VolumeBinding does.
     let named = pod.volumes.iter().filter(|volume| !volume.ephemeral);
     if let Some(missing) = named
         .clone()
@@ -140,13 +141,13 @@ pub fn classify(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<PodClai
     Ok(claims)
 }
 
-/// The name of the PVC's PersistentVolume, if it does not exist.
+/// The name of the PersistentVolume that a PVC refers to, if that volume does not exist.
 fn missing_volume<'c>(snapshot: &Snapshot, claim: &'c Claim) -> Option<&'c str> {
     let volume = claim.volume.as_deref();
     volume.filter(|name| snapshot.volume(name).is_none())
 }
 
-/// The WaitForFirstConsumer class of an unbound PVC. A PVC whose class object does not exist counts as Immediate.
+/// The class of an unbound PVC if it is WaitForFirstConsumer. A class that does not exist counts as Immediate.
 fn wait_for_first_consumer_class<'a>(snapshot: &'a Snapshot, claim: &Claim) -> Option<&'a Arc<Class>> {
     if claim.volume.is_some() {
         return None;

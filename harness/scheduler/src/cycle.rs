@@ -1,6 +1,6 @@
-//! One scheduling attempt: from a pod and a snapshot to a decision. Pure apart from random tie breaking.
+//! One scheduling attempt: makes a decision from a pod and a snapshot. Pure functions apart from random tie breaking.
 //!
-//! Does not know the queue or HTTP. Shared by the scheduling loop, `why`, the extender and the benchmark.
+//! Used by the scheduling loop, `why`, the extender and the benchmark.
 
 use std::collections::BTreeSet;
 
@@ -23,23 +23,23 @@ pub enum Decision {
     Place(Feasible),
     /// No node is feasible.
     Unschedulable {
-        /// Message of the PodScheduled condition and of the event.
+        /// Message of the PodScheduled condition and of the Event.
         message: String,
         /// What must change before another attempt can succeed.
         blockers: BTreeSet<Blocker>,
-        /// Every node with its reasons. Empty if no node was filtered.
+        /// Every node with its rejection reasons. Empty if no node was filtered.
         rejected: Vec<Rejected>,
         /// The preemption victims and their node. `None` if preemption does not help.
         eviction: Option<Candidate>,
     },
-    /// An error aborted the attempt; it is retried.
+    /// An error aborted the attempt, which is retried.
     Failed {
-        /// Message of the PodScheduled condition and of the event.
+        /// Message of the PodScheduled condition and of the Event.
         message: String,
     },
 }
 
-/// Makes one scheduling decision. Ties between the highest scores are broken with `random`.
+/// Makes one scheduling decision. `random` chooses among nodes with the highest score.
 pub fn decide(snapshot: &Snapshot, rules: &Rules, pod: &Pod, random: &mut impl Rng) -> Decision {
     match run_filters(snapshot, rules, pod) {
         Ok(mut assessment) => {
@@ -50,8 +50,8 @@ pub fn decide(snapshot: &Snapshot, rules: &Rules, pod: &Pod, random: &mut impl R
     }
 }
 
-/// Filters every node. The caller ranks the result with [`rank`], may apply extenders, and passes it to [`choose`]. Returns a decision if
-/// no node needs filtering.
+/// Filters every node. The caller scores the result with [`rank`], may call extenders, and passes it to [`choose`]. Returns a decision if
+/// it is known before filtering.
 pub fn run_filters(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<Assessment, Decision> {
     if snapshot.nodes.is_empty() {
         return Err(Decision::Unschedulable {
@@ -74,7 +74,7 @@ pub fn run_filters(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<Asse
     })
 }
 
-/// Message for a pod that fits no node whatever the nodes are. Preemption helps on none of them.
+/// Message for a pod that fits no node, for a reason that does not depend on the node. Preemption would help on no node.
 pub fn pre_filter_message(snapshot: &Snapshot, rules: &Rules, pod: &Pod, reason: &str) -> String {
     let nodes = snapshot.nodes.len();
     let reasons = vec![NOT_HELPFUL.into(); nodes];
@@ -85,7 +85,7 @@ pub fn pre_filter_message(snapshot: &Snapshot, rules: &Rules, pod: &Pod, reason:
     message::pre_filter_rejection(rules.wording, nodes, reason, &preemption)
 }
 
-/// Makes the decision from the filter results.
+/// Makes the decision from the filter results and scores.
 pub fn choose(
     snapshot: &Snapshot,
     mut assessment: Assessment,

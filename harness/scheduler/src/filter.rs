@@ -1,6 +1,6 @@
-//! VolumeBinding's Filter: whether a pod can get its volumes on a node.
+//! Filter of VolumeBinding: whether a pod can get its volumes on a node.
 //!
-//! Pure: returns a plan, or the reasons with the PVCs that they concern. Does not know other filters, scores or node selection.
+//! Pure functions: return a plan, or the rejection reasons with the affected PVCs.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::snapshot::Snapshot;
 /// Provisioner name of classes without dynamic provisioning.
 const NO_PROVISIONER: &str = "kubernetes.io/no-provisioner";
 
-/// How the delayed PVCs of a pod get their volumes on one node.
+/// How the unbound PVCs of a pod get their volumes on one node.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct VolumePlan {
     /// PersistentVolumes to bind statically.
@@ -47,28 +47,28 @@ pub struct Binding {
 pub struct Provision {
     /// The PVC.
     pub claim: Arc<Claim>,
-    /// The capacity object that satisfied the request. `None` if capacity was not checked.
+    /// The capacity object that is sufficient for the request. `None` if capacity was not checked.
     pub capacity: Option<Arc<Capacity>>,
 }
 
 /// kube-scheduler's reason for a node without enough storage capacity.
 pub const NOT_ENOUGH_SPACE: &str = "node(s) did not have enough free storage";
 
-/// Why VolumeBinding rejects a node. Variants are in the order in which the reasons are reported.
+/// Why VolumeBinding rejects a node. The variants are in the order in which the reasons are reported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConflictReason {
     /// The PersistentVolume of a bound PVC is not accessible from the node.
     NodeConflict {
         /// The bound PVC.
         claim: ObjectKey,
-        /// The PersistentVolume of that PVC.
+        /// The PersistentVolume to which the PVC is bound.
         volume: String,
     },
-    /// A delayed PVC can be neither bound nor provisioned on the node.
+    /// An unbound PVC can be neither bound nor provisioned on the node.
     BindConflict {
         /// The PVC.
         claim: ObjectKey,
-        /// Why not.
+        /// Why the PVC can be neither bound nor provisioned.
         cause: BindConflict,
     },
     /// No accessible capacity object is large enough for a PVC.
@@ -85,10 +85,10 @@ pub enum ConflictReason {
     },
 }
 
-/// Why a PVC cannot get a volume on a node, for reasons other than capacity.
+/// Why a PVC cannot get a volume on a node, apart from capacity.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BindConflict {
-    /// An earlier attempt set another selected node.
+    /// An earlier attempt selected another node for the PVC.
     #[error("its selected-node annotation is {0} until the provisioner removes it")]
     OtherNodeSelected(String),
     /// No PersistentVolume matches, and the class has no provisioner.
@@ -100,7 +100,7 @@ pub enum BindConflict {
 }
 
 impl ConflictReason {
-    /// Text that identifies the PVC, with class and size.
+    /// Describes the PVC, with class and size.
     pub fn describe(&self) -> String {
         match self {
             Self::NotEnoughSpace { claim } => {
@@ -121,7 +121,7 @@ impl ConflictReason {
         }
     }
 
-    /// The reason in kube-scheduler's wording.
+    /// The rejection reason in kube-scheduler's wording.
     pub fn reason(&self) -> &'static str {
         match self {
             Self::NodeConflict { .. } => "node(s) didn't match PersistentVolume's node affinity",
@@ -134,7 +134,7 @@ impl ConflictReason {
     }
 }
 
-/// Filters one node: returns a plan, or one or two reasons (bound and delayed PVCs are checked independently).
+/// Filters one node: returns a plan, or one or two reasons, because bound and unbound PVCs are checked independently.
 pub fn check_node(
     snapshot: &Snapshot,
     rules: &Rules,
@@ -147,7 +147,7 @@ pub fn check_node(
         (None, Ok(plan)) => Ok(plan),
         (None, Err(reason)) => Err(vec![reason]),
         (Some(reason), Ok(_)) => Err(vec![reason]),
-        // As upstream, a missing PersistentVolume is reported last, an inaccessible one first.
+        // As upstream, a missing PersistentVolume is reported last, and an inaccessible one first.
         (Some(bound @ ConflictReason::VolumeNotFound { .. }), Err(delayed)) => Err(vec![delayed, bound]),
         (Some(bound), Err(delayed)) => Err(vec![bound, delayed]),
     }
@@ -213,7 +213,7 @@ fn match_volumes<'a>(unbound: &'a [DelayedClaim], node: &Node) -> (Vec<Binding>,
     (bindings, unmatched)
 }
 
-/// Checks provisioner, allowedTopologies and capacity in this order. The first failure is the node's reason.
+/// Checks provisioner, allowedTopologies and capacity, in this order. The first failed check is the reason for the rejection.
 fn check_provision(
     snapshot: &Snapshot,
     rules: &Rules,

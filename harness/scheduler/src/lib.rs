@@ -1,9 +1,9 @@
-//! Reference filter, score and scheduling loop for storage capacity (KEP-1472, KEP-4049).
+//! Reference implementation of filter, score and scheduling loop for storage capacity (KEP-1472, KEP-4049).
 //!
-//! The counterpart of kube-scheduler's VolumeBinding plugin. The decision is a pure function of a [`Snapshot`](snapshot::Snapshot): start
-//! reading at [`cycle::decide`]. [`run`] is the loop around it: it consumes watch events, attempts pods and executes decisions.
+//! The counterpart of kube-scheduler's VolumeBinding plugin. A decision is a pure function of a [`Snapshot`](snapshot::Snapshot), made by
+//! [`cycle::decide`]. [`run`] is the scheduling loop: it handles watch events, attempts pods, and executes decisions.
 //!
-//! Nodes are filtered as in kube-scheduler's default profile; [`filters`] lists what is omitted. Nodes are scored by storage alone.
+//! Nodes are filtered as in kube-scheduler's default profile; [`filters`] lists the exceptions. Nodes are scored by storage alone.
 
 pub mod assessment;
 pub mod attachments;

@@ -1,4 +1,4 @@
-//! Accepts a bounded number of connections and serves each with the same function. Does not know the requests.
+//! Accepts a bounded number of connections, and serves each with the same function.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -15,7 +15,7 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tracing::{debug, warn};
 
-/// A connection.
+/// A byte stream to a client.
 pub trait Socket: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Socket for S {}
 

@@ -1,4 +1,4 @@
-//! The program: parses flags, builds the client from a kubeconfig, handles termination signals.
+//! The program: parses flags, creates a client from a kubeconfig, and handles termination signals.
 //!
 //! Everything else is in the library.
 
@@ -96,7 +96,7 @@ struct Arguments {
     allow_remote: bool,
 }
 
-/// All points in one value, because their order matters.
+/// The points of a shape in one flag value, because their order matters.
 #[derive(Clone)]
 struct Shape(Vec<ShapePoint>);
 
@@ -119,7 +119,7 @@ fn main() -> ExitCode {
     match start(&Arguments::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // A failed write to stderr cannot be reported anywhere.
+            // If stderr is closed, the error cannot be reported.
             let _ = writeln!(io::stderr(), "error: {error}");
             ExitCode::FAILURE
         }
@@ -179,13 +179,13 @@ async fn serve(
     Ok(capacity_scheduler::serve_extender(options, client, listener, cancelled).await?)
 }
 
-/// Completes when the process receives a termination signal.
+/// A future that completes when the process receives a termination signal.
 #[derive(Clone)]
 struct Shutdown(watch::Receiver<bool>);
 
 impl Shutdown {
     async fn cancelled(mut self) {
-        // The sender lives as long as the process, so there is no error to handle.
+        // The sender lives as long as the process, so the channel cannot be closed.
         let _ = self.0.wait_for(|is_shutdown| *is_shutdown).await;
     }
 }
@@ -215,7 +215,7 @@ async fn client(kubeconfig: Option<&PathBuf>) -> Result<Client, Failure> {
     Ok(Client::try_from(config)?)
 }
 
-/// Settings from flags and the configuration file.
+/// Settings from flags and configuration file.
 struct Settings {
     kubeconfig: Option<PathBuf>,
     /// One scheduler for each profile.
@@ -225,7 +225,7 @@ struct Settings {
 impl Settings {
     fn of(arguments: &Arguments) -> Result<Self, Failure> {
         let flags = options(arguments)?;
-        // Validate before connecting.
+        // The settings are validated before the client connects.
         flags.rules()?;
         let Some(file) = &arguments.config else {
             return Ok(Self {

@@ -1,19 +1,19 @@
-//! Messages of failed attempts, as kube-scheduler of each release writes them in its default configuration.
+//! Messages of failed attempts, as the kube-scheduler of each release writes them in its default configuration.
 //!
-//! They include the suffixes of other plugins (`no new claims to deallocate`, a trailing `not found`), because tests compare these texts.
-//! Checks of other releases should only search for `<count> <reason>`.
+//! Messages include the suffixes of other plugins (`no new claims to deallocate`, a trailing `not found`), because tests compare the whole
+//! text. Tests that cover several releases should only search for `<count> <reason>`.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Maximum length of an event's note, in bytes.
+/// Maximum length of an Event's note, in bytes.
 const NOTE_MAX: usize = 1024;
 /// Suffix of a truncated note.
 const CUT: &str = " ...";
-/// Message if no node exists.
+/// Message if the cluster has no nodes.
 pub const NO_NODES: &str = "no nodes available to schedule pods";
 
-/// The wording of a release.
+/// The wording of messages in a release.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Wording {
     /// Before 1.24: the reasons only. A reason that applies to every node is counted for each node.
@@ -29,20 +29,20 @@ pub enum Wording {
     DynamicResources,
 }
 
-/// Result of preemption.
+/// The result of preemption, as far as messages contain it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PreemptionOutcome<'a> {
     /// The pod has `preemptionPolicy: Never`.
     Never,
     /// The victims of an earlier preemption are still terminating.
     VictimsTerminating,
-    /// Pods are evicted. The message does not mention it.
+    /// Pods are evicted. The message does not contain this.
     Evicts,
-    /// Preemption helps on no node: the reason of each node.
+    /// Preemption would help on no node. Contains the reason of each node.
     NotHelpful(&'a [Cow<'static, str>]),
 }
 
-/// Message for a pod that fits no node whatever the nodes are.
+/// Message for a pod that fits no node, for a reason that does not depend on the node.
 pub fn pre_filter_rejection(
     wording: Wording,
     nodes: usize,
@@ -90,7 +90,7 @@ impl Wording {
         !matches!(self, Self::Plain | Self::WithPreemption)
     }
 
-    /// The text after the reasons.
+    /// The text of the message after the reasons.
     fn suffix(self, nodes: usize, preemption: &PreemptionOutcome<'_>) -> String {
         let Some(help) = preemption.text(nodes) else {
             return String::new();
@@ -122,7 +122,7 @@ impl PreemptionOutcome<'_> {
     }
 }
 
-/// `<count> <reason>` items, sorted as strings: 10 comes before 2.
+/// The `<count> <reason>` items, sorted as strings: 10 comes before 2.
 fn histogram(counts: impl IntoIterator<Item = (Cow<'static, str>, usize)>) -> String {
     let mut items: Vec<_> = counts
         .into_iter()
@@ -132,7 +132,7 @@ fn histogram(counts: impl IntoIterator<Item = (Cow<'static, str>, usize)>) -> St
     items.join(", ")
 }
 
-/// Truncates the text to the maximum length of an event's note.
+/// Truncates the text to the maximum length of an Event's note.
 pub fn note(text: &str) -> String {
     if text.len() <= NOTE_MAX {
         return text.to_owned();

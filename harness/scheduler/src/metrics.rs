@@ -1,6 +1,7 @@
 //! Metrics with the names, labels and types of kube-scheduler. Does not decide when to record a value.
 //!
-//! kube-scheduler times the plugins in one of ten attempts. Here every attempt is timed, so a single pod shows whether scoring is enabled.
+//! kube-scheduler times the plugins in one of ten attempts. This scheduler times every attempt, so that a single pod shows whether scoring
+//! is enabled.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,13 +20,13 @@ use prometheus_client::registry::Registry;
 
 use crate::listen::{self, Connections};
 
-/// The Content-Type of the response.
+/// The Content-Type of the response to a scrape.
 const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// The plugin whose calls are timed.
 const PLUGIN: &str = "VolumeBinding";
 
-/// Histograms by label set.
+/// Histograms with labels.
 type Durations<L> = Family<L, Histogram, fn() -> Histogram>;
 
 /// Result of a scheduling attempt (label `result`).
@@ -94,7 +95,7 @@ pub(crate) struct Pending {
     pub(crate) unschedulable: usize,
 }
 
-/// All metrics of a scheduler. Clones share the values; the schedulers of several profiles may use one instance.
+/// All metrics of a scheduler. Clones share the values; the schedulers of several profiles may use the same metrics.
 #[derive(Clone, Debug)]
 pub struct Metrics(Arc<Families>);
 
@@ -166,7 +167,7 @@ impl Metrics {
         histogram.observe(duration.as_secs_f64());
     }
 
-    /// Records how many attempts a scheduled pod took.
+    /// Records the number of attempts of a scheduled pod.
     pub(crate) fn record_scheduled(&self, attempts: u32) {
         self.0.attempts_per_pod.observe(attempts.into());
     }
@@ -186,7 +187,7 @@ impl Metrics {
 
     /// Sets the numbers of pending pods.
     pub(crate) fn set_pending(&self, pending: Pending) {
-        // Always 0: pods with scheduling gates are not queued.
+        // The number of gated pods is always 0: pods with scheduling gates are not queued.
         let numbers = [
             ("active", pending.active),
             ("backoff", pending.backoff),

@@ -1,4 +1,4 @@
-//! Node labels with hashes ("fingerprints") of keys and values, so that the capacity index needs no string comparison.
+//! Node labels with hashes ("fingerprints") of keys and values, so that the capacity index need not compare strings.
 //!
 //! Two different strings may have the same fingerprint, so the caller must compare the labels of each object that it finds.
 
@@ -7,7 +7,7 @@ use std::ops::Deref;
 
 use capacity_types::Labels;
 
-/// The labels of a node.
+/// The labels of a node, with their fingerprints.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeLabels {
     labels: Labels,
@@ -23,7 +23,7 @@ struct Fingerprint {
 }
 
 impl NodeLabels {
-    /// The fingerprint of the label with this key, if the node has that label.
+    /// The fingerprint of the label with this key; `None` if the node lacks the label.
     pub(crate) fn fingerprint(&self, key: u64) -> Option<u64> {
         let found = self
             .fingerprints
@@ -32,7 +32,7 @@ impl NodeLabels {
         Some(found.label)
     }
 
-    /// One fingerprint of all labels with these keys. `None` if the node lacks one of them.
+    /// The combined fingerprint of all labels with these keys; `None` if the node lacks one of them.
     pub(crate) fn combined(&self, keys: &[u64]) -> Option<u64> {
         keys.iter().try_fold(0, |combined, key| {
             Some(combine(combined, self.fingerprint(*key)?))
@@ -61,14 +61,14 @@ impl Deref for NodeLabels {
     }
 }
 
-/// The fingerprint of a key, or of a key and a value.
+/// The fingerprint of a label key, or of a key with its value.
 pub(crate) fn fingerprint_of(text: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);
     hasher.finish()
 }
 
-/// Combines the fingerprint of several labels with that of one more. Order matters.
+/// Combines a fingerprint of several labels with that of another label. The order matters.
 pub(crate) fn combine(combined: u64, label: u64) -> u64 {
     combined.rotate_left(23).wrapping_add(label)
 }

@@ -1,4 +1,4 @@
-//! The pods on each node: bound and assumed ones.
+//! The pods on each node: bound and assumed pods.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -8,13 +8,13 @@ use crate::objects::{ObjectKey, Pod, Resources};
 /// The bound, assumed and nominated pods of all nodes.
 #[derive(Clone, Debug, Default)]
 pub struct NodePods {
-    /// By pod UID.
+    /// Assigned pods by UID.
     pods: HashMap<String, AssignedPod>,
-    /// By node name.
+    /// Pods of a node, by node name.
     nodes: HashMap<String, NodeInfo>,
-    /// Pods with required anti-affinity and their nodes, by UID.
+    /// Pods with required anti-affinity, and their nodes, by UID.
     with_anti_affinity: BTreeMap<String, AssignedPod>,
-    /// Number of pods on nodes that use a PVC.
+    /// For each PVC, the number of assigned pods that use it.
     users: HashMap<ObjectKey, usize>,
     /// Pending pods with `status.nominatedNodeName`, by UID.
     nominated: BTreeMap<String, Arc<Pod>>,
@@ -25,7 +25,7 @@ pub struct NodePods {
 struct AssignedPod {
     node: String,
     pod: Arc<Pod>,
-    /// Assumed: placed by this scheduler, binding not observed yet.
+    /// This scheduler has chosen the node, and no watch event has shown the binding yet.
     assumed: bool,
 }
 
@@ -39,13 +39,13 @@ pub struct NodeInfo {
 }
 
 impl NodeInfo {
-    /// Adds a pod.
+    /// Adds a pod to the node.
     pub fn add(&mut self, pod: &Arc<Pod>) {
         self.requested.add(&pod.requests);
         self.pods.push(Arc::clone(pod));
     }
 
-    /// Removes a pod.
+    /// Removes a pod from the node.
     pub fn remove(&mut self, uid: &str) {
         if let Some(at) = self.pods.iter().position(|pod| pod.uid == uid) {
             let pod = self.pods.swap_remove(at);
@@ -55,7 +55,7 @@ impl NodeInfo {
 }
 
 impl NodePods {
-    /// The pods on a node. `None` if it has none.
+    /// The pods on a node; `None` if there are none.
     pub fn on(&self, node: &str) -> Option<&NodeInfo> {
         self.nodes.get(node)
     }
@@ -77,7 +77,7 @@ impl NodePods {
         self.users.contains_key(claim)
     }
 
-    /// Pods with a nominated node. They count as placed for pods of the same or lower priority.
+    /// Pods with a nominated node. For pods of the same or lower priority they count as running there.
     pub fn nominated(&self) -> impl Iterator<Item = &Arc<Pod>> {
         self.nominated.values()
     }
@@ -93,7 +93,7 @@ impl NodePods {
         }
     }
 
-    /// Records that the pod was placed on the node but is not bound yet.
+    /// Records that a node was chosen for the pod, which is not bound yet.
     pub fn assume(&mut self, pod: &Arc<Pod>, node: &str) {
         self.put(pod, node, true);
     }

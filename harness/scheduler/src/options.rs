@@ -1,6 +1,4 @@
-//! Settings of a running scheduler, and their validation and conversion to rules.
-//!
-//! Does not know their source, such as flags or a harness.
+//! Settings of a running scheduler, their validation, and their conversion to rules.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -18,10 +16,10 @@ use crate::rules::{Choice, MessageStyle, Pooling, Rules, Ties};
 use crate::shape::{Shape, ShapeError, ShapePoint};
 use crate::transport::Transport;
 
-/// Settings. [`Options::default`] equals kube-scheduler's defaults.
+/// Settings of a scheduler. [`Options::default`] has kube-scheduler's defaults.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Schedule pods with this `spec.schedulerName`. Also the reporting controller of events.
+    /// Schedule pods with this `spec.schedulerName`. Also the `reportingController` of Events.
     pub scheduler_name: String,
     /// Backoff after the first failed attempt of a pod; doubles with each further one.
     pub initial_backoff: Duration,
@@ -29,51 +27,51 @@ pub struct Options {
     pub max_backoff: Duration,
     /// Time after which an unschedulable pod is retried without an event.
     pub unschedulable_flush: Duration,
-    /// Timeout for binding a pod's PVCs. With zero, provisioning is still requested.
+    /// Timeout for binding a pod's PVCs. With a timeout of zero, provisioning is still requested.
     pub bind_timeout: Duration,
-    /// The scheduler's feature gate `CSIStorageCapacity` (KEP-1472); locked to true from 1.24 on.
+    /// The scheduler's feature gate `CSIStorageCapacity` (KEP-1472), which is locked to true since 1.24.
     pub capacity: bool,
     /// The feature gate `StorageCapacityScoring` (KEP-4049).
     pub scoring: bool,
-    /// `VolumeBindingArgs.shape`; requires scoring. `None` or empty: the default shape.
+    /// `VolumeBindingArgs.shape`; requires the feature gate for scoring. `None` or empty: the default shape.
     pub shape: Option<Vec<ShapePoint>>,
-    /// The feature gate `VolumeCapacityPriority` (KEP-1845, 1.21 to 1.32): scores static bindings only. Its default shape prefers the
-    /// tightest fit.
+    /// The feature gate `VolumeCapacityPriority` (KEP-1845, 1.21 to 1.32): scores only static bindings. Its default shape prefers the
+    /// PersistentVolume that leaves the least space unused.
     pub priority: bool,
-    /// The Kubernetes release to emulate: the compared capacity field and the wording of messages.
+    /// The Kubernetes release to emulate: which capacity field is compared, and the wording of messages.
     pub release: Release,
     /// The bugs of kube-scheduler to reproduce.
     pub deviations: BTreeSet<Deviation>,
-    /// Whether several PVCs of one class share one pool in scores.
+    /// Whether several PVCs of one class share the capacity of the class in scores.
     pub pooling: Pooling,
     /// Seed for the choice among nodes of equal score. `None`: random.
     pub seed: Option<u64>,
-    /// How a node is chosen among those of equal score.
+    /// How a node is chosen among nodes of equal score.
     pub ties: Ties,
-    /// How messages list reasons.
+    /// How messages list rejection reasons.
     pub message_style: MessageStyle,
     /// Extenders in call order.
     pub extenders: Vec<Extender>,
     /// Transport for extender requests. `None`: HTTP over TCP.
     pub transport: Option<Arc<dyn Transport>>,
-    /// The metrics to update. The caller may serve a clone.
+    /// The metrics of the scheduler. The caller may keep a clone and serve it.
     pub metrics: Metrics,
-    /// Wall clock for timestamps. An event's name contains its time, so two events of a pod need different times.
+    /// Wall clock for timestamps. The name of an Event contains the time, so two Events about a pod need different times.
     pub clock: fn() -> Timestamp,
 }
 
-/// A bug of kube-scheduler, as in the emulated release.
+/// A bug of kube-scheduler in the emulated release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Deviation {
-    /// A driver that stops tracking capacity requeues no pod: pods wait minutes for the flush.
+    /// A driver that stops tracking capacity requeues no pod, so pods wait minutes for the flush.
     Flag,
-    /// Quantities above 2^63 bytes overflow (from 1.37 on: are capped), and utilisation overflows above about 81.9Pi.
+    /// Quantities above 2^63 bytes overflow (since 1.37 they are capped), and utilisation overflows above about 81.9Pi.
     Arithmetic,
-    /// If several objects suffice, an arbitrary one is recorded and scored.
+    /// If several objects are sufficient, an arbitrary one is recorded and scored.
     Choice,
 }
 
-/// Command line names of the deviations.
+/// The deviations by their names in flags.
 const DEVIATIONS: [(&str, Deviation); 3] = [
     ("flag", Deviation::Flag),
     ("arithmetic", Deviation::Arithmetic),
@@ -136,15 +134,15 @@ impl Default for Options {
 /// Why options are invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OptionsError {
-    /// KEP-4049: a shape without the gate is a configuration error, even an empty one. The wording is kube-scheduler's.
+    /// A shape without the feature gate is a configuration error, even if it is empty (KEP-4049). The wording is kube-scheduler's.
     #[error(
         "shape: Invalid value: unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring"
     )]
     ShapeWithoutScoring,
-    /// The points are invalid.
+    /// The points of the shape are invalid.
     #[error(transparent)]
     Shape(#[from] ShapeError),
-    /// The scheduler name is empty, so no pod can name it.
+    /// The scheduler name is empty, so no pod can refer to it.
     #[error("the scheduler name is empty: set it to the spec.schedulerName of the pods")]
     NoName,
     /// The initial backoff exceeds the maximum.

@@ -1,7 +1,7 @@
 //! Preemption for a pod that fits no node (plugin DefaultPreemption).
 //!
-//! Pure: returns the victims of lower priority and their node. Prefers nodes with the fewest violations of the snapshot's
-//! PodDisruptionBudgets.
+//! Pure functions: return the victims, which have lower priority, and their node. Nodes with the fewest violations of the snapshot's
+//! PodDisruptionBudgets are preferred.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -15,7 +15,7 @@ use crate::objects::{Node, ObjectKey, Pod};
 use crate::rules::Rules;
 use crate::snapshot::Snapshot;
 
-/// As upstream, the search ends after this number of candidates, or a tenth of the nodes if that is more.
+/// As upstream, the search ends after this number of candidates, or after a tenth of the nodes if that is more.
 const MIN_CANDIDATES: usize = 100;
 /// Reason of a node on which evictions would not help.
 pub(crate) const NOT_HELPFUL: &str = "Preemption is not helpful for scheduling";
@@ -33,7 +33,7 @@ pub enum Preemption {
     VictimsTerminating,
     /// Pods on this node are evicted.
     Evicts(Candidate),
-    /// Preemption helps on no node: the reason of each node.
+    /// Preemption would help on no node. Contains the reason of each node.
     NotHelpful(Vec<Cow<'static, str>>),
 }
 
@@ -48,7 +48,7 @@ pub struct Candidate {
     pub violations: usize,
 }
 
-/// Selects victims for a pod. `rejected` contains all nodes of the cluster, each with its reason.
+/// Selects the victims for a pod. `rejected` contains all nodes of the cluster, each with its rejection reason.
 pub fn preempt(snapshot: &Snapshot, rules: &Rules, pod: &Pod, rejected: &[Rejected]) -> Preemption {
     if pod.never_preempts {
         return Preemption::Never;
@@ -58,7 +58,7 @@ pub fn preempt(snapshot: &Snapshot, rules: &Rules, pod: &Pod, rejected: &[Reject
         .filter(|rejected| !rejected.cause.is_unresolvable());
     let unresolvable = rejected.len() - resolvable.clone().count();
     let mut reasons: Vec<Cow<'static, str>> = vec![NOT_HELPFUL.into(); unresolvable];
-    // `classify` errors are reported before any node is filtered, so they cannot occur here.
+    // Errors of `classify` are returned before any node is filtered, so they cannot occur here.
     let Ok(claims) = classify(snapshot, rules, pod) else {
         return Preemption::NotHelpful(reasons);
     };
@@ -72,7 +72,7 @@ pub fn preempt(snapshot: &Snapshot, rules: &Rules, pod: &Pod, rejected: &[Reject
     let candidates_max = MIN_CANDIDATES.max(rejected.len() / 10);
     let mut candidates = Vec::new();
     for Rejected { node, .. } in resolvable {
-        // Take the node from the snapshot: the counts borrow from it.
+        // The node is taken from the snapshot, because the counts borrow from it.
         let Some(node) = snapshot.nodes.get(&node.key) else {
             continue;
         };
@@ -110,8 +110,8 @@ fn has_terminating_victims(snapshot: &Snapshot, pod: &Pod, node: &Node) -> bool 
         && info.is_some_and(|info| info.pods.iter().find(is_terminating_victim).is_some())
 }
 
-/// The fewest and least important pods of the node without which the pod fits. The error lists why the pod does not fit even after the
-/// eviction of all pods of lower priority.
+/// The fewest and least important pods whose eviction makes the pod fit on the node. The error contains why the pod does not fit even if
+/// all pods of lower priority are evicted.
 fn select_victims_on_node<'a>(
     snapshot: &'a Snapshot,
     rules: &Rules,
@@ -164,8 +164,8 @@ fn select_victims_on_node<'a>(
     })
 }
 
-/// Splits pods into those whose eviction violates a PodDisruptionBudget and the rest (`filterPodsWithPDBViolation` of kube-scheduler). Each
-/// pod uses up its budgets before later pods do.
+/// Splits pods into those whose eviction violates a PodDisruptionBudget and the others (`filterPodsWithPDBViolation` of kube-scheduler).
+/// Evictions of earlier pods count when later pods are checked.
 fn split_by_pdb_violation<'p>(
     snapshot: &Snapshot,
     pods: Vec<&'p Arc<Pod>>,
@@ -185,7 +185,7 @@ fn split_by_pdb_violation<'p>(
     })
 }
 
-/// Sort key: more important pods first, by priority, then by start time.
+/// Sort key of pods: more important pods first, by priority, then by start time.
 fn importance(pod: &Pod) -> (Reverse<i32>, bool, Option<String>, ObjectKey) {
     (
         Reverse(pod.priority),
@@ -195,12 +195,12 @@ fn importance(pod: &Pod) -> (Reverse<i32>, bool, Option<String>, ObjectKey) {
     )
 }
 
-/// Sort key of nodes with equal violations: lowest top victim priority, then lowest sum of priorities, then fewest victims, then latest
-/// start time of the most important victims.
+/// Sort key of candidates with equal violations: lowest priority of the most important victim, then lowest sum of priorities, then fewest
+/// victims, then latest start time of the most important victims.
 fn rank(candidate: &Candidate) -> (i32, i64, usize, Reverse<(bool, Option<String>)>) {
     let priorities = candidate.victims.iter().map(|victim| victim.priority);
     let highest = priorities.clone().max().unwrap_or_default();
-    // Shift priorities to be non-negative: otherwise more victims of negative priority would make a node preferable.
+    // Priorities are shifted to be non-negative: otherwise more victims with negative priority would make a node preferable.
     let sum = priorities
         .map(|priority| i64::from(priority) - i64::from(i32::MIN))
         .sum();

@@ -1,6 +1,6 @@
-//! The emulated Kubernetes release: its feature gates and defaults, the compared field of capacity objects, and the wording of messages.
+//! The emulated Kubernetes release: its feature gates and their defaults, which capacity field is compared, and the wording of messages.
 //!
-//! Decides whether a setting is allowed in a release, not what the setting does.
+//! Decides whether a setting is allowed in a release; the effect of settings is implemented elsewhere.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,7 +10,7 @@ use capacity_types::Arithmetic;
 use crate::message::Wording;
 use crate::taint_wording::TaintWording;
 
-/// A Kubernetes release, 1.19 (the first with storage capacity, KEP-1472) to 1.37.
+/// A Kubernetes release from 1.19, the first with storage capacity tracking (KEP-1472), to 1.37.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Release {
     minor: u8,
@@ -19,7 +19,7 @@ pub struct Release {
 const FIRST: u8 = 19;
 const LAST: u8 = 37;
 
-/// Unknown release.
+/// The release is not known.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("release {text:?} is unknown: choose one from 1.{FIRST} to 1.{LAST}")]
 pub struct UnknownRelease {
@@ -31,18 +31,18 @@ pub struct UnknownRelease {
 pub enum Gate {
     /// `CSIStorageCapacity` (KEP-1472): whether capacity is checked.
     Capacity,
-    /// `VolumeCapacityPriority` (KEP-1845): scoring of static bindings alone, the tightest fit first.
+    /// `VolumeCapacityPriority` (KEP-1845): scores only static bindings, and prefers the one that leaves the least space unused.
     Priority,
-    /// `StorageCapacityScoring` (KEP-4049), which replaced it.
+    /// `StorageCapacityScoring` (KEP-4049), the successor of `VolumeCapacityPriority`.
     Scoring,
 }
 
-/// The state of a gate from a release on.
+/// The state of a feature gate since a release.
 struct Stage {
     gate: Gate,
     name: &'static str,
     since: u8,
-    /// `None`: the gate does not exist in this release.
+    /// The default value. `None`: the gate does not exist.
     default: Option<bool>,
     locked: bool,
 }
@@ -57,7 +57,7 @@ const fn stage(gate: Gate, name: &'static str, since: u8, default: Option<bool>,
     }
 }
 
-/// Sorted by gate and release. The last stage at or before a release applies.
+/// Stages, sorted by gate and release. The last stage at or before a release applies.
 const STAGES: [Stage; 8] = [
     stage(Gate::Capacity, CAPACITY, 19, Some(false), false),
     stage(Gate::Capacity, CAPACITY, 21, Some(true), false),
@@ -72,13 +72,13 @@ const CAPACITY: &str = "CSIStorageCapacity";
 const PRIORITY: &str = "VolumeCapacityPriority";
 const SCORING: &str = "StorageCapacityScoring";
 
-/// Why a gate cannot be set. The wording is that of Kubernetes.
+/// Why a feature gate cannot be set. The wording is that of Kubernetes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GateError {
     /// The release does not have the gate.
     #[error("unrecognized feature gate: {0}")]
     Unknown(String),
-    /// The gate is locked to true.
+    /// The gate is locked to its default.
     #[error("cannot set feature gate {0} to {1}, feature is locked to true")]
     Locked(&'static str, bool),
     /// The text is not `NAME=true|false`.
@@ -86,7 +86,7 @@ pub enum GateError {
     Malformed(String),
 }
 
-/// The gates of a scheduler of one release.
+/// The values of the feature gates in one release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gates {
     /// Whether capacity is checked.
@@ -98,10 +98,10 @@ pub struct Gates {
 }
 
 impl Release {
-    /// The default release: the one whose behaviour was verified most thoroughly.
+    /// The default release, whose behaviour was verified most thoroughly.
     pub const DEFAULT: Self = Self { minor: 36 };
 
-    /// Whether `maximumVolumeSize` exists. Before 1.21 requests are compared with `capacity` alone.
+    /// Whether CSIStorageCapacity has the field `maximumVolumeSize`. Before 1.21 requests are compared with `capacity` alone.
     pub fn has_maximum(self) -> bool {
         self.minor >= 21
     }
@@ -117,8 +117,8 @@ impl Release {
         }
     }
 
-    /// The wording of an untolerated taint: shorter since 1.24 (kubernetes/kubernetes#109119), without key and value for confidentiality
-    /// since 1.34 (#134740).
+    /// The wording for an untolerated taint: shorter since 1.24 (kubernetes/kubernetes#109119), and since 1.34 without key and value, which
+    /// may be confidential (#134740).
     pub fn taint_wording(self) -> TaintWording {
         match self.minor {
             ..24 => TaintWording::Long,
@@ -127,7 +127,7 @@ impl Release {
         }
     }
 
-    /// The arithmetic of the release for quantities beyond int64: overflow, capped since 1.37 (kubernetes/kubernetes#141305).
+    /// The arithmetic of the release for quantities beyond int64: they overflow; since 1.37 they are capped (kubernetes/kubernetes#141305).
     pub fn upstream_arithmetic(self) -> Arithmetic {
         if self.minor >= 37 {
             Arithmetic::Saturating
@@ -136,11 +136,12 @@ impl Release {
         }
     }
 
-    /// The gate values: defaults overridden by `NAME=true|false` settings. As upstream, the last setting of a gate wins.
+    /// The values of the feature gates: defaults, overridden by `NAME=true|false` settings. As upstream, the last setting of a gate takes
+    /// precedence.
     pub fn gates<'a>(self, settings: impl IntoIterator<Item = &'a str>) -> Result<Gates, GateError> {
         let default = |gate| self.stage(gate).and_then(|stage| stage.default);
         let mut gates = Gates {
-            // The behaviour remains after the gate was removed.
+            // After the gate was removed, capacity is always checked.
             capacity: default(Gate::Capacity).unwrap_or(true),
             priority: default(Gate::Priority).unwrap_or(false),
             scoring: default(Gate::Scoring).unwrap_or(false),

@@ -15,15 +15,15 @@ pub struct Rules {
     pub arithmetic: Arithmetic,
     /// The scoring function. `None` if `StorageCapacityScoring` (KEP-4049) is off.
     pub shape: Option<Shape>,
-    /// The scheduler's feature gate `CSIStorageCapacity` is off: capacity is checked for no pod.
+    /// The scheduler's feature gate `CSIStorageCapacity` is disabled, so capacity is not checked for any pod.
     pub skips_capacity_check: bool,
     /// Releases 1.19 and 1.20: `maximumVolumeSize` does not exist, so requests are compared with `capacity` alone.
     pub ignores_maximum_volume_size: bool,
-    /// Whether several PVCs of one class share one pool in scores.
+    /// Whether several PVCs of one class share the capacity of the class in scores.
     pub pooling: Pooling,
-    /// Only static bindings are scored (KEP-1845, `VolumeCapacityPriority`).
+    /// Scores only static bindings (KEP-1845, `VolumeCapacityPriority`).
     pub static_only: bool,
-    /// Turning off a driver's `storageCapacity` requeues no pod, as upstream since queueing hints.
+    /// A driver whose `storageCapacity` is set to false requeues no pod, as upstream since queueing hints exist.
     pub ignores_driver_updates: bool,
     /// The wording of messages.
     pub wording: Wording,
@@ -33,16 +33,16 @@ pub struct Rules {
     pub choice: Choice,
     /// Resources that only an extender checks (`ignoredByScheduler`).
     pub ignored_resources: BTreeSet<String>,
-    /// How a node is chosen among those of equal score.
+    /// How a node is chosen among nodes of equal score.
     pub ties: Ties,
-    /// How messages list reasons.
+    /// How messages list rejection reasons.
     pub message_style: MessageStyle,
 }
 
-/// How a node is chosen among those of equal score. No specification defines it.
+/// How a node is chosen among nodes of equal score, which no specification defines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ties {
-    /// Random, as kube-scheduler does for single pods.
+    /// At random, as kube-scheduler does for single pods.
     #[default]
     Random,
     /// The first node, so that equal pods get the same node, as in the batches of kube-scheduler 1.36.
@@ -51,10 +51,10 @@ pub enum Ties {
     Last,
 }
 
-/// How messages list reasons. KEP-1472 quotes the reason but does not define the text around it.
+/// How messages list rejection reasons. KEP-1472 quotes a reason but does not define the text around it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MessageStyle {
-    /// Each reason with its number of nodes, as kube-scheduler does.
+    /// Each reason with its number of nodes, as in kube-scheduler.
     #[default]
     Counted,
     /// Each reason once, without node counts.
@@ -64,19 +64,19 @@ pub enum MessageStyle {
 /// Which of several sufficient capacity objects is recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Choice {
-    /// The one with the largest `maximumVolumeSize` (else `capacity`), then the first by namespace and name.
+    /// The object with the largest `maximumVolumeSize` (else `capacity`); of equal ones, the first by namespace and name.
     #[default]
     Largest,
-    /// An arbitrary one, as upstream, where Go's map order decides. Equal salts select the same object.
+    /// An arbitrary object, as upstream, where the map order of Go decides. Equal salts select the same object.
     Any(u64),
 }
 
 /// How several PVCs of one class count in scores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pooling {
-    /// The PVCs share one pool, whose capacity counts once, as in kube-scheduler.
+    /// The capacity of the class counts once, as in kube-scheduler.
     #[default]
     Once,
-    /// Each has its own pool: capacities are added up, as in the text of KEP-4049 (`+=`).
+    /// The capacity of the class counts once for each PVC, as in the text of KEP-4049 (`+=`).
     Each,
 }

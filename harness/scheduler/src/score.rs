@@ -1,7 +1,7 @@
-//! VolumeBinding's Score: scores a feasible node by its storage (KEP-4049).
+//! Score of VolumeBinding: scores a feasible node by its storage (KEP-4049).
 //!
-//! The shape maps each class's utilisation after provisioning to a score. The node's score is the unweighted, unnormalised mean over
-//! classes.
+//! The shape maps the utilisation of each class after provisioning to a score. The score of the node is the mean over the classes, without
+//! weights and without normalization.
 
 use std::collections::BTreeMap;
 
@@ -15,13 +15,13 @@ use crate::shape::Shape;
 /// Requested and available bytes of one StorageClass on one node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClassUse {
-    /// The sum of the pod's requests in bytes.
+    /// Sum of the requests of the pod's PVCs, in bytes.
     pub requested: i128,
-    /// Available bytes.
+    /// Available capacity in bytes.
     pub capacity: i128,
 }
 
-/// The node's score, 0 to 100. It is 0 without a shape (scoring off) and without PVCs to score.
+/// The node's score, 0 to 100. It is 0 without a shape (scoring disabled), and without PVCs that are scored.
 pub fn score(rules: &Rules, plan: &VolumePlan) -> i64 {
     let Some(shape) = &rules.shape else {
         return 0;
@@ -34,12 +34,12 @@ pub fn score(rules: &Rules, plan: &VolumePlan) -> i64 {
         .values()
         .map(|class| class_score(rules.arithmetic, shape, *class));
     let sum: i64 = scores.sum();
-    // As upstream, round half away from zero.
+    // Rounded half away from zero, as upstream.
     (sum as f64 / classes.len() as f64).round() as i64
 }
 
-/// Requested and available bytes by class name. If any PVC is bound statically on the node, only static bindings count. Excludes PVCs whose
-/// capacity was not checked.
+/// Requested and available bytes by class name. If any PVC is bound statically on the node, only static bindings count. PVCs whose capacity
+/// was not checked are left out.
 pub fn class_use<'a>(rules: &Rules, plan: &'a VolumePlan) -> BTreeMap<&'a str, ClassUse> {
     let arithmetic = rules.arithmetic;
     let mut classes: BTreeMap<&str, ClassUse> = BTreeMap::new();
@@ -69,7 +69,7 @@ pub fn class_use<'a>(rules: &Rules, plan: &'a VolumePlan) -> BTreeMap<&'a str, C
     classes
 }
 
-/// `capacity`. Falls back to `maximumVolumeSize`, which is not the free space, only if `capacity` is unset (upstream crashes).
+/// The `capacity` of an object. If it is unset, `maximumVolumeSize` is used, although it is not the free space (upstream crashes).
 fn scored_capacity(object: &Capacity) -> Option<Quantity> {
     object.capacity.or(object.maximum)
 }
@@ -87,7 +87,7 @@ fn class_score(arithmetic: Arithmetic, shape: &Shape, class: ClassUse) -> i64 {
     })
 }
 
-/// Truncated. Within 0..=100 because the request does not exceed the capacity.
+/// The utilisation in percent, truncated. It is at most 100, because the request does not exceed the capacity.
 fn exact_percent(class: ClassUse) -> i64 {
     let percent = class.requested.saturating_mul(100) / class.capacity;
     i64::try_from(percent).unwrap_or(0)

@@ -7,7 +7,7 @@ use serde_json::Value;
 /// Maximum score of a shape point. Node scores are ten times as large.
 const SCORE_MAX: i64 = 10;
 const UTILIZATION_MAX: i64 = 100;
-/// Factor from shape scores to node scores.
+/// Factor between shape scores and node scores.
 const NODE_SCORE_FACTOR: i64 = 10;
 
 /// One point of a shape.
@@ -25,15 +25,15 @@ pub struct Shape {
     points: Vec<ShapePoint>,
 }
 
-/// Why points are invalid. The wording is kube-scheduler's.
+/// Why the points of a shape are invalid. The wording is kube-scheduler's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ShapeError {
     /// Utilisations must be strictly increasing.
     #[error("shape[{index}].utilization: Invalid value: {value}: values must be sorted in increasing order")]
     Unsorted {
-        /// Index of the first point out of order.
+        /// Index of the first point that is out of order.
         index: usize,
-        /// The utilisation of the point.
+        /// The utilisation of that point.
         value: i64,
     },
     /// A number is out of range.
@@ -57,7 +57,7 @@ pub enum ShapeError {
 }
 
 impl Shape {
-    /// Validates the points. No points: the default shape.
+    /// Creates a shape from points after validation. Without points: the default shape.
     pub fn new(points: &[ShapePoint]) -> Result<Self, ShapeError> {
         if points.is_empty() {
             return Ok(Self::most_free());
@@ -81,17 +81,17 @@ impl Shape {
         })
     }
 
-    /// The default of KEP-4049: more free space scores higher.
+    /// The default shape of KEP-4049: more free space scores higher.
     pub fn most_free() -> Self {
         Self::line(SCORE_MAX, 0)
     }
 
-    /// The opposite of the default: less free space scores higher.
+    /// The opposite of the default shape: less free space scores higher.
     pub fn least_free() -> Self {
         Self::line(0, SCORE_MAX)
     }
 
-    /// The node score, 0 to 100, for a utilisation in percent. Divisions truncate towards zero as in Kubernetes.
+    /// The node score, 0 to 100, for a utilisation in percent. Divisions truncate towards zero, as in Kubernetes.
     pub fn score(&self, utilization: i64) -> i64 {
         let at = |point: &ShapePoint| point.score * NODE_SCORE_FACTOR;
         let Some(next) = self
@@ -140,7 +140,7 @@ pub fn parse_points(text: &str) -> Result<Vec<ShapePoint>, ShapeError> {
     })
 }
 
-/// Parses the JSON form of the configuration file.
+/// Parses the JSON form that the configuration file uses.
 fn parse_list(text: &str) -> Option<Vec<ShapePoint>> {
     let list: Vec<Value> = serde_json::from_str(text).ok()?;
     let point = |point: &Value| {
@@ -174,7 +174,7 @@ mod tests {
         Shape::new(&parse_points(text)?)
     }
 
-    /// Values measured with kube-scheduler 1.36, limited to shapes with integer scores.
+    /// Values measured with kube-scheduler 1.36, for shapes with integer scores.
     #[test]
     fn interpolation_equals_kube_scheduler() {
         let utilizations = [-5, 5, 15, 25, 35, 45, 55, 65, 75, 85, 95, 105];

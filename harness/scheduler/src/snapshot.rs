@@ -1,6 +1,6 @@
-//! The cluster state of one scheduling attempt.
+//! The cluster state that a scheduling attempt uses.
 //!
-//! Owns objects and assumed decisions. Does not know watches, and decides nothing.
+//! Owns objects and assumed decisions. Makes no decisions.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -36,11 +36,12 @@ pub struct Snapshot {
     pub attachments: Attachments,
     /// The namespaces.
     pub namespaces: Store<Namespace>,
-    /// The PodDisruptionBudgets. Only in an inventory (a dump, or a cluster listed by `why`): the scheduling loop does not watch them.
+    /// The PodDisruptionBudgets. Only an inventory (a dump, or a cluster that `why` listed) contains them: the scheduling loop does not
+    /// watch them.
     pub budgets: Store<DisruptionBudget>,
     /// The Leases of controllers and nodes. Only an inventory contains them.
     pub leases: Store<Lease>,
-    /// The pods on the nodes.
+    /// The pods on nodes.
     pub pods: NodePods,
     /// CSIDriver objects that cannot be parsed, with the errors.
     pub unreadable_drivers: Unreadable,
@@ -67,7 +68,7 @@ impl Snapshot {
         self.drivers.get(&ObjectKey::cluster(name))
     }
 
-    /// The error if the CSIDriver with this name cannot be parsed.
+    /// The error if the CSIDriver with this name exists but cannot be parsed.
     pub fn unreadable_driver(&self, name: &str) -> Option<FilterError> {
         let key = ObjectKey::cluster(name);
         let problem = self.unreadable_drivers.get(&key)?.clone();
@@ -78,7 +79,7 @@ impl Snapshot {
         })
     }
 
-    /// The error of the first capacity object that cannot be parsed. Its class is unknown, so it affects every PVC.
+    /// The error of the first capacity object that cannot be parsed. Its class is unknown, so the error affects every PVC.
     pub fn unreadable_capacity(&self) -> Option<FilterError> {
         let (key, problem) = self.unreadable_capacities.first_key_value()?;
         Some(FilterError {

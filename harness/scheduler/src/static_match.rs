@@ -1,6 +1,6 @@
-//! Static binding: which existing PersistentVolume matches an unbound PVC on a node.
+//! Static binding: which existing PersistentVolume is chosen for an unbound PVC on a node.
 //!
-//! Follows kube-scheduler's `FindMatchingVolume`. The caller passes the volumes of the class. Does not know provisioning.
+//! Follows kube-scheduler's `FindMatchingVolume`. The caller passes the volumes of the class.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,17 +9,17 @@ use capacity_types::Labels;
 
 use crate::objects::{Claim, ObjectKey, Volume};
 
-/// The PersistentVolumes that match a PVC, on any node, ignoring the pod's other PVCs.
+/// The PersistentVolumes that match a PVC on any node, regardless of the pod's other PVCs.
 #[derive(Clone, Debug, Default)]
 pub struct MatchingVolumes {
-    /// Reserved for the PVC by `claimRef`, by name.
+    /// Volumes whose `claimRef` is the PVC, by name.
     reserved: Vec<Arc<Volume>>,
-    /// Without `claimRef`, by ascending size, then by name.
+    /// Volumes without `claimRef`, by ascending size, then by name.
     free: Vec<Arc<Volume>>,
 }
 
 impl MatchingVolumes {
-    /// Filters the PersistentVolumes of the PVC's class. They must be sorted by name.
+    /// Selects the PersistentVolumes that match a PVC. `volumes` are those of the PVC's class, sorted by name.
     pub(crate) fn find<'a>(claim: &Claim, volumes: impl Iterator<Item = &'a Arc<Volume>>) -> Self {
         let mut matching = Self::default();
         for volume in volumes.filter(|volume| is_eligible(claim, volume)) {
@@ -33,12 +33,12 @@ impl MatchingVolumes {
         matching
     }
 
-    /// The PersistentVolume to bind on a node with these labels: one reserved for the PVC, else the smallest accessible one. `taken`:
-    /// volumes already chosen for other PVCs of the pod.
+    /// The PersistentVolume to bind on a node with these labels: the volume reserved for the PVC, else the smallest accessible one.
+    /// `taken`: volumes already chosen for other PVCs of the pod.
     pub(crate) fn choose(&self, taken: &BTreeSet<&ObjectKey>, labels: &Labels) -> Option<&Arc<Volume>> {
         let is_unused = |volume: &&Arc<Volume>| !taken.contains(&volume.key);
         if let Some(reserved) = self.reserved.iter().find(is_unused) {
-            // If the reserved volume is not accessible from the node, no other volume may be used.
+            // If the reserved volume is not accessible from the node, no other volume may be bound.
             return Some(reserved).filter(|volume| volume.admits(labels));
         }
         self.free
@@ -48,7 +48,7 @@ impl MatchingVolumes {
     }
 }
 
-/// Conditions for reserved and free volumes.
+/// The conditions for both reserved and free volumes.
 fn is_eligible(claim: &Claim, volume: &Volume) -> bool {
     let reserved_for_another = volume.claim.is_some() && !volume.is_bound_to(claim);
     !reserved_for_another
@@ -58,7 +58,7 @@ fn is_eligible(claim: &Claim, volume: &Volume) -> bool {
         && !volume.deleting
 }
 
-/// Additional conditions for free volumes.
+/// The additional conditions for free volumes.
 fn is_available(claim: &Claim, volume: &Volume) -> bool {
     let selected = claim
         .selector
@@ -68,7 +68,7 @@ fn is_available(claim: &Claim, volume: &Volume) -> bool {
     volume.available && selected && claim.access_modes.iter().all(is_supported)
 }
 
-/// The exact quantity, not rounded to whole bytes.
+/// The capacity as an exact quantity, not rounded to whole bytes.
 fn size(volume: &Volume) -> i128 {
     volume.capacity.map_or(0, |capacity| capacity.nanos())
 }

@@ -1,4 +1,4 @@
-//! Classifies errors of the API server. Does not decide how to handle them.
+//! Classifies errors of the API server.
 
 use capacity_types::capacity_api;
 

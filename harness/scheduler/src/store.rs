@@ -1,15 +1,13 @@
-//! Objects of one kind by key, with assumed changes on top.
-//!
-//! Does not know the kinds, the source of objects or when an assumed change ends.
+//! Objects of one kind by key, together with assumed changes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::objects::{Object, ObjectKey};
 
-/// A set of objects that a watch updates.
+/// A set of objects that is updated from a watch.
 pub trait Collection<T: Object> {
-    /// Adds or replaces an object. Returns the replaced one.
+    /// Adds or replaces an object. Returns the replaced object.
     fn put(&mut self, object: Arc<T>) -> Option<Arc<T>>;
 
     /// Removes and returns an object.
@@ -36,12 +34,12 @@ impl<T> Default for Store<T> {
 }
 
 impl<T: Object> Store<T> {
-    /// The object: its assumed version until the watch delivers a newer one.
+    /// The object with this key: the assumed version until the watch delivers a newer one.
     pub fn get(&self, key: &ObjectKey) -> Option<&Arc<T>> {
         self.stored(key).map(|stored| self.with_assumed(stored))
     }
 
-    /// The object as last delivered by the watch.
+    /// The object with this key as the watch last delivered it.
     pub fn stored(&self, key: &ObjectKey) -> Option<&Arc<T>> {
         self.objects.get(key)
     }
@@ -62,7 +60,7 @@ impl<T: Object> Store<T> {
     }
 
     /// Assumes a change. `assumed` must be a copy of the stored object with the same resource version. The next version from the watch
-    /// replaces it, so an assumed change never hides a newer object.
+    /// replaces the assumed one, so it never hides a newer object.
     pub fn assume(&mut self, assumed: Arc<T>) {
         self.assumed.insert(assumed.key().clone(), assumed);
     }

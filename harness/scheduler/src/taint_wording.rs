@@ -1,17 +1,17 @@
-//! The wording of an untolerated taint in each release.
+//! The wording for an untolerated taint in each release.
 
 use std::borrow::Cow;
 
 use crate::objects::Taint;
 
-/// The wording of an untolerated taint.
+/// The wording for an untolerated taint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TaintWording {
-    /// A full clause with key and value.
+    /// A whole clause that contains key and value of the taint.
     Long,
-    /// Key and value.
+    /// Key and value of the taint.
     KeyValue,
-    /// Neither key nor value.
+    /// Neither key nor value of the taint.
     #[default]
     Generic,
 }

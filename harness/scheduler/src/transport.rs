@@ -1,4 +1,4 @@
-//! Sends HTTP requests to extenders. Does not know their content.
+//! Sends HTTP requests to extenders.
 
 use std::error::Error;
 use std::fmt;
@@ -12,12 +12,12 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::{Connect, HttpConnector};
 use hyper_util::rt::TokioExecutor;
 
-/// Large enough for a response that contains every node object.
+/// Maximum size of a response: sufficient for one that contains every node object.
 const MAX_RESPONSE_BYTES: usize = 128 << 20;
 
-/// A transport for extender requests.
+/// Sends the requests to extenders.
 pub trait Transport: fmt::Debug + Send + Sync {
-    /// POSTs JSON to a URL. Returns the status code and the response body, or a readable error.
+    /// POSTs JSON to a URL. Returns the status code and the response body, or an error text.
     fn post<'a>(&'a self, url: &'a str, body: String) -> BoxFuture<'a, Result<(u16, Bytes), String>>;
 }
 
@@ -26,7 +26,7 @@ pub trait Transport: fmt::Debug + Send + Sync {
 pub struct Http<C>(Client<C, Full<Bytes>>);
 
 impl<C: Connect + Clone> Http<C> {
-    /// Creates a client with this connector. Must be called within a tokio runtime.
+    /// Creates an HTTP client with this connector. Must be called within a tokio runtime.
     pub fn over(connector: C) -> Self {
         Self(Client::builder(TokioExecutor::new()).build(connector))
     }

@@ -1,7 +1,7 @@
-//! PersistentVolumes by name, and those without a `claimRef` by StorageClass.
+//! PersistentVolumes by name, and PersistentVolumes without a `claimRef` by StorageClass.
 //!
-//! Nearly all volumes of a cluster are bound and of use only to their own PVC. The index finds the free ones with one lookup. Does not
-//! decide which volume matches a PVC.
+//! Nearly all volumes of a cluster are bound, and can only be used by their own PVC. The index finds the free volumes with one lookup. Does
+//! not decide which volume is chosen for a PVC.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -15,17 +15,17 @@ pub struct VolumeIndex {
     volumes: Store<Volume>,
     /// StorageClass → names of volumes without a `claimRef`.
     free: HashMap<String, BTreeSet<ObjectKey>>,
-    /// PVC → names of volumes with a `claimRef` to it.
+    /// PVC → names of volumes whose `claimRef` is the PVC.
     claimed: HashMap<ObjectKey, BTreeSet<ObjectKey>>,
 }
 
 impl VolumeIndex {
-    /// The volume with assumed changes: see [`Store::get`].
+    /// The volume with this name, including assumed changes: see [`Store::get`].
     pub fn get(&self, key: &ObjectKey) -> Option<&Arc<Volume>> {
         self.volumes.get(key)
     }
 
-    /// The volume as last delivered by the watch.
+    /// The volume with this name as the watch last delivered it.
     pub fn stored(&self, key: &ObjectKey) -> Option<&Arc<Volume>> {
         self.volumes.stored(key)
     }
@@ -35,8 +35,8 @@ impl VolumeIndex {
         self.volumes.is_empty()
     }
 
-    /// All volumes of the PVC's class whose `claimRef` is this PVC, then those without one, each sorted by name. Includes assumed changes,
-    /// which may have given a volume to another PVC.
+    /// The volumes of the PVC's class whose `claimRef` is the PVC, then those without `claimRef`; both sorted by name. Assumed changes are
+    /// included, and may have reserved a volume for another PVC.
     pub fn candidates_for<'a>(&'a self, claim: &'a Claim) -> impl Iterator<Item = &'a Arc<Volume>> {
         let own = self.claimed.get(&claim.key);
         let free = self.free.get(&claim.class);

@@ -1,4 +1,4 @@
-//! Prints the CSIStorageCapacity objects that a cluster must have: `cargo run -p capacity-spec --example settled`.
+//! Prints the CSIStorageCapacity objects that must exist in a cluster: `cargo run -p capacity-spec --example settled`.
 
 use std::io::Write;
 

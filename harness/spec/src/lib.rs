@@ -1,19 +1,19 @@
 //! The requirements of storage capacity tracking (KEP-1472), capacity scoring (KEP-4049) and the CSI spec, as pure functions.
 //!
 //! ```text
-//! world      cluster state: nodes, drivers, classes, objects, PVCs, pods, and the settings of the programs
+//! world      state of the cluster: nodes, drivers, classes, objects, PVCs, pods, and the settings of the programs
 //! objects    world → the CSIStorageCapacity objects that must, may and must not exist at quiescence
 //! placement  world → the feasible nodes of a pod, the best of them, and why other nodes are rejected
 //! volumes    world and CreateVolume calls → the volumes that PVCs must have, and those that must be deleted
 //! metrics    world and the programs' actions → required metric values
-//! always     world and events → invariants at every moment
+//! always     world and events → rules for every moment
 //! settings   settings with which a program must exit
 //! rules      every rule with its requirement ids; a violation refers to one
 //! ```
 //!
-//! Does not know clocks, I/O, tasks, or code of any publisher or scheduler. Rules follow the KEPs and the CSI spec. If these leave an
-//! outcome unspecified, all are allowed under a [`rules::Unspecified`]. Requirement ids are those of `suites/requirements.yaml`.
-//! "Quiescence" means: no request in flight, every watch up to date, capacity polled since the last change.
+//! Does not know clocks, I/O, tasks, or code of any publisher or scheduler. Rules follow the KEPs and the CSI spec. If these do not specify
+//! an outcome, all outcomes are allowed, with a [`rules::Unspecified`] as the reason. Requirement ids are those of
+//! `suites/requirements.yaml`. "Quiescence" means: no request in flight, every watch up to date, capacity polled since the last change.
 //!
 //! A world is built from API objects, and from the known state of drivers and programs:
 //!

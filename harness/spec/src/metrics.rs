@@ -20,7 +20,7 @@ const PLUGINS: &str = "scheduler_plugin_execution_duration_seconds_count";
 const REQUESTS: &str = "apiserver_request_total";
 const DURATIONS: &str = "apiserver_request_duration_seconds_sum";
 
-/// The names of all series that rules check.
+/// The names of all metrics that rules check.
 pub const NAMES: [&str; 10] = [
     GOAL, CURRENT, OBSOLETE, DEPTH, CALLS, SECONDS, ATTEMPTS, PLUGINS, REQUESTS, DURATIONS,
 ];
@@ -28,14 +28,14 @@ pub const NAMES: [&str; 10] = [
 /// Name of the publisher's workqueue.
 const QUEUE: &str = "csistoragecapacity";
 
-/// One time series.
+/// A sample of a time series.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
-    /// The metric name.
+    /// Name of the metric.
     pub name: String,
-    /// The labels.
+    /// Labels of the time series.
     pub labels: BTreeMap<String, String>,
-    /// The value.
+    /// Value of the sample.
     pub value: f64,
 }
 
@@ -45,39 +45,39 @@ impl Sample {
     }
 }
 
-/// One scrape of a program, and the program's actions up to then.
+/// The metrics of a program at one moment, and what the program has done before.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scrape {
-    /// The name of its API client.
+    /// Client name of the program.
     pub client: String,
-    /// The program that returned the metrics.
+    /// The program that served the metrics.
     pub program: Program,
-    /// All series whose names are in [`NAMES`].
+    /// All samples whose metrics are in [`NAMES`].
     pub samples: Vec<Sample>,
 }
 
-/// A program with metrics.
+/// A program that serves metrics, with its actions so far.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Program {
     /// A publisher.
     Publisher {
-        /// The instance.
+        /// The publisher instance.
         instance: Instance,
-        /// Number of GetCapacity calls that the driver has answered successfully since the program started.
+        /// Number of successful GetCapacity responses that the driver has sent since the program started.
         successful_calls: u64,
         /// Minimum total duration of these calls in seconds.
         min_seconds: f64,
     },
     /// A scheduler.
     Scheduler {
-        /// Number of pods with PVCs that it has bound since it started.
+        /// Number of pods with PVCs that the scheduler has bound since it started.
         bound_pods: u64,
     },
     /// The API server.
     ApiServer,
 }
 
-/// Checks a scrape at quiescence.
+/// Checks metrics that were scraped at quiescence.
 pub fn judge(world: &World, scrape: &Scrape) -> Vec<Violation> {
     let mut check = Check {
         scrape,
@@ -101,7 +101,7 @@ pub fn judge(world: &World, scrape: &Scrape) -> Vec<Violation> {
     check.violations
 }
 
-/// Allowed range of a number of objects.
+/// The allowed range of the number of objects.
 #[derive(Clone, Copy, Default)]
 struct Bounds {
     from: u32,
@@ -109,7 +109,7 @@ struct Bounds {
 }
 
 impl Bounds {
-    /// Adds one object. `is_optional`: it may be absent.
+    /// Counts one object. `is_optional`: whether the object may be absent.
     fn add(&mut self, is_optional: bool) {
         self.to += 1;
         self.from += u32::from(!is_optional);
@@ -123,7 +123,7 @@ struct Check<'r> {
 
 impl Check<'_> {
     fn check_objects(&mut self, world: &World, instance: &Instance, publisher: &Publisher) {
-        // Without the type, or if the driver lacks GET_CAPACITY, there are no objects to count.
+        // If the API server does not serve CSIStorageCapacity, or if the driver lacks GET_CAPACITY, there are no objects to count.
         let desired = DesiredObjects::of(world, instance, publisher);
         if world.api.version().is_none() || desired.lacks_get_capacity() {
             return;
@@ -154,7 +154,7 @@ impl Check<'_> {
         }
     }
 
-    /// Checks the driver and node labels of every series about objects.
+    /// Checks the driver and node labels of every metric about CSIStorageCapacity objects.
     fn check_labels(&mut self, instance: &Instance) {
         let samples = &self.scrape.samples;
         let mut about = samples.iter().filter(|it| it.name.starts_with(RESOURCE));
@@ -218,7 +218,7 @@ impl Check<'_> {
         }
     }
 
-    /// Whether a series with these labels exists.
+    /// Whether there is a sample of the metric with these labels.
     fn any(&self, name: &str, labels: &[(&str, &str)]) -> bool {
         let mut samples = self.scrape.samples.iter();
         samples.any(|sample| {
@@ -227,7 +227,7 @@ impl Check<'_> {
         })
     }
 
-    /// The sum of the matching series with this name. `None` if there is none.
+    /// The sum of the metric's samples that are selected. `None` if there are none.
     fn sum(&self, name: &str, is_selected: impl Fn(&Sample) -> bool) -> Option<f64> {
         let samples = self.scrape.samples.iter();
         let selected = samples.filter(|sample| sample.name == name && is_selected(sample));
@@ -236,7 +236,7 @@ impl Check<'_> {
             .reduce(|sum, value| sum + value)
     }
 
-    /// Checks that a number of objects is within bounds.
+    /// Checks that the value of a metric is within the bounds.
     fn check_bounds(&mut self, name: &str, rule: &'static Rule, Bounds { from, to }: Bounds) {
         let sum = self.sum(name, |_| true);
         if sum.is_none_or(|sum| sum < f64::from(from) || sum > f64::from(to)) {

@@ -1,30 +1,31 @@
-//! Every rule with its requirements, and the choices that the KEPs and the CSI spec leave open.
+//! All rules, each with its requirements, and the outcomes that the KEPs and the CSI spec do not specify.
 //!
 //! Data only. The checks are in the modules `objects`, `placement`, `volumes`, `metrics`, `settings` and `always`.
 
-/// One rule.
+/// A rule of the specification.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// The id: subject, then violation.
+    /// Id of the rule: subject and violation, separated by a slash.
     pub id: &'static str,
-    /// Ids of the requirements, as in `suites/requirements.yaml`.
+    /// Ids of the requirements on which the rule is based, as in `suites/requirements.yaml`.
     pub requirements: &'static [&'static str],
     /// The requirement in one sentence.
     pub sentence: &'static str,
 }
 
-/// An outcome that the KEPs and the CSI spec leave unspecified.
+/// A question that the KEPs and the CSI spec leave open, so that several outcomes are allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Unspecified {
     /// Whether zero capacity is published as an object (KEP-1472: "Determining parameters" contradicts the comment of the type).
     ZeroOrAbsent,
     /// Whether an object is retained or deleted while GetCapacity fails.
     RetainOrDelete,
-    /// Whether classes with Immediate binding are published. The KEP says all classes of the driver, but nothing uses these objects.
+    /// Whether objects for classes with Immediate binding are published. The KEP requires objects for all classes of the driver, but no
+    /// component uses these.
     ImmediateClasses,
     /// Whether a driver without topology has one object for all nodes, or none.
     WithoutTopology,
-    /// When a publisher without polling detects changes of the backend: at the next other trigger, or never.
+    /// When a publisher without polling notices changes of the storage: at the next event that causes a call, or never.
     WithoutPolling,
 }
 
@@ -41,7 +42,7 @@ macro_rules! rules {
 }
 
 rules! {
-    // Objects, at quiescence.
+    // Rules for CSIStorageCapacity objects at quiescence.
     MISSING: "objects/missing",
         ["PUB-14", "PUB-02", "PUB-03", "PUB-08", "PUB-10", "PUB-20", "PUB-25", "SCALE-01", "SCALE-02", "API-02"],
         "where GetCapacity returns capacity, the publisher has an object for each class and topology segment";
@@ -79,7 +80,7 @@ rules! {
         ["PUB-42", "PUB-45", "FAIL-13", "BM-13"],
         "an object is deleted with the last of its owners";
 
-    // Volumes, at quiescence.
+    // Rules for volumes at quiescence.
     NOT_PROVISIONED: "volumes/not-provisioned",
         ["PROV-02", "PROV-09", "PROV-11", "PROV-14"],
         "a PVC that has a selected node or needs none gets a volume if the driver has enough capacity for it";
@@ -94,7 +95,7 @@ rules! {
         ["PUB-26", "PROV-05"],
         "after a volume was created or deleted, or CreateVolume returned RESOURCE_EXHAUSTED, the publisher calls GetCapacity for its class again";
 
-    // Placement of pods.
+    // Rules for the nodes of pods.
     NO_CAPACITY: "placement/no-capacity",
         ["SCHED-01", "SCHED-05", "SCHED-06", "SCHED-07", "SCHED-08", "SCHED-10", "SCHED-11", "SCHED-12", "SCHED-21", "API-10", "API-12"],
         "a pod is only placed on a node for which each PVC to be provisioned has a capacity object with enough capacity";
@@ -126,7 +127,7 @@ rules! {
         ["GATE-22", "SCHED-32"],
         "a pod that is bound to a node stays there";
 
-    // Always.
+    // Rules that apply at every moment.
     FOREIGN_WRITE: "always/foreign-write",
         ["PUB-34", "PUB-35", "PUB-03", "PUB-47", "PUB-52"],
         "a program writes only to objects that belong to it";
@@ -207,7 +208,7 @@ rules! {
         ["PROV-10", "MET-20"],
         "an event of the PVC contains the reason why it has no volume";
 
-    // Metrics.
+    // Rules for metrics.
     WRONG_GOAL_METRIC: "metrics/goal",
         ["MET-01"],
         "csistoragecapacities_desired_goal is the number of objects that the publisher should have";
@@ -239,7 +240,7 @@ rules! {
         ["MET-10"],
         "apiserver_request_duration_seconds measures the duration of requests";
 
-    // The driver.
+    // Rules for the driver.
     WRONG_RESPONSE: "driver/wrong-response",
         ["CSI-26", "CSI-15"],
         "GetCapacity returns the capacity of the driver's storage, and the same again while nothing changes";
@@ -250,7 +251,7 @@ rules! {
         ["CSI-23"],
         "a driver without enough storage for a volume returns RESOURCE_EXHAUSTED";
 
-    // The API server.
+    // Rules for the API server.
     NOT_AS_WRITTEN: "server/not-as-written",
         ["API-03", "API-05", "API-13", "API-15", "API-37", "API-27", "API-28"],
         "the API server stores an object exactly as it was written";

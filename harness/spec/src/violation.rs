@@ -1,4 +1,4 @@
-//! A violated rule and its subject.
+//! A violation of a rule: the rule and the object, pod, call or program that violates it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,48 +8,48 @@ use capacity_types::{Segment, segment};
 use crate::rules::Rule;
 use crate::world::{Instance, NamespacedName};
 
-/// A violated rule.
+/// A violation of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// The rule.
+    /// The violated rule.
     pub rule: &'static Rule,
     /// The object, pod, call or program that violates the rule.
     pub subject: Subject,
-    /// Actual and expected state as text.
+    /// Text that describes the actual and the expected state.
     pub detail: String,
 }
 
-/// The subject of a violation.
+/// What a violation concerns.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Subject {
-    /// The objects of a publisher for a class and a segment.
+    /// The CSIStorageCapacity objects of a publisher for a class and a segment.
     ClassAndSegment {
         /// The publisher.
         instance: Instance,
-        /// The class.
+        /// Name of the StorageClass.
         class: String,
         /// The segment.
         segment: Segment,
     },
-    /// A CSIStorageCapacity.
+    /// A CSIStorageCapacity object.
     Object(NamespacedName),
     /// A pod.
     Pod(NamespacedName),
-    /// A claim.
+    /// A PVC.
     Claim(NamespacedName),
-    /// A volume, by its name in CreateVolume.
+    /// A volume, identified by its name in CreateVolume.
     Volume(String),
-    /// The metrics of a program, by the name of its API client.
+    /// The metrics of a program, identified by the client name.
     Program(String),
     /// The settings of a program.
     Settings(String),
-    /// A request to the API server, by its plural resource name.
+    /// A request to the API server, identified by the plural resource name.
     Request(String),
     /// A call to a driver.
     Call {
-        /// The driver.
+        /// Name of the driver.
         driver: String,
-        /// The segment of the call.
+        /// Topology segment in the call.
         segment: Segment,
     },
 }
@@ -85,7 +85,7 @@ pub(crate) fn segment_text(segment: &Segment) -> String {
     }
 }
 
-/// Labels or parameters as `key=value,key=value`, or `none`.
+/// Formats labels or parameters as `key=value,key=value`; `none` if there are none.
 pub(crate) fn map_text(map: &BTreeMap<String, String>) -> String {
     match map.is_empty() {
         true => "none".to_owned(),

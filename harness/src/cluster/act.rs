@@ -1,4 +1,4 @@
-//! Executes the actions of a step. Each is recorded before it is executed.
+//! Executes the actions of a step. The journal records each action before its execution.
 
 use std::slice::SliceIndex;
 
@@ -15,8 +15,8 @@ use crate::scenario::{ReplaceSpec, Role};
 use crate::start_error::StartError;
 
 impl Cluster {
-    /// Executes the fault actions (API server and driver) at the beginning of a case, so that their rules apply before systems start.
-    /// Returns the number of executed actions.
+    /// Executes the fault actions (API server and driver) at the beginning of a case, so that their rules apply before the programs under
+    /// test start. Returns the number of executed actions.
     pub(crate) async fn prepare(&mut self, plan: &Plan) -> Result<usize, StartError> {
         let actions = plan.steps.first().map_or(&[][..], |step| &step.actions);
         let is_fault = |(action, _): &&(Action, String)| {
@@ -27,7 +27,7 @@ impl Cluster {
         Ok(count)
     }
 
-    /// Executes the actions of one step, or a part of them, in order.
+    /// Executes some or all actions of one step, in order.
     pub(crate) async fn act(
         &mut self,
         plan: &Plan,
@@ -55,13 +55,14 @@ impl Cluster {
         Ok(())
     }
 
-    /// Before an action that may depend on earlier ones, waits until the systems have received the watch events of those.
+    /// Waits, before an action that may depend on earlier changes, until the programs under test have received the watch events of those
+    /// changes.
     async fn wait_for_watchers(&mut self, next: &Action) {
         let resource = next.resource();
         let depends = |changed: &String| match (resource.as_deref(), next) {
             // Watch events of one resource arrive in order.
             (Some(resource), _) if resource == changed => false,
-            // A new claim does not affect existing pods.
+            // A new PVC does not affect existing pods.
             (Some("persistentvolumeclaims"), Action::Create(_)) => changed != "pods",
             _ => true,
         };
@@ -72,7 +73,7 @@ impl Cluster {
         self.undelivered.extend(resource);
     }
 
-    /// Executes one action outside of any step; returns an error as text.
+    /// Executes one action outside of any step. The error is the message of the failed request or call.
     pub(crate) async fn execute(&mut self, plan: &Plan, action: &Action, text: &str) -> Result<(), String> {
         self.journal.append(What::Action(ActionFact {
             text: text.to_owned(),
@@ -86,7 +87,7 @@ impl Cluster {
         })
     }
 
-    /// Applies new facts of the journal to the cluster state that actions of the harness use.
+    /// Applies new facts of the journal to `state`, which actions of the harness read.
     pub(super) fn update_state(&mut self) {
         for fact in self.journal.since(self.state_seq) {
             self.state_seq = fact.seq + 1;
@@ -128,7 +129,7 @@ impl Cluster {
                 self.sockets_of_driver.remove(node);
                 self.fleet.stop_client(&Role::Driver.client(Some(node))).await;
             }
-            // The central driver serves all nodes from one endpoint.
+            // A central driver serves all nodes from one endpoint, so only the objects of the node are missing.
             Action::DriverUp(node, _) => self.prepare_node(plan, node).await?,
             Action::DriverDown(_) => {}
             Action::Registration(node, keys) => {
@@ -155,7 +156,7 @@ impl Cluster {
                 let reserved = self.driver.reserve(reservation);
                 reserved.map_err(|error| Problem::Refused(error.to_string()))?;
             }
-            // The reservation may have ended before.
+            // The reservation may have ended already, so the result is ignored.
             Action::Unreserve(name) => drop(self.driver.cancel_reservation(name)),
             Action::Stop(Role::Driver) => self.stop_driver().await,
             Action::Start(Role::Driver) => self.start_driver_again().await?,
@@ -201,7 +202,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Starts a stopped role and waits until its programs are up. Deleted pods and owners of the publisher are re-created first.
+    /// Starts a stopped role and waits until its programs run. For the publisher, first creates its deleted pods and their owners again.
     async fn start_again(&mut self, plan: &Plan, role: Role) -> Result<(), Problem> {
         if role == Role::Publisher {
             let nodes = self.endpoints.keys().flatten().cloned().collect();
@@ -258,7 +259,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// The objects that match a target.
+    /// References to the objects that match a target.
     fn targets(&self, plan: &Plan, target: &Target) -> Result<Vec<ResourceRef>, Problem> {
         match target {
             Target::Named {

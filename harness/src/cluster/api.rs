@@ -1,4 +1,4 @@
-//! The API server of a cluster, in memory or real behind the harness's proxy, with one interface for the rest of the cluster.
+//! The API server of a cluster, behind one interface: the in-memory server, or a real one behind the harness's proxy.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -29,20 +29,20 @@ use crate::system::Systems;
 /// Group whose members have all permissions.
 const MASTERS: &str = "system:masters";
 
-/// Minimum number of connections to the API server of one case: client-go opens a few per program.
+/// Minimum connection limit of the API server of one case: client-go opens a few connections per program.
 const CONNECTIONS: usize = 64;
 
-/// The connection limit of one case is this process's file descriptor limit divided by this number.
+/// The connection limit of one case is the file descriptor limit of this process divided by this number.
 const CASES_AT_ONCE: usize = 16;
 
 /// The API server of a case.
 pub(super) enum Api {
-    /// In memory; the second listener has TLS, for child processes.
+    /// In-memory server; the second listener uses TLS, for child processes.
     Fake {
         api: ApiServer,
         plain: Plain,
         tls: Option<Running>,
-        /// Roles with restricted permissions.
+        /// Roles whose permissions are restricted by RBAC.
         granted: BTreeSet<Role>,
     },
     /// A real API server, behind the proxy.
@@ -53,10 +53,10 @@ pub(super) enum Api {
     },
 }
 
-/// Listener of the in-memory server for systems in this process.
+/// Listener of the in-memory server for programs in this process.
 pub(super) enum Plain {
     Port(Running),
-    /// URL of an in-memory listener; the guard closes its connections.
+    /// URL of an in-memory listener. Dropping the guard closes its connections.
     Memory(String, DropGuard),
 }
 
@@ -93,14 +93,14 @@ impl Plain {
     }
 }
 
-/// Access to the server for child processes.
+/// Access data of the server for child processes.
 pub(super) struct Secure {
     pub(super) api_url: String,
     pub(super) authority_pem: String,
 }
 
 impl Api {
-    /// Starts the server of a plan with its listeners; `with_tls` adds one for child processes.
+    /// Starts the API server of a plan and its listeners. `with_tls` adds a listener for child processes.
     pub(super) async fn start(
         plan: &Plan,
         systems: &Systems,
@@ -129,18 +129,18 @@ impl Api {
         }
         let mut limits = Limits::default();
         if let Some((descriptors, _)) = machine::descriptors() {
-            // Otherwise a program with thousands of connections would use up the file descriptors of other cases.
+            // Without this limit, a program with thousands of connections would use up the file descriptors of other cases.
             limits.connections = (descriptors / CASES_AT_ONCE).clamp(CONNECTIONS, limits.connections);
         }
         let options = ServerOptions {
             limits,
             kubelet_less: true,
-            // A longer history of 10,000 pods would need a gigabyte.
+            // A longer event history of a cluster with 10,000 pods would need 1 GiB of memory.
             history: 10_000,
             parsed_bytes: 4 << 20,
             release: plan.release,
             gates: plan.gates.clone(),
-            // With removed versions still served, a program older than the server is one finding instead of a failure of every case.
+            // While removed versions are still served, a program older than the server causes one finding instead of failing every case.
             removed_versions: with_tls && plan.has_default_release(),
             authorization: match plan.grants.is_empty() {
                 true => Authorization::AlwaysAllow,
@@ -173,7 +173,7 @@ impl Api {
         })
     }
 
-    /// A client with this name.
+    /// Returns an API client with this client name.
     pub(super) fn client(&self, name: &str) -> Client {
         match self {
             Api::Fake { api, .. } => Client::Local(api.client(name)),
@@ -181,7 +181,7 @@ impl Api {
         }
     }
 
-    /// Creates a token for a client.
+    /// Creates a bearer token for a client.
     pub(super) fn add_client(&self, name: &str) -> String {
         match self {
             Api::Fake { api, granted, .. } => {
@@ -193,7 +193,7 @@ impl Api {
         }
     }
 
-    /// Server URL for systems in this process.
+    /// Server URL for programs in this process.
     pub(super) fn url(&self) -> String {
         match self {
             Api::Fake { plain, .. } => plain.url(),
@@ -201,7 +201,7 @@ impl Api {
         }
     }
 
-    /// Server access for child processes; also writes their kubeconfig. `None` if there are no child processes.
+    /// URL and credentials for child processes, also written to `kubeconfig`. `None` if there are no child processes.
     pub(super) fn secure(&self, kubeconfig: &Path, token: &str) -> std::io::Result<Option<Secure>> {
         let (api_url, authority_pem) = match self {
             Api::Fake { tls: Some(tls), .. } => {
@@ -220,16 +220,16 @@ impl Api {
         }))
     }
 
-    /// The served version of a resource.
+    /// The API version in which the server serves a resource.
     pub(super) fn served_version(&self, group: &str, resource: &str) -> Option<&'static str> {
         match self {
             Api::Fake { api, .. } => api.served_version(group, resource),
-            // Cases with older versions are skipped.
+            // Cases that need an older version are skipped.
             Api::Real { .. } => None,
         }
     }
 
-    /// Installs a fault rule; returns an error as text.
+    /// Installs a fault rule. The error is a message.
     pub(super) fn add_fault_rule(&self, rule: Rule) -> Result<RuleId, String> {
         let installed = match self {
             Api::Fake { api, .. } => api.add_fault_rule(rule),
@@ -246,7 +246,7 @@ impl Api {
         }
     }
 
-    /// Changes the server's release and feature gates; returns an error as text.
+    /// Changes the server's release and feature gates. The error is a message.
     pub(super) fn set_release(&self, release: Release, gates: &BTreeMap<String, bool>) -> Result<(), String> {
         match self {
             Api::Fake { api, .. } => {
@@ -267,12 +267,13 @@ impl Api {
         }
     }
 
-    /// Whether it is a real server.
+    /// Whether the API server is a real one instead of the in-memory one.
     pub(super) fn is_real(&self) -> bool {
         matches!(self, Api::Real { .. })
     }
 
-    /// Stops the server, or ends the case on a real one, where objects that cannot be deleted remain until the run ends and reports them.
+    /// Stops the server, or ends the case on a real server. Objects that cannot be deleted from a real server remain until the run ends and
+    /// lists them.
     pub(super) async fn stop(self) {
         match self {
             Api::Fake { plain, tls, .. } => {
@@ -290,7 +291,7 @@ impl Api {
     }
 }
 
-/// Sends requests as a client; fault rules do not apply to them.
+/// An API client of the harness. Fault rules do not apply to its requests.
 #[derive(Clone)]
 pub(super) enum Client {
     Local(LocalClient),
@@ -298,7 +299,7 @@ pub(super) enum Client {
 }
 
 impl Client {
-    /// Creates an object in the collection that its fields name.
+    /// Creates an object in the collection given by the object's apiVersion, kind and namespace.
     pub(super) async fn create(&self, object: Value) -> Result<Arc<Value>, StatusError> {
         match self {
             Client::Local(local) => Ok(local.create(object)?),
@@ -378,7 +379,7 @@ impl Client {
         }
     }
 
-    /// Replaces the object that its fields name.
+    /// Replaces the object with the same apiVersion, kind, namespace and name.
     pub(super) async fn update(&self, object: Value) -> Result<Arc<Value>, StatusError> {
         match self {
             Client::Local(local) => Ok(local.update(object)?),
@@ -391,7 +392,7 @@ impl Client {
         }
     }
 
-    /// Server-side apply as a field manager.
+    /// Sends a server-side apply request as a field manager.
     pub(super) async fn apply(&self, spec: &ApplySpec) -> Result<Arc<Value>, StatusError> {
         match self {
             Client::Local(local) => Ok(local.apply(spec.object.clone(), &spec.manager, spec.force)?),
@@ -418,7 +419,7 @@ impl Client {
     }
 }
 
-/// Query of a server-side apply request.
+/// Query parameters of a server-side apply request.
 fn apply_options(spec: &ApplySpec) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
     query.append_pair("fieldManager", &spec.manager);
@@ -426,7 +427,8 @@ fn apply_options(spec: &ApplySpec) -> String {
     query.finish()
 }
 
-/// The collection for a new object. An object without a namespace gets the default one of workloads, which the path must contain.
+/// The collection for a new object. A namespaced object without a namespace gets the default namespace of workloads, because the path must
+/// contain one.
 fn collection_of(object: &Value) -> Option<ResourceRef> {
     let collection = ResourceRef::of(object)?.collection();
     let (_, is_namespaced) = ResourceRef::by_plural(ResourceRef::plural_of(object)?)?;
@@ -437,7 +439,7 @@ fn collection_of(object: &Value) -> Option<ResourceRef> {
     })
 }
 
-/// Path of the object that its fields name.
+/// API path of an object, derived from its apiVersion, kind, namespace and name.
 fn path_of(object: &Value) -> Result<String, StatusError> {
     let group_version = object["apiVersion"].as_str().unwrap_or_default();
     let path = ResourceRef::of(object).and_then(|reference| reference.path_in(group_version));

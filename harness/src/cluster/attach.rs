@@ -1,7 +1,7 @@
 //! A minimal attach/detach controller: creates a VolumeAttachment for every CSI volume of an assigned pod, unless the driver's CSIDriver
 //! object has attachRequired=false.
 //!
-//! Attaches nothing; only writes the objects.
+//! Only writes the VolumeAttachment objects; calls no driver.
 
 use serde_json::{Value, json};
 
@@ -33,7 +33,7 @@ pub(super) async fn attach(cluster: &ClusterState, client: &Client, pod: &Value)
     }
 }
 
-/// Deletes the VolumeAttachments that only a deleted pod needed.
+/// Deletes the VolumeAttachments that no pod needs after this pod was deleted.
 pub(super) async fn detach(cluster: &ClusterState, client: &Client, pod: &Value) {
     let Some(node) = pod["spec"]["nodeName"].as_str() else {
         return;
@@ -61,12 +61,12 @@ fn needs_attachment(cluster: &ClusterState, driver: &str) -> bool {
     object.is_none_or(|object| object["spec"]["attachRequired"] != false)
 }
 
-/// Name of a VolumeAttachment: readable, unlike the hashes of the real controller.
+/// Name of a VolumeAttachment. Contains volume and node in plain text, unlike the hashed names of the real controller.
 fn attachment(volume: &str, node: &str) -> String {
     format!("csi-{volume}-{node}")
 }
 
-/// The CSI volumes of a pod's claims, each with its driver.
+/// The CSI volumes of a pod's PVCs as (volume, driver).
 fn volumes(cluster: &ClusterState, pod: &Value) -> Vec<(String, String)> {
     let namespace = pod["metadata"]["namespace"].as_str();
     let volume = |claim: String| {

@@ -1,5 +1,5 @@
-//! A minimal kube-controller-manager: claims of generic ephemeral volumes, binding of claims and volumes, release of volumes,
-//! VolumeAttachments, and provisioning without capacity limits if no publisher runs.
+//! A minimal kube-controller-manager: creates the PVCs of generic ephemeral volumes, binds PVCs to PVs, releases PVs, creates
+//! VolumeAttachments, and provisions volumes without capacity limits if no publisher runs.
 //!
 //! Works in every namespace, because users of a long-running cluster create their own. Level-triggered by object changes. Does not know
 //! capacity or drivers.
@@ -25,7 +25,7 @@ pub(super) const CLIENT: &str = "controllers";
 const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 const BIND_COMPLETED: &str = "pv.kubernetes.io/bind-completed";
 const BOUND_BY_CONTROLLER: &str = "pv.kubernetes.io/bound-by-controller";
-/// kube-controller-manager sets both: provisioners from before 2022 read only the second.
+/// kube-controller-manager sets both annotations: provisioners from before 2022 read only the second.
 const STORAGE_PROVISIONER: [&str; 2] = [
     "volume.kubernetes.io/storage-provisioner",
     "volume.beta.kubernetes.io/storage-provisioner",
@@ -35,7 +35,7 @@ const CLAIMS: &str = "persistentvolumeclaims";
 const CLASSES: &str = "storageclasses";
 const VOLUMES: &str = "persistentvolumes";
 
-/// Runs until it is dropped.
+/// Runs until the future is dropped.
 pub(super) async fn run(mut commits: Commits, client: Client, provision: bool) {
     let mut controllers = Controllers {
         cluster: ClusterState::default(),
@@ -55,13 +55,13 @@ struct Controllers {
     cluster: ClusterState,
     volumes_by_claim: VolumesByClaim,
     client: Client,
-    /// Whether these controllers provision claims, because no publisher runs in the case.
+    /// Whether these controllers provision PVCs, because no publisher runs in the case.
     provision: bool,
 }
 
 impl Controllers {
-    /// Reconciles everything that a change may affect. A write that lost a race is repeated when the watch event of the winning change
-    /// arrives.
+    /// Reconciles all objects that a change may affect. A write that failed with a conflict is repeated on the watch event of the
+    /// conflicting change.
     async fn reconcile(&mut self, commit: &CommitFact) {
         let is_deleted = commit.change == Change::Deleted;
         match (&*commit.resource, is_deleted) {
@@ -99,7 +99,7 @@ impl Controllers {
         }
     }
 
-    /// Binds a volume with a claimRef to its claim, or releases it if the claim was deleted; a volume without claimRef becomes Available.
+    /// Binds a PV with a claimRef to its PVC, or releases the PV if the PVC was deleted. A PV without a claimRef becomes Available.
     async fn bind_by_volume(&self, volume: &Value) {
         let name = volume["metadata"]["name"].as_str().unwrap_or_default();
         let phase = &volume["status"]["phase"];
@@ -131,7 +131,7 @@ impl Controllers {
             .await;
     }
 
-    /// Binds claims that waited for their class, or for a class of the same name. The real controller polls them every 15 seconds.
+    /// Binds PVCs that waited for a StorageClass, or for PVs, with this class name. The real controller polls such PVCs every 15 seconds.
     async fn bind_of_class(&self, class: &str) {
         let claims: Vec<Arc<Value>> = self
             .cluster
@@ -144,7 +144,7 @@ impl Controllers {
         }
     }
 
-    /// Performs the next write towards a bound claim; the resulting commit triggers the one after it.
+    /// Performs the next of the writes that bind a PVC. The commit of each write triggers the next one.
     async fn bind(&self, claim: &Value) {
         if claim["status"]["phase"] == "Bound" {
             return;
@@ -177,7 +177,7 @@ impl Controllers {
             .await;
     }
 
-    /// The volume whose claimRef names a claim.
+    /// The PV whose claimRef names a PVC.
     fn volume_for(&self, claim: &Value) -> Option<Arc<Value>> {
         let is_reserved = |volume: &&Arc<Value>| {
             let uid = &volume["spec"]["claimRef"]["uid"];
@@ -188,7 +188,7 @@ impl Controllers {
         volumes.find(is_reserved).cloned()
     }
 
-    /// Requests a volume from the external provisioner, or provisions it if the case has none.
+    /// Requests a volume from the external provisioner, or provisions a volume if the case has no provisioner.
     async fn request_volume(&self, claim: &Value) {
         let (namespace, name) = namespace_and_name(claim);
         let class = class_of(claim).unwrap_or_default();
@@ -227,8 +227,8 @@ impl Controllers {
         }
     }
 
-    /// Topology segment of a volume provisioned for a node: the node's labels for the driver's topology keys in CSINode. If the driver is
-    /// not registered, the node's hostname.
+    /// Topology segment of a volume that is provisioned for a node: the node's labels for the driver's topology keys in CSINode. If the
+    /// driver is not registered on the node, the hostname label.
     fn segment(&self, node: &str, driver: &str) -> Vec<(String, String)> {
         let object = |resource: &str| self.cluster.object(resource, None, node);
         let label = |key: &str| {
@@ -249,7 +249,7 @@ impl Controllers {
         }
     }
 
-    /// Sets the phase of a deleted claim's volume to Released; the provisioner deletes the volume if the reclaim policy requires that.
+    /// Sets the phase of a deleted PVC's volume to Released. The provisioner deletes the volume if the reclaim policy is Delete.
     async fn release(&self, claim: &Value) {
         let of_claim = |name: &&str| {
             let volume = self.cluster.object(VOLUMES, None, name);
@@ -264,7 +264,7 @@ impl Controllers {
         }
     }
 
-    /// Awaits a write. The journal records its error.
+    /// Awaits a write and ignores its error, because the journal records the failed request.
     async fn write<T>(&self, write: impl Future<Output = Result<T, StatusError>>) {
         if let Err(status) = write.await {
             tracing::debug!(message = %status, "controller write refused");
@@ -272,11 +272,11 @@ impl Controllers {
     }
 }
 
-/// Volumes with a claimRef, indexed by namespace and name of the claim, because there may be thousands of both.
+/// PVs with a claimRef, indexed by namespace and name of the PVC, because a cluster may contain thousands of PVs and PVCs.
 #[derive(Default)]
 struct VolumesByClaim {
     volumes: BTreeMap<(String, String), BTreeSet<String>>,
-    /// The latest claimRef of each volume.
+    /// The latest claimRef of each PV as (namespace, name).
     claims: BTreeMap<String, (String, String)>,
 }
 
@@ -303,20 +303,20 @@ impl VolumesByClaim {
         }
     }
 
-    /// Names of the volumes whose claimRef names this claim, in order.
+    /// Sorted names of the PVs whose claimRef names this PVC.
     fn for_claim(&self, (namespace, name): (&str, &str)) -> impl Iterator<Item = &str> {
         let found = self.volumes.get(&(namespace.to_owned(), name.to_owned()));
         found.into_iter().flatten().map(String::as_str)
     }
 }
 
-/// Namespace and name of a pod or claim.
+/// Namespace and name of a pod or PVC.
 fn namespace_and_name(object: &Value) -> (&str, &str) {
     let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
     (text("namespace"), text("name"))
 }
 
-/// A volume as a driver without capacity limits would create it.
+/// The PV that a provisioner would create with a driver without capacity limits.
 fn persistent_volume(claim: &Value, segment: &[(String, String)], driver: &str) -> Value {
     let (namespace, name) = namespace_and_name(claim);
     let uid = claim["metadata"]["uid"].as_str().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Reads API discovery over HTTP, as clients do: from the list of groups to the resources of each version.
+//! Performs API discovery over HTTP as client-go does: from the list of groups to the resources of each version.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::journal::{DiscoveryFact, What};
 use crate::plan::GroupResource;
 
 impl Cluster {
-    /// Reads the served versions of a resource from discovery, and records them.
+    /// Reads the served versions of a resource from the discovery API, and records them in the journal.
     pub(super) async fn discover(&self, resource: &GroupResource) {
         let (versions, error) = match self.versions_of(resource).await {
             Ok(versions) => (versions, None),
@@ -37,7 +37,7 @@ impl Cluster {
         Ok(served)
     }
 
-    /// The versions of a group, the preferred one first; empty if the group is not served.
+    /// The versions of an API group, the preferred one first. Empty if the server does not serve the group.
     async fn versions_of_group(&self, group: &str) -> Result<Vec<String>, String> {
         if group.is_empty() {
             let document = self.document("api").await?;

@@ -1,4 +1,4 @@
-//! The driver's endpoints: those of the fake driver, or recording proxies before an external driver; and the CSI calls that a case makes.
+//! The driver's endpoints (of the fake driver, or recording proxies in front of an external driver), and the CSI calls that a case makes.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,10 +21,10 @@ use crate::scenario::{ResponseSpec, Role};
 use crate::segment::Segments;
 use crate::start_error::StartError;
 
-/// Timeout of a CSI call of a case.
+/// Timeout of a CSI call that the case makes.
 pub(super) const CALL_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Interval between repeated CSI calls that wait for a value: a driver sends no notification.
+/// Interval between repeated CSI calls that wait for an expected response: a driver sends no notification of changes.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Timeout for a driver's first successful Probe after its start, multiplied by `patience`.
@@ -34,7 +34,7 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(30);
 const PROBE_INTERVAL: Duration = Duration::from_millis(20);
 
 impl Cluster {
-    /// Opens the endpoint of a node, or the central one.
+    /// Opens the endpoint of a node; without a node, the endpoint of the central driver.
     pub(super) async fn open_endpoint(
         &mut self,
         node: Option<(&String, &Segment)>,
@@ -53,7 +53,7 @@ impl Cluster {
         self.open(name).await
     }
 
-    /// Listens on an endpoint's socket, unless it is open.
+    /// Listens on the endpoint's socket, unless it is already open.
     async fn open(&mut self, name: Option<String>) -> Result<(), StartError> {
         let Some(endpoint) = self.endpoints.get(&name).filter(|it| it.running.is_none()) else {
             return Ok(());
@@ -81,12 +81,12 @@ impl Cluster {
         Ok(())
     }
 
-    /// Stops the driver: calls in flight fail, and the sockets are removed. Its volumes remain.
+    /// Stops the driver: calls in flight fail, and the sockets are removed. The driver's volumes remain.
     pub(super) async fn stop_driver(&mut self) {
         let endpoints = self.endpoints.values_mut();
         let running = endpoints.filter_map(|endpoint| endpoint.running.take());
         let ending = join_all(running.map(fake_csi::Running::stop));
-        // Concurrently: a hanging call ends when the driver's process ends.
+        // Concurrently, because a hanging call ends only when the driver's process ends.
         tokio::join!(ending, self.fleet.stop(Role::Driver));
         if let Some(external) = &mut self.external {
             external.forwarders.clear();
@@ -102,7 +102,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Starts an external driver if it does not run, and opens a recording proxy before it.
+    /// Starts an external driver if it does not run, and opens a recording proxy in front of its socket.
     async fn forward(
         &mut self,
         node: Option<String>,
@@ -176,7 +176,7 @@ impl Cluster {
         })
     }
 
-    /// Calls the driver at the endpoint of the call's node, and records the response.
+    /// Calls the driver instance of the call's node, and records the response.
     pub(super) async fn call(&self, plan: &Plan, call: &CsiCall) -> Result<(), StartError> {
         let io = |source| StartError::Io {
             what: "call the driver",
@@ -210,7 +210,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Repeats a call until the values of its response meet `until`, at most for [`CALL_TIMEOUT`].
+    /// Repeats a call until its response matches `until`, for at most [`CALL_TIMEOUT`].
     async fn call_until(&self, caller: &CsiClient, request: CsiRequest, until: &ResponseSpec) -> CsiResponse {
         let end = Instant::now() + CALL_TIMEOUT;
         loop {
@@ -233,7 +233,7 @@ impl Cluster {
         }
     }
 
-    /// Socket of the endpoint on the node of a segment; without such a node, of the central endpoint.
+    /// Socket of the driver instance on the node of a segment. If no node has the segment, socket of the central driver.
     fn socket_for(&self, segments: &Segments, segment: Option<&Segment>) -> PathBuf {
         let node = segment.map(|segment| segments.format(segment));
         let own = self.endpoints.get(&node);
@@ -241,7 +241,7 @@ impl Cluster {
         endpoint.map(|it| it.socket.clone()).unwrap_or_default()
     }
 
-    /// The request of a call, with values of earlier responses filled in; the error names a missing value.
+    /// The request message of a call, with values from earlier responses inserted. An error names the value that is missing.
     fn request(&self, call: &CsiCall) -> Result<CsiRequest, String> {
         let segment = call.segment.clone();
         Ok(match &call.kind {
@@ -282,7 +282,7 @@ impl Cluster {
         })
     }
 
-    /// A value of the response with this name in the case.
+    /// Reads a value from the response that the case has named `answer`.
     fn response_value(&self, answer: &str, name: &str) -> Option<Value> {
         let (_, answer) = self.state.answer(answer)?;
         answer.values.get(name).cloned()

@@ -1,4 +1,4 @@
-//! Converts the driver settings of a plan to the fake driver's.
+//! Converts the driver settings of a plan to those of the fake driver.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use fake_csi::{CostFactor, DriverSpec};
 
 use crate::plan::Plan;
 
-/// `latency`: simulated latency of every call; set only in simulated time, in which target paths are not created.
+/// `latency`: simulated latency of every call; `Some` only in simulated time, in which the fake driver creates no target paths.
 pub(super) fn driver_spec(plan: &Plan, latency: Option<Duration>) -> DriverSpec {
     DriverSpec {
         topology_keys: plan.segments.keys().to_vec(),

@@ -1,4 +1,4 @@
-//! Objects that programs under test need at their start, and objects from which a driver reads its storage.
+//! Creates the API objects that programs under test need at their start, and the objects from which a driver reads its storage.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,17 +17,17 @@ use crate::scenario::{ApplySpec, Role};
 use crate::start_error::StartError;
 use crate::system::Systems;
 
-/// The objects from which a driver reads its storage, and the storage of each node.
+/// The API objects from which a driver reads its storage, and the configured storage of each node.
 pub(super) struct DriverState {
     objects: Arc<dyn driver_state::DriverState>,
     /// Configured storage of each node.
     storage: BTreeMap<String, NodeStorage>,
-    /// Nodes whose objects exist.
+    /// Nodes for which the driver's objects exist.
     nodes: BTreeSet<String>,
 }
 
 impl DriverState {
-    /// The driver's objects, if the plan runs a driver that has some.
+    /// The API objects of the plan's driver; `None` if the driver needs none.
     pub(super) fn of(plan: &Plan, systems: &Systems) -> Option<Self> {
         let objects = systems.objects.get(&Role::Driver)?.clone();
         plan.roles.contains(&Role::Driver).then(|| DriverState {
@@ -38,7 +38,7 @@ impl DriverState {
     }
 }
 
-/// The objects of the programs in a plan, except the driver's.
+/// The API objects of all programs in a plan, except those of the driver.
 pub(super) fn program_objects(plan: &Plan, systems: &Systems) -> Vec<Arc<dyn driver_state::DriverState>> {
     let programs = systems.objects.iter().filter(|(role, _)| **role != Role::Driver);
     programs
@@ -48,7 +48,7 @@ pub(super) fn program_objects(plan: &Plan, systems: &Systems) -> Vec<Arc<dyn dri
 }
 
 impl Cluster {
-    /// Applies the objects that programs of other roles need at their start.
+    /// Applies the API objects that programs other than the driver need at their start.
     pub(super) async fn prepare_programs(&self, plan: &Plan) -> Result<(), StartError> {
         for objects in &self.program_objects {
             self.apply_all(plan, objects.common()).await?;
@@ -59,7 +59,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// If `object` is a Node, applies the objects that programs need for it.
+    /// If `object` is a Node, applies the API objects that programs need for this node.
     pub(super) async fn prepare_programs_for(&self, plan: &Plan, object: &Value) -> Result<(), StartError> {
         if object["kind"] != "Node" || object["apiVersion"] != "v1" {
             return Ok(());
@@ -71,7 +71,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Creates all objects that the driver needs at its start.
+    /// Creates all API objects that the driver needs at its start.
     pub(super) async fn prepare_driver(&mut self, plan: &Plan) -> Result<(), StartError> {
         let Some(state) = &mut self.driver_state else {
             return Ok(());
@@ -88,7 +88,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Creates the objects that the driver needs on a node, and sets the node's storage in them.
+    /// Creates the API objects that the driver needs on a node, and writes the node's storage into them.
     pub(super) async fn prepare_node(&mut self, plan: &Plan, node: &str) -> Result<(), StartError> {
         let Some(state) = &mut self.driver_state else {
             return Ok(());
@@ -101,7 +101,7 @@ impl Cluster {
             .map_err(|message| refused(plan, format!("set the storage of {node}"), message))
     }
 
-    /// Stores the new storage of a segment, and writes it into the objects of the segment's node if they exist.
+    /// Stores the new storage of a segment, and writes it into the driver's objects of the segment's node if these exist.
     pub(super) async fn set_driver_storage(
         &mut self,
         plan: &Plan,
@@ -136,7 +136,8 @@ impl Cluster {
         Ok(())
     }
 
-    /// Adds the configured storage of a node to a new object, so that the driver never observes the object without storage.
+    /// Adds the configured storage of a node to a new object before its creation, so that the driver never reads the object without
+    /// storage.
     pub(super) fn with_storage<'o>(&self, object: &'o Value) -> Result<Cow<'o, Value>, String> {
         let mut object = Cow::Borrowed(object);
         let (Some(state), Some(at)) = (&self.driver_state, ResourceRef::of(&object)) else {
@@ -172,7 +173,7 @@ impl Cluster {
     }
 }
 
-/// Applies a merge patch without deletions to an object.
+/// Applies a JSON merge patch that contains no deletions (null values).
 fn merge(object: &mut Value, patch: &Value) {
     match (object, patch) {
         (Value::Object(object), Value::Object(patch)) => {

@@ -1,4 +1,4 @@
-//! An external driver in place of the fake driver, with a recording proxy before each of its sockets.
+//! An external driver in place of the fake driver, with a recording proxy in front of each of its sockets.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -15,11 +15,11 @@ use crate::system::Systems;
 /// An external driver with its recording proxies.
 pub(super) struct ExternalDriver {
     pub(super) observer: Arc<CsiObserver>,
-    /// Socket of a driver that runs already; `None`: one process is started per endpoint.
+    /// Socket of a driver that is already running; `None` if the harness starts one process per endpoint.
     pub(super) socket: Option<PathBuf>,
     /// Recording proxies by client name.
     pub(super) forwarders: BTreeMap<String, Forwarder>,
-    /// Only one case at a time uses a running driver; others wait for the permit.
+    /// Permit to use a driver that is already running: only one case at a time may use it.
     _permit: Option<OwnedSemaphorePermit>,
 }
 

@@ -1,6 +1,7 @@
-//! The kubelet's part for one pod: publishes its CSI volumes through the driver, and reports the result in the pod's status and events.
+//! The kubelet's part of starting one pod: publishes the pod's CSI volumes through the driver, and writes the result to the pod's status
+//! and Events.
 //!
-//! Runs no containers and retries nothing: one attempt is one action of a case.
+//! Runs no containers and does not retry: one action of a case is one attempt.
 
 use fake_csi::{CsiClient, CsiRequest, CsiResponse};
 use serde_json::{Value, json};
@@ -13,18 +14,18 @@ use crate::plan::WORKLOADS;
 use crate::start_error::StartError;
 use capacity_types::pod::{claim_of, volumes_of};
 
-/// Client name of the kubelet.
+/// Client name of the kubelet in the journal.
 const CLIENT: &str = "kubelet";
 
-/// A volume of a pod, with the NodePublishVolume request for it.
+/// A CSI volume of a pod, with the NodePublishVolume request for it.
 struct Mount {
-    /// Name of the volume in the pod.
+    /// Name of the volume in the pod's spec.
     name: String,
     request: CsiRequest,
 }
 
 impl Cluster {
-    /// Publishes the volumes of a pod on its node. The error is the reason why no call is possible.
+    /// Publishes the volumes of a pod on the pod's node. Returns an error if the kubelet cannot call the driver at all.
     pub(super) async fn mount(&self, driver: &str, name: &str) -> Result<(), Problem> {
         let refused = |message: String| Err(Problem::Refused(message));
         let Some(pod) = self.state.object("pods", Some(WORKLOADS), name) else {
@@ -86,7 +87,7 @@ impl Cluster {
         mounts
     }
 
-    /// Volume handle of the volume that is bound to a claim of the pod.
+    /// Volume handle of the PV that is bound to the PVC of a pod's volume.
     fn handle(&self, driver: &str, pod: &Value, volume: &Value) -> Option<String> {
         let claim = claim_of(pod, volume)?;
         let claim = self
@@ -97,7 +98,7 @@ impl Cluster {
         (csi["driver"] == driver).then(|| csi["volumeHandle"].as_str().map(str::to_owned))?
     }
 
-    /// Reports the result in events and the pod's status, as a kubelet does.
+    /// Writes the result to Events and the pod's status, as the kubelet does.
     async fn report(&self, pod: &Value, node: &str, failures: &[String]) -> Result<(), StatusError> {
         let (name, uid) = (&pod["metadata"]["name"], &pod["metadata"]["uid"]);
         let client = self.api.client(CLIENT);

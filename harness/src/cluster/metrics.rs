@@ -1,6 +1,6 @@
-//! Scrapes the metrics of the programs and of the API server over HTTP, as a monitoring system does.
+//! Scrapes the metrics of the programs and of the API server over HTTP, as Prometheus does.
 //!
-//! Records the metrics that a case refers to as one fact. Judges nothing.
+//! Records the metrics that a case refers to as one fact. Checks no values.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
@@ -17,18 +17,18 @@ use capacity_types::exposition::samples_of;
 /// Timeout of a scrape.
 const SCRAPE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The metrics that a case reads, and their addresses.
+/// The metrics that a case reads, and the addresses that serve them.
 pub(super) struct Metrics {
     sources: BTreeSet<MetricsSource>,
     names: BTreeSet<String>,
     /// Metrics address by client name.
     addresses: BTreeMap<Arc<str>, String>,
-    /// Token of [`Cluster::token`]; unset until the API server is read.
+    /// Bearer token of [`Cluster::token`]; unset until the API server's metrics are first scraped.
     token: OnceLock<String>,
 }
 
 impl Metrics {
-    /// The metrics that a plan reads.
+    /// The metrics that the expectations of a plan refer to.
     pub(super) fn of(plan: &Plan) -> Self {
         Metrics {
             sources: plan.metrics_sources(),
@@ -40,7 +40,7 @@ impl Metrics {
 }
 
 impl Cluster {
-    /// Address where a client must serve metrics; `None` if none are read. A restarted instance gets a new address.
+    /// Address on which a client must serve its metrics; `None` if the case reads none. A restarted program gets a new address.
     pub(super) fn metrics_address(&mut self, role: Role, client: &str) -> Result<Option<String>, StartError> {
         if !self
             .metrics
@@ -58,12 +58,12 @@ impl Cluster {
         Ok(Some(address))
     }
 
-    /// Token with which the harness reads the API server's HTTP endpoints.
+    /// Bearer token with which the harness scrapes the API server.
     pub(super) fn token(&self) -> &str {
         self.metrics.token.get_or_init(|| self.api.add_client(HARNESS))
     }
 
-    /// Scrapes all running programs whose metrics the case refers to, and records the result.
+    /// Scrapes all running programs whose metrics the case refers to, and records the samples.
     pub(crate) async fn read_metrics(&self) {
         let mut readings = Vec::new();
         for source in &self.metrics.sources {
@@ -98,7 +98,7 @@ impl Cluster {
             Err(_) => return failed(client, &format!("{url}: no response within {SCRAPE_TIMEOUT:?}")),
         };
         let (mut samples, series_count) = samples_of(&text, |name| self.metrics.names.contains(name));
-        // Programs report series in arbitrary order; sorting makes the journal of equal runs equal.
+        // Programs list series in arbitrary order; sorting makes the journals of equal runs equal.
         samples.sort_by(|one, other| one.series.cmp(&other.series));
         Reading {
             client,

@@ -1,4 +1,4 @@
-//! One cluster for one case: API server, driver, controllers and systems under test, all recorded in one journal.
+//! The cluster of one case: API server, driver, controllers and programs under test, all recorded in one journal.
 //!
 //! Starts, changes and stops components. Does not know what a case expects of them.
 
@@ -66,64 +66,64 @@ use observe::CsiObserver;
 /// A running cluster.
 pub(crate) struct Cluster {
     api: Api,
-    /// Sends requests of the harness itself.
+    /// Client with which the harness sends its own requests.
     local: Client,
     driver: FakeDriver,
     /// An external driver, used in place of `driver`.
     external: Option<ExternalDriver>,
-    /// The objects from which the driver reads its storage, if the manifest has any.
+    /// The API objects from which the driver reads its storage, if the manifest defines any.
     driver_state: Option<DriverState>,
-    /// Objects that programs of other roles need.
+    /// API objects that programs other than the driver need.
     program_objects: Vec<Arc<dyn crate::driver_state::DriverState>>,
-    /// The first node that runs the driver.
+    /// The first node on which the driver runs.
     first_node: Option<String>,
-    /// Multiplier of the start timeout of a driver.
+    /// Factor by which the start timeout of a driver is multiplied.
     patience: f64,
-    /// Number of sockets opened so far: no path is used twice.
+    /// Number of sockets opened so far, so that no socket path is used twice.
     sockets: usize,
-    /// The driver's sockets, shared with the resizer.
+    /// The driver's sockets, for the resizer.
     sockets_of_driver: resizer::Sockets,
-    /// By node; `None`: the central endpoint.
+    /// The driver's endpoints by node; `None`: the endpoint of the central driver.
     endpoints: BTreeMap<Option<String>, Endpoint>,
     network: Network,
-    /// In simulated time, seed of all random choices.
+    /// In simulated time, the seed of all random choices.
     seed: Option<u64>,
-    /// Contains the sockets; removed last.
+    /// The folder of the sockets; removed last.
     folder: Folder,
     controllers: JoinHandle<()>,
     fleet: Fleet,
     journal: Journal,
     sink: FactSink,
-    /// Resources that the harness has changed, and whose watch events may be undelivered.
+    /// Resources that the harness has changed since it last waited for the delivery of watch events.
     undelivered: BTreeSet<String>,
-    /// Cluster state for the harness's own actions.
+    /// Cluster state that the actions of the harness read.
     state: ClusterState,
     state_seq: u64,
     /// Roles that the case has not stopped.
     active: Vec<Role>,
     settings: Settings,
-    /// Texts that a case searches for in log lines.
+    /// Texts that the expectations of the case search for in log lines.
     log_words: Vec<String>,
-    /// Metrics that the case reads.
+    /// Metrics that the expectations of the case read.
     metrics: Metrics,
-    /// Stops the extenders on drop.
+    /// Dropping the value stops the extenders.
     _extenders: extender::Extenders,
-    /// Poll interval of publishers that poll.
+    /// Interval at which publishers call GetCapacity again.
     refresh: Duration,
-    /// Pods of the publisher by node (`None`: the central one), if the case sets an owner level.
+    /// The publisher's pods by node (`None`: the pod of a central publisher), if the case sets `ownerLevel`.
     pods: BTreeMap<Option<String>, String>,
-    /// Nodes that were deleted, and whose publisher pod (distributed mode) is not deleted yet.
+    /// Deleted nodes whose publisher pod (distributed mode) is not deleted yet.
     deleted_nodes: Vec<String>,
-    /// Whether the case has deleted the publisher's namespace, or an object in it, since its pods were last created.
+    /// Whether the case has deleted the publisher's namespace, or an object in it, since the publisher's pods were last created.
     has_deleted_owner: bool,
-    /// Active fault rules of the API server, by their id in the case.
+    /// Active fault rules of the API server, by their `id` in the case.
     faults: BTreeMap<String, RuleId>,
-    /// Active fault rules of the driver, by their id in the case.
+    /// Active fault rules of the driver, by their `id` in the case.
     scripts: BTreeMap<String, fake_csi::RuleId>,
 }
 
 impl Cluster {
-    /// Starts the servers and creates the objects of the case; starts no system under test.
+    /// Starts the servers and creates the objects of the case. Starts no program under test.
     pub(crate) async fn start(
         plan: &Plan,
         systems: &Systems,
@@ -174,7 +174,7 @@ impl Cluster {
         let has_publisher = plan.roles.contains(&Role::Publisher);
         let sockets = resizer::Sockets::default();
         let run = controllers::run(commits, api.client(controllers::CLIENT), !has_publisher);
-        // Without a publisher no volumes are provisioned, so none can be expanded.
+        // Without a publisher, the driver creates no volumes, so there is nothing to expand.
         let resize = has_publisher.then(|| {
             let client = api.client(resizer::CLIENT);
             let driver = plan.driver.name.clone();
@@ -234,7 +234,7 @@ impl Cluster {
         };
         for object in &plan.objects {
             let answer = self.create(object).await;
-            // The namespaces that every cluster has may exist already.
+            // Namespaces that every cluster has, such as `default`, may exist already.
             if let Err(status) = answer
                 && !(status.code == 409 && object["kind"] == "Namespace")
             {
@@ -249,12 +249,12 @@ impl Cluster {
         owners.map_err(|status| refused("create the owners".to_owned(), status.to_string()))
     }
 
-    /// Creates the objects of the driver's snapshots.
+    /// Creates the API objects of the driver's snapshots.
     async fn create_snapshots(&self, plan: &Plan) -> Result<(), StatusError> {
         let snapshots = &plan.driver.snapshots;
         if !snapshots.is_empty() {
             snapshots::define(&self.local).await?;
-            // The API server serves the new kinds a moment after the CRDs are created.
+            // The API server serves the new resources shortly after the CRDs are created.
             self.api.quiet().await;
         }
         for (handle, snapshot) in snapshots {
@@ -263,17 +263,17 @@ impl Cluster {
         Ok(())
     }
 
-    /// Creates the publisher's namespace and, with `ownerLevel`, its pods and their owners, except objects that exist. Central mode has one
-    /// pod, distributed mode one per node of `nodes`.
+    /// Creates the publisher's namespace and, with `ownerLevel`, the publisher's pods and their owners. Skips objects that exist. Central
+    /// mode has one pod, distributed mode one pod per node of `nodes`.
     async fn create_owners(&mut self, plan: &Plan, nodes: Vec<String>) -> Result<(), StatusError> {
         if std::mem::take(&mut self.has_deleted_owner) {
-            // Garbage collection may have more to delete.
+            // Waits for the garbage collector, which may still delete dependents.
             self.api.quiet().await;
         }
         self.update_state();
         if self.state.object("namespaces", None, NAMESPACE).is_none() {
             let created = self.local.create(objects::namespace(NAMESPACE)).await;
-            // On a real API server it may remain from another case.
+            // On a real API server, the namespace may remain from another case.
             created.map(drop).or_else(|refused| match refused.code {
                 409 => Ok(()),
                 _ => Err(refused),
@@ -296,20 +296,20 @@ impl Cluster {
         Ok(())
     }
 
-    /// Deletes the publisher's pods of deleted nodes, as the pod garbage collector of kube-controller-manager does. Called after the
-    /// actions of a step, because the real collector takes longer than these actions.
+    /// Deletes the publisher's pods on deleted nodes, as the pod garbage collector of kube-controller-manager does. Called after the
+    /// actions of a step, because the real collector runs later than these actions.
     async fn collect_pods(&mut self) {
         for node in std::mem::take(&mut self.deleted_nodes) {
             if let Some(pod) = self.pods.remove(&Some(node)) {
                 let pod = object_ref("pods", Some(NAMESPACE), &pod);
-                // The case may already have deleted it.
+                // The case may already have deleted the pod.
                 self.api.client(controllers::CLIENT).delete(&pod).await.ok();
             }
         }
     }
 
-    /// Creates an object; a CSIStorageCapacity in the served version. An object with a deletionTimestamp is deleted afterwards, and remains
-    /// because of its finalizer.
+    /// Creates an object; a CSIStorageCapacity in the served API version. An object with a deletionTimestamp is deleted afterwards, and
+    /// remains until its finalizer is removed.
     async fn create(&self, object: &Value) -> Result<Arc<Value>, StatusError> {
         let mut object = object.clone();
         if object["kind"] == "CSIStorageCapacity"
@@ -354,7 +354,7 @@ impl Cluster {
             self.active.push(role);
         }
         if role == Role::Driver {
-            // The driver has been running since its endpoint was opened.
+            // The driver has been running since `open_endpoint`.
             return Ok(());
         }
         if role != Role::Publisher {
@@ -371,7 +371,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Starts the publisher of a node, or the central one with all its replicas.
+    /// Starts the publisher on a node; without a node, all replicas of the central publisher.
     fn start_publisher(&mut self, node: Option<&String>) -> Result<(), StartError> {
         let clients = match (node, self.settings.publisher.replicas) {
             (None, Some(replicas)) => (1..=replicas)
@@ -446,7 +446,7 @@ impl Cluster {
         }))
     }
 
-    /// The in-memory API server, if it is used.
+    /// The in-memory API server; `None` if a real one is used.
     pub(crate) fn api(&self) -> Option<&ApiServer> {
         match &self.api {
             Api::Fake { api, .. } => Some(api),
@@ -454,31 +454,32 @@ impl Cluster {
         }
     }
 
-    /// For a cluster without further verdicts: stores at most this number of facts, and removes the activity limits of systems.
+    /// Limits the journal to this number of facts and removes the activity limits of programs, for a cluster that is not checked any
+    /// further.
     pub(crate) fn limit_facts(&self, count: usize) {
         self.journal.limit_facts(count);
         self.sink.lift_limit();
     }
 
-    /// Drops the facts with a sequence number below `before`, which a measurement has already counted.
+    /// Drops the facts with a sequence number below `before`, which are no longer needed.
     pub(crate) fn drop_facts(&mut self, before: u64) {
         self.update_state();
         self.journal.drop_facts(before);
     }
 
-    /// Object changes from now on.
+    /// Subscribes to object changes from now on.
     pub(crate) fn commits(&self) -> Commits {
         self.sink.commits()
     }
 
-    /// The driver's sockets, each with its node; `None`: the central one.
+    /// The driver's sockets, each with its node; `None`: the socket of the central driver.
     pub(crate) fn sockets(&self) -> impl Iterator<Item = (Option<&str>, &Path)> {
         self.endpoints
             .iter()
             .map(|(node, endpoint)| (node.as_deref(), endpoint.socket.as_path()))
     }
 
-    /// The error of the controllers, if they panicked.
+    /// The error to report if the controllers have panicked.
     pub(crate) async fn panicked(&mut self) -> Option<StartError> {
         let ended = self.controllers.is_finished().then_some(&mut self.controllers)?;
         let error = ended.await.err()?;
@@ -487,7 +488,7 @@ impl Cluster {
         })
     }
 
-    /// Stops the systems, then the servers. Returns the logs of child processes, by client name.
+    /// Stops the programs under test, then the servers. Returns the logs of child processes by client name.
     pub(crate) async fn stop(mut self) -> Vec<(String, Vec<u8>)> {
         self.fleet.stop_all().await;
         self.controllers.abort();

@@ -2,7 +2,7 @@
 
 use fake_apiserver::ResourceRef;
 
-/// Reference to one object. An unknown resource is assumed to be in the core group, where the server rejects it.
+/// Reference to one object. An unknown resource is assumed to be in the core group; the server then rejects the request.
 pub(super) fn object_ref(resource: &str, namespace: Option<&str>, name: &str) -> ResourceRef {
     let known = ResourceRef::by_plural(resource).map(|(collection, _)| collection);
     let collection = known.unwrap_or_else(|| ResourceRef::core(resource));

@@ -1,4 +1,4 @@
-//! Converts events of the fake API server and driver to facts, in order and without loss.
+//! Converts events of the fake API server and the fake driver to facts, in order and without loss.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::journal::{
 use crate::segment::Segments;
 use crate::unserved;
 
-/// Observer of the API server.
+/// Records the events of the API server as facts.
 pub(super) struct ApiObserver(pub(super) FactSink);
 
 impl api::Observer for ApiObserver {
@@ -72,7 +72,7 @@ impl api::Observer for ApiObserver {
                 }));
             }
             api::Event::Fault(fault) => self.0.fault(fault),
-            // Not recorded: no verdict depends on the end of a watch, as its client starts a new one.
+            // Not recorded: no expectation depends on the end of a watch, because the client starts a new one.
             api::Event::WatchClosed { .. } => {}
         }
     }
@@ -115,7 +115,7 @@ fn translate(change: api::Change) -> Change {
     }
 }
 
-/// Observer of the driver.
+/// Records the events of the driver as facts.
 #[derive(Clone)]
 pub(super) struct CsiObserver {
     pub(super) sink: FactSink,

@@ -17,7 +17,7 @@ const PUBLISHER: &str = "publisher";
 /// Maximum length of a name (apimachinery, DNS1123SubdomainMaxLength).
 const NAME_MAX: usize = 253;
 
-/// Creates the pod of a central publisher and its owners, except objects that exist; returns the pod's name.
+/// Creates the pod of a central publisher and the pod's owners, unless they exist. Returns the pod's name.
 pub(super) async fn create_chain(client: &Client) -> Result<String, StatusError> {
     let deployment = ensure(client, "Deployment", PUBLISHER, None, None).await?;
     let owner = Some(&*deployment);
@@ -27,7 +27,7 @@ pub(super) async fn create_chain(client: &Client) -> Result<String, StatusError>
     Ok(pod.to_owned())
 }
 
-/// Creates the pod of a distributed publisher on a node and its DaemonSet, except objects that exist; returns the pod's name.
+/// Creates the DaemonSet of a distributed publisher and its pod on a node, unless they exist. Returns the pod's name.
 pub(super) async fn create_on_node(client: &Client, node: &str) -> Result<String, StatusError> {
     let daemon_set = ensure(client, "DaemonSet", PUBLISHER, None, None).await?;
     let mut pod = format!("{PUBLISHER}-{node}");
@@ -37,7 +37,7 @@ pub(super) async fn create_on_node(client: &Client, node: &str) -> Result<String
     Ok(pod.to_owned())
 }
 
-/// Gets the object of that name, or creates it. `node`: where a pod runs; `None`: on a control plane node.
+/// Reads the object with this name, or creates it. `node`: the node of a pod; `None`: a control plane node.
 async fn ensure(
     client: &Client,
     kind: &str,
@@ -66,7 +66,7 @@ async fn ensure(
     client.create(object).await
 }
 
-/// Minimal valid spec. The pod has a node, so that no scheduler acts on it.
+/// A minimal valid spec. A pod's spec has a nodeName, so that no scheduler assigns the pod.
 fn spec(kind: &str, node: Option<&str>) -> Value {
     let containers = json!([{"name": PUBLISHER, "image": "example.com/publisher"}]);
     if kind == "Pod" {

@@ -1,4 +1,4 @@
-//! Readiness of child processes, derived from their own requests.
+//! Readiness of child processes, derived from their requests.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,17 +10,17 @@ use super::Cluster;
 use crate::journal::{ProcessEvent, ProcessFact, RequestFact, START_TIMEOUT, What};
 use crate::scenario::Role;
 
-/// Maximum wait for a started program before the next action.
+/// Maximum wait between the start of a program and the next action.
 const STARTED_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl Cluster {
-    /// Waits until every child process has sent a list, watch or Lease request, has exited, or was killed because of an activity limit.
-    /// Records `NotReady` for the others.
+    /// Waits until every child process has sent a list, watch or Lease request, has exited, or was killed because of an activity limit. On
+    /// timeout, records `NotReady` for the remaining processes.
     pub(crate) async fn wait_until_ready(&self, patience: f64) {
         let waiting: Vec<(Arc<str>, Role)> = self
             .fleet
             .children()
-            // A driver sends no list request. Its readiness is that of its Probe response (`driver.rs`).
+            // A driver need not send API requests. `driver.rs` waits for its Probe response instead.
             .filter(|(_, role)| *role != Role::Driver)
             .map(|(client, role)| (client.clone(), role))
             .collect();
@@ -40,12 +40,12 @@ impl Cluster {
         }
     }
 
-    /// Waits up to two seconds until the systems that were started after a fact have sent a first request. A slower system is no error, as
-    /// a fault of the case may delay it; [`Cluster::wait_until_ready`] records an error.
+    /// Waits up to two seconds until the programs that were started after a fact have sent a first request. A timeout is no error here, as
+    /// a fault of the case may delay the request; [`Cluster::wait_until_ready`] records an error.
     pub(crate) async fn wait_until_started(&self, from: u64) {
         let facts = self.journal.since(from);
         let started = facts.iter().filter_map(|fact| match &fact.what {
-            // A driver sends no request to the API server.
+            // A driver need not send requests to the API server.
             What::Process(process) if process.role != Role::Driver => Some(process.client.clone()),
             _ => None,
         });
@@ -60,7 +60,7 @@ impl Cluster {
                 next = fact.seq + 1;
                 let ready_client = match &fact.what {
                     What::Request(request) if is_readiness_request(request) => &request.client,
-                    // A request to which a fault applies may get no response.
+                    // A request to which a fault rule applies may get no response, so the fault fact counts as well.
                     What::Fault(AppliedFault {
                         client: Some(client), ..
                     }) => client,
@@ -84,7 +84,7 @@ impl Cluster {
         })
     }
 
-    /// Activity of a program that has not become ready, as text.
+    /// Describes what a program that is not ready has done so far.
     fn describe_activity(&self, client: &str, limit: Duration) -> String {
         let facts = self.journal.since(0);
         let requests = facts
@@ -105,7 +105,7 @@ impl Cluster {
     }
 }
 
-/// A candidate that waits for the Lease sends no other requests.
+/// A leader election candidate that waits for the Lease sends no other requests.
 fn is_readiness_request(request: &RequestFact) -> bool {
     matches!(request.verb, Verb::List | Verb::Watch) || request.resource == "leases"
 }

@@ -1,7 +1,7 @@
-//! Expands volumes as external-resizer does: calls ControllerExpandVolume for a bound claim that requests more than its capacity.
+//! Expands volumes as external-resizer does: calls ControllerExpandVolume for a bound PVC that requests more than its capacity.
 //!
-//! Level-triggered on changes of objects, without a timer: a failed expansion is retried when the claim's request or a CSIStorageCapacity
-//! object changes. The kubelet's part is left out: NodeExpandVolume is never called, and a claim whose driver requires it keeps the condition
+//! Level-triggered by object changes, without a timer: a failed expansion is retried when the PVC's request or a CSIStorageCapacity object
+//! changes. The kubelet's part is omitted: NodeExpandVolume is never called, and a PVC whose driver requires it retains the condition
 //! FileSystemResizePending.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,11 +29,11 @@ pub(super) const CLIENT: &str = "resizer";
 
 const CLAIMS: &str = "persistentvolumeclaims";
 const VOLUMES: &str = "persistentvolumes";
-/// Conditions of a claim (PersistentVolumeClaimConditionType).
+/// Condition types of a PVC (PersistentVolumeClaimConditionType).
 const RESIZING: &str = "Resizing";
 const NODE_PENDING: &str = "FileSystemResizePending";
 
-/// Segment and socket by node; without a node, of the central driver.
+/// Segment and socket of the driver instance on each node; `None`: the central driver.
 type ByNode = BTreeMap<Option<String>, (Segment, PathBuf)>;
 
 /// The driver's sockets.
@@ -49,7 +49,7 @@ impl Sockets {
         self.0.lock().remove(&Some(node.to_owned()));
     }
 
-    /// The socket of a driver instance in the segment of a volume's node affinity; the central driver serves all.
+    /// The socket of a driver instance whose segment is in the PV's node affinity. A central driver serves all segments.
     fn for_volume(&self, volume: &Value) -> Option<PathBuf> {
         let term = &volume["spec"]["nodeAffinity"]["required"]["nodeSelectorTerms"][0];
         let expressions = term["matchExpressions"].as_array();
@@ -93,15 +93,15 @@ pub(super) async fn run(
 }
 
 struct Resizer {
-    /// The driver whose volumes it expands.
+    /// Name of the driver whose volumes are expanded.
     driver: String,
     cluster: ClusterState,
     client: Client,
     network: Network,
     sockets: Sockets,
-    /// Requested bytes of the last attempt, by the claim's uid.
+    /// The requested bytes of the last attempt, by UID of the PVC.
     attempted: BTreeMap<String, i128>,
-    /// Namespace and name of the claims whose last attempt failed.
+    /// Namespace and name of the PVCs whose last attempt failed.
     failed: BTreeSet<(String, String)>,
 }
 
@@ -122,7 +122,7 @@ impl Resizer {
         }
     }
 
-    /// Expands the volume of a bound claim that requests more than `status.capacity`, unless this size was attempted before.
+    /// Expands the volume of a bound PVC that requests more than `status.capacity`, unless this size was attempted before.
     async fn resize(&mut self, claim: &Value) {
         let requested = bytes(&claim["spec"]["resources"]["requests"]["storage"]);
         let current = bytes(&claim["status"]["capacity"]["storage"]);
@@ -154,7 +154,7 @@ impl Resizer {
         }
     }
 
-    /// Calls the driver; returns whether it expanded the volume. An error means that an API write failed.
+    /// Calls the driver; returns whether the driver expanded the volume. An error means that a write to the API failed.
     async fn try_expansion(
         &self,
         claim: &Value,
@@ -201,7 +201,7 @@ impl Resizer {
             .await
     }
 
-    /// Sets fields of a claim's status, and replaces its resize conditions by `condition`; `None` removes them.
+    /// Sets fields of a PVC's status, and replaces the resize conditions by `condition`; `None` removes them.
     async fn set_status(
         &self,
         claim: &Value,
@@ -222,7 +222,7 @@ impl Resizer {
             .map(drop)
     }
 
-    /// Creates the event VolumeResizeFailed of external-resizer.
+    /// Creates the Event VolumeResizeFailed, as external-resizer does.
     async fn report_failure(
         &self,
         claim: &Value,

@@ -1,4 +1,4 @@
-//! The API objects of the driver's snapshots, as external-snapshotter creates them: a VolumeSnapshot that is ready to use, bound to its
+//! The API objects of the driver's snapshots, as external-snapshotter creates them: a VolumeSnapshot that is ready to use, bound to a
 //! VolumeSnapshotContent. Calls no driver and takes no snapshots.
 
 use capacity_types::quantity::format_bytes;
@@ -10,7 +10,7 @@ use crate::api_server::StatusError;
 use crate::plan::WORKLOADS;
 use crate::plan::objects::SNAPSHOT_GROUP as GROUP;
 
-/// Creates the two CustomResourceDefinitions, without a status subresource, so that `create` stores the status too.
+/// Creates the two CustomResourceDefinitions, without a status subresource, so that a create request stores the status too.
 pub(super) async fn define(client: &Client) -> Result<(), StatusError> {
     for (kind, scope) in [
         ("VolumeSnapshot", "Namespaced"),
@@ -29,7 +29,7 @@ pub(super) async fn define(client: &Client) -> Result<(), StatusError> {
             "spec": {"group": GROUP, "scope": scope, "names": {"kind": kind, "plural": plural}, "versions": [version]},
         }));
         match created.await {
-            // A real API server may have them.
+            // A real API server may already have the CustomResourceDefinitions.
             Err(refused) if refused.code != 409 => return Err(refused),
             _ => {}
         }
@@ -37,7 +37,7 @@ pub(super) async fn define(client: &Client) -> Result<(), StatusError> {
     Ok(())
 }
 
-/// Creates the objects of a snapshot. Its handle is also the name of the VolumeSnapshot.
+/// Creates the objects of a snapshot. The VolumeSnapshot is named after the snapshot handle.
 pub(super) async fn create(
     client: &Client,
     driver: &str,

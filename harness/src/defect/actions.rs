@@ -1,12 +1,12 @@
-//! Edits actions and objects of a plan. Does not know any defect.
+//! Helper functions that edit the actions and objects of a plan. Does not know any particular defect.
 
 use fake_csi::Rule;
 use serde_json::Value;
 
 use crate::plan::{Action, Plan};
 
-/// Timeline text of actions that a defect adds to the plan.
-const ON_PURPOSE: &str = "the surroundings are broken on purpose";
+/// Text in the timeline for actions that a defect adds to the plan.
+const ON_PURPOSE: &str = "a defect is injected";
 
 /// Inserts actions before all others.
 pub(super) fn begin_with(plan: &mut Plan, actions: impl IntoIterator<Item = Action>) {
@@ -23,7 +23,7 @@ pub(super) fn replace(plan: &mut Plan, mut by: impl FnMut(Action) -> Vec<Action>
     }
 }
 
-/// The plan without driver faults.
+/// Returns the plan without its driver faults.
 pub(super) fn without_scripts(mut plan: Plan) -> Plan {
     replace(&mut plan, |action| match action {
         Action::DriverFault { .. } => Vec::new(),
@@ -32,12 +32,12 @@ pub(super) fn without_scripts(mut plan: Plan) -> Plan {
     plan
 }
 
-/// Driver fault rules of a plan, in order.
+/// The driver fault rules of a plan, in order.
 pub(super) fn scripts(plan: &Plan) -> Vec<&Rule> {
     plan.driver_fault_rules().collect()
 }
 
-/// Inserts actions after existing ones.
+/// Inserts after each action the actions that `what` returns for it.
 pub(super) fn add_behind(plan: &mut Plan, mut what: impl FnMut(&Action) -> Vec<Action>) {
     replace(plan, |action| {
         let added = what(&action);
@@ -45,7 +45,7 @@ pub(super) fn add_behind(plan: &mut Plan, mut what: impl FnMut(&Action) -> Vec<A
     });
 }
 
-/// Edits every action of a plan, including those inside `attempt`.
+/// Edits every action of a plan, including actions inside `attempt`.
 pub(super) fn each(plan: &mut Plan, mut change: impl FnMut(&mut Action)) {
     let actions = plan.steps.iter_mut().flat_map(|step| &mut step.actions);
     for (action, _) in actions {
@@ -56,7 +56,7 @@ pub(super) fn each(plan: &mut Plan, mut change: impl FnMut(&mut Action)) {
     }
 }
 
-/// Edits every object of a kind that the plan creates, initially or later.
+/// Edits every object of this kind that the plan creates at the start or in a step.
 pub(super) fn each_object(plan: &mut Plan, kind: &str, mut change: impl FnMut(&mut Value)) {
     let of_kind = |object: &&mut Value| object["kind"] == kind;
     plan.objects.iter_mut().filter(of_kind).for_each(&mut change);

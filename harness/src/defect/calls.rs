@@ -1,10 +1,10 @@
-//! Queries of CSI calls in the journal. Does not know any defect.
+//! Searches the journal for CSI calls. Does not know any particular defect.
 
 use fake_csi::{Method, Rule};
 
 use crate::journal::{Fact, What};
 
-/// Whether the method was called.
+/// Whether the journal contains a call of the method.
 pub(super) fn any_is_of(facts: &[Fact], method: Method) -> bool {
     facts.iter().any(|fact| match &fact.what {
         What::Call(call) => call.method == method,
@@ -13,7 +13,7 @@ pub(super) fn any_is_of(facts: &[Fact], method: Method) -> bool {
     })
 }
 
-/// Whether a call failed with this gRPC code.
+/// Whether the journal contains a call that failed with this gRPC code.
 pub(super) fn any_is_refused(facts: &[Fact], code: &str) -> bool {
     facts.iter().any(|fact| match &fact.what {
         What::Call(call) => call.code == code,
@@ -22,7 +22,7 @@ pub(super) fn any_is_refused(facts: &[Fact], code: &str) -> bool {
     })
 }
 
-/// Whether a driver fault would have matched one of the calls. Ignores segments.
+/// Whether a driver fault rule would have matched one of the calls. Ignores segments.
 pub(super) fn meet(facts: &[Fact], script: &Rule) -> bool {
     let is_about = |fact: &&Fact| match &fact.what {
         What::Call(call) => {
@@ -30,7 +30,7 @@ pub(super) fn meet(facts: &[Fact], script: &Rule) -> bool {
             call.method == script.method
                 && parameters.all(|(name, value)| call.parameters.get(name) == Some(value))
         }
-        // The fact does not contain the parameters.
+        // An `AnswerFact` does not contain the call's parameters, so only the method is compared.
         What::Answer(answer) => answer.call == script.method,
         _ => false,
     };

@@ -82,7 +82,7 @@ pub(super) fn refuse_repeats(plan: &mut Plan) {
     );
 }
 
-/// Fails for class parameters that the storage does not use, and for one that only cases about this defect have.
+/// Adds faults for class parameters that the storage does not use, and for a parameter that only cases about this defect use.
 pub(super) fn fail_on_unknown_parameters(plan: &mut Plan) {
     let mut meant: BTreeSet<String> = plan.driver.costs.iter().map(|cost| cost.0.clone()).collect();
     each_device(plan, |device| meant.extend(device.parameters.keys().cloned()));
@@ -182,7 +182,7 @@ pub(super) fn add_calls_of_another_client(plan: &mut Plan) {
     });
 }
 
-/// Total initial capacity of all pools, in bytes.
+/// Sum of the initial capacity of all pools, in bytes.
 fn initial_capacity(plan: &Plan) -> i64 {
     let raw = |storage: &Storage| match storage {
         Storage::Linear { capacity, .. } => *capacity,
@@ -198,7 +198,7 @@ fn initial_capacity(plan: &Plan) -> i64 {
     i64::try_from(all).unwrap_or(i64::MAX)
 }
 
-/// Edits the initial storage and all later changes of it.
+/// Edits the initial storage and every storage that a later action sets.
 fn each_storage(plan: &mut Plan, mut change: impl FnMut(&mut Storage)) {
     plan.driver
         .pools

@@ -1,6 +1,8 @@
-//! Deliberate defects of the API server and the driver around the systems under test. They prove that cases about those two can fail.
+//! Deliberate defects of the API server and the driver that surround the programs under test. They prove that the cases that check those
+//! two can fail.
 //!
-//! A defect changes how the cluster is built and which faults are injected, never the expectations: the judge uses the original plan.
+//! A defect changes how the cluster is built and which faults are injected. The expectations stay the same, because the judge uses the
+//! original plan.
 
 mod actions;
 mod calls;
@@ -23,37 +25,37 @@ use crate::plan::Plan;
 pub enum Defect {
     /// The API server ignores feature gates.
     ServerIgnoresGates,
-    /// The API server always has the newest release.
+    /// The API server always emulates the newest release.
     ServerIsNewest,
-    /// The API server always has a release before KEP-1472.
+    /// The API server always emulates a release before KEP-1472.
     ServerIsOldest,
-    /// The API server always has the last release in which `storageCapacity` of a CSIDriver is immutable.
+    /// The API server always emulates the last release in which `storageCapacity` of a CSIDriver is immutable.
     ServerIsBeta,
     /// The API server drops the spec of created CSIDrivers.
     ServerForgetsDriverSpec,
     /// The API server responds to requests for CSINodes with 404 (Not Found).
     ServerLacksCsiNodes,
-    /// The API server treats a replacement (PUT) as a creation, whatever its resourceVersion.
+    /// The API server treats an update (PUT) as a creation and ignores its resourceVersion.
     ServerCreatesInstead,
-    /// The API server accepts changes of class and topology of a CSIStorageCapacity.
+    /// The API server accepts changes of storageClassName and nodeTopology of a CSIStorageCapacity.
     ServerAllowsClassChange,
     /// The API server rejects changes of capacity and maximumVolumeSize of a CSIStorageCapacity.
     ServerMakesCapacityImmutable,
-    /// The API server accepts every CSIStorageCapacity and corrects invalid fields.
+    /// The API server accepts invalid CSIStorageCapacity objects and corrects the invalid fields.
     ServerAcceptsInvalidObjects,
     /// The API server ignores `generateName`.
     ServerGeneratesNoNames,
-    /// The API server stores all CSIStorageCapacity objects in one namespace.
+    /// When a StorageClass is deleted, the API server also deletes its CSIStorageCapacity objects.
     ServerKnowsOneNamespace,
     /// The API server deletes the CSIStorageCapacity objects of a deleted class.
     ServerDeletesWithTheClass,
     /// The API server sets the capacity of a CSIStorageCapacity to zero if it is unset.
     ServerFillsInCapacity,
-    /// The API server stores only the first CSIStorageCapacity for a class and topology.
+    /// The API server stores only the first of several CSIStorageCapacity objects for the same class and topology.
     ServerKeepsOneObject,
-    /// The API server's metrics lack request durations.
+    /// The API server's metrics contain no request durations.
     ServerTimesNoRequests,
-    /// The API server's metrics lack request counts.
+    /// The API server's metrics contain no request counts.
     ServerCountsNoRequests,
     /// The driver ignores the storage cost of a class: a volume uses as many raw bytes as its size.
     DriverForgetsCosts,
@@ -61,11 +63,11 @@ pub enum Defect {
     DriverHasOddName,
     /// The driver's Probe always fails.
     DriverIsNeverReady,
-    /// The driver advertises accessibility constraints, but reports no segment of any node.
+    /// The driver advertises VOLUME_ACCESSIBILITY_CONSTRAINTS, but NodeGetInfo returns no topology segment.
     DriverHidesItsSegment,
-    /// The driver advertises GET_CAPACITY, but does not implement it.
+    /// The driver advertises the capability GET_CAPACITY, but GetCapacity fails with UNIMPLEMENTED.
     DriverPromisesCapacity,
-    /// GetCapacity always returns the initial total capacity, for every segment.
+    /// GetCapacity returns the initial total capacity for every segment.
     DriverReturnsConstantCapacity,
     /// GetCapacity returns twice the capacity.
     DriverExaggerates,
@@ -73,38 +75,38 @@ pub enum Defect {
     DriverUnderstates,
     /// GetCapacity returns a negative number.
     DriverReturnsNegativeCapacity,
-    /// The second GetCapacity response is lower without any change.
+    /// The second GetCapacity response has a lower capacity, although nothing has changed.
     DriverLowersSecondResponse,
     /// GetCapacity fails with INTERNAL for unknown parameters.
     DriverFailsOnUnknownParameters,
-    /// Creating or deleting the same volume again is an error.
+    /// A second CreateVolume or DeleteVolume call for the same volume fails.
     DriverRefusesRepeats,
     /// GetCapacity returns a minimum_volume_size above the available capacity.
     DriverRaisesMinimum,
-    /// The pools have a thousand times the configured capacity, which only the first GetCapacity response hides.
+    /// The pools have a thousand times the configured capacity; only the first GetCapacity response returns the configured one.
     DriverGrowsLater,
     /// GetCapacity returns the whole capacity as maximum_volume_size.
     DriverIgnoresFragmentation,
     /// The driver uses every device for every class.
     DriverIgnoresParameters,
-    /// The driver uses every device for every access type (raw or mounted).
+    /// The driver uses every device for every access type (block or mount).
     DriverIgnoresUses,
-    /// Raw block devices are not counted as storage.
+    /// The driver does not count raw block devices as storage.
     DriverForgetsRawDevices,
     /// CreateVolume fails without a reservation.
     DriverNeedsReservations,
     /// The driver ignores reservations.
     DriverReservesNothing,
-    /// The driver forgets for which PVC it reserved a device, so that creating the volume does not end the reservation.
+    /// The driver forgets for which PVC a device is reserved, so that creating the volume does not end the reservation.
     DriverForgetsHolders,
     /// CreateVolume without sufficient capacity fails with INTERNAL.
     DriverReturnsWrongErrorCode,
-    /// Another client than the publisher calls GetCapacity whenever a pod is created or storage changes.
+    /// A client other than the publisher calls GetCapacity whenever a pod is created or the storage changes.
     DriverIsCalledByAnotherClient,
 }
 
-/// The plan without parts that cannot affect a run with these facts: driver faults, an unused error code, node segments that are never
-/// requested, and objects that are never read.
+/// Removes from a plan what cannot affect a run with these facts: driver faults, an error code that was never returned, node segments that
+/// were never requested, and objects that were never read.
 fn observable(spoiled: Plan, plan: &Plan, facts: &[Fact]) -> Plan {
     let mut observable = actions::without_scripts(spoiled);
     if !calls::any_is_refused(facts, "RESOURCE_EXHAUSTED") {
@@ -189,9 +191,9 @@ const NAMES: [(&str, Defect); 40] = [
     ),
 ];
 
-/// The name is not in the table.
+/// The unknown name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the surroundings have no defect {0:?}; choose one of {names}", names = NAMES.map(|(name, _)| name).join(", "))]
+#[error("API server and driver have no defect {0:?}; choose one of {names}", names = NAMES.map(|(name, _)| name).join(", "))]
 pub struct UnknownDefect(String);
 
 impl Defect {
@@ -200,14 +202,14 @@ impl Defect {
         NAMES.into_iter().map(|(_, defect)| defect)
     }
 
-    /// The plan with which a cluster with this defect is built.
+    /// The plan from which a cluster with this defect is built.
     pub(crate) fn spoil(self, plan: &Plan) -> Plan {
         let mut plan = plan.clone();
         self.change()(&mut plan);
         plan
     }
 
-    /// Whether this defect may change a run of the plan in what the case is about, given the facts of a run without it.
+    /// Whether this defect can change the result of a run of the plan. `facts`: the journal of a run without the defect.
     pub fn shows(self, plan: &Plan, facts: &[Fact]) -> bool {
         let spoiled = self.spoil(plan);
         if plan.delays_responses() {
@@ -221,7 +223,7 @@ impl Defect {
         is_met || observable(spoiled, plan, facts) != observable(plan.clone(), plan, facts)
     }
 
-    /// The function that applies the defect to a plan.
+    /// The function that edits a plan so that the cluster has the defect.
     fn change(self) -> fn(&mut Plan) {
         match self {
             Defect::ServerIgnoresGates => |plan| server::each_release(plan, |_, gates| gates.clear()),

@@ -1,4 +1,4 @@
-//! Defects of the API server's objects, emulated by different requests of the harness.
+//! Defects in how the API server handles objects. The harness emulates them by sending different requests.
 
 use capacity_types::capacity_api::RESOURCE;
 use serde_json::{Value, json};
@@ -43,7 +43,7 @@ pub(super) fn keep_one_object(plan: &mut Plan) {
     });
 }
 
-/// Without `generateName` and `name`, an object has no name.
+/// Removes `generateName`, so that an object without a `name` has no name at all.
 pub(super) fn generate_no_names(plan: &mut Plan) {
     each_attempt(plan, |action| {
         if let Action::Create(object) = action
@@ -55,7 +55,7 @@ pub(super) fn generate_no_names(plan: &mut Plan) {
     });
 }
 
-/// Replaces an invalid object by a valid one.
+/// Replaces each invalid object by a valid one.
 pub(super) fn accept_invalid_objects(plan: &mut Plan) {
     let is_domain = |text: &str| {
         let fits =
@@ -87,7 +87,7 @@ pub(super) fn accept_invalid_objects(plan: &mut Plan) {
     });
 }
 
-/// Extends changes of capacity or maximumVolumeSize by a change of the class, which is rejected.
+/// Adds a change of storageClassName, which the API server rejects, to every change of capacity or maximumVolumeSize.
 pub(super) fn make_capacity_immutable(plan: &mut Plan) {
     each_attempt(plan, |action| {
         if let Action::Merge(target, merge) = action
@@ -99,7 +99,7 @@ pub(super) fn make_capacity_immutable(plan: &mut Plan) {
     });
 }
 
-/// Deletes the object and creates it again with the change.
+/// Replaces a change of class or topology by a deletion and a creation with the new values.
 pub(super) fn allow_class_change(plan: &mut Plan) {
     let mut known = plan.objects.clone();
     replace(plan, |action| {

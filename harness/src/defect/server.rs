@@ -1,4 +1,4 @@
-//! Defects of the API server's releases, resources and metrics.
+//! Defects of the API server's emulated release, resources and metrics.
 
 use std::collections::BTreeMap;
 
@@ -16,12 +16,12 @@ pub(super) fn last_beta() -> Release {
     Release::new(22).unwrap_or_default()
 }
 
-/// Uses one release throughout.
+/// Makes the API server emulate the same release during the whole case.
 pub(super) fn always_be(plan: &mut Plan, one: Release) {
     each_release(plan, |release, _| *release = one);
 }
 
-/// Edits every release of the API server, initial and later.
+/// Edits the initial release of the API server and every release that a later action sets.
 pub(super) fn each_release(plan: &mut Plan, change: impl Fn(&mut Release, &mut Gates)) {
     let case = &mut plan.case;
     change(&mut case.release, &mut case.gates);
@@ -32,7 +32,7 @@ pub(super) fn each_release(plan: &mut Plan, change: impl Fn(&mut Release, &mut G
     });
 }
 
-/// Hides the API server's metrics with this name prefix: metrics without an expectation are not read.
+/// Hides metrics of the API server whose name has this prefix, by removing the expectations that read them.
 pub(super) fn withhold_metric(plan: &mut Plan, name: &str) {
     plan.specified_metrics.retain(|known| !known.starts_with(name));
     for expect in plan.steps.iter_mut().flat_map(|step| &mut step.expect) {
@@ -44,7 +44,7 @@ pub(super) fn withhold_metric(plan: &mut Plan, name: &str) {
     }
 }
 
-/// Responds with 404 (Not Found) for the resource.
+/// Adds a fault rule that responds with 404 (Not Found) to all reads of the resource.
 pub(super) fn lack(plan: &mut Plan, resource: &str) {
     let rule = Rule {
         on: Match {

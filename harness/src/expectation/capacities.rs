@@ -1,4 +1,4 @@
-//! The `capacities` expectation: the exact set of the publisher's CSIStorageCapacity objects.
+//! The `capacities` expectation: the exact set of CSIStorageCapacity objects that the publisher must have created.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use crate::cluster_state::ClusterState;
 use crate::plan::Case;
 use crate::scenario::{Bound, FromShort, Short, Size};
 
-/// Expected published capacity by storage class and topology segment.
+/// Expected published capacity by StorageClass and topology segment.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(from = "BTreeMap<String, BTreeMap<String, Short<Row>>>")]
 pub struct Capacities(pub Rows);
@@ -36,19 +36,20 @@ impl From<BTreeMap<String, BTreeMap<String, Short<Row>>>> for Capacities {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(from = "RowSpec")]
 pub enum Row {
-    /// An object with exactly these values.
+    /// A CSIStorageCapacity object with exactly these values exists.
     Values(CapacityValues),
-    /// No object, or an object whose capacity is unset or zero (KEP-1472: both mean no available capacity).
+    /// No CSIStorageCapacity object exists, or its capacity is unset or zero (KEP-1472: both mean no available capacity).
     Nothing,
 }
 
-/// Published capacity of one class in one segment, as a case file writes it.
+/// Expected published capacity of one class in one segment.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RowSpec {
-    /// `capacity`; unset if the field must be absent. `nothing` for the whole row: no object, or one without available capacity.
+    /// Expected `capacity`; unset if the field must be absent. Write `nothing` instead of the whole row if no object, or only one without
+    /// available capacity, may exist.
     capacity: Option<Size>,
-    /// `maximumVolumeSize`; unset if the field must be absent.
+    /// Expected `maximumVolumeSize`; unset if the field must be absent.
     maximum: Option<Size>,
 }
 
@@ -77,7 +78,7 @@ impl FromShort for Row {
 
 impl Capacities {
     pub(super) const EXAMPLE: &str = "capacities: {CLASS: {SEGMENT: 10Gi}}";
-    pub(super) const HOLDS: &str = "the publisher's CSIStorageCapacity objects are exactly these: none is missing and none is left over. A row is a \
+    pub(super) const HOLDS: &str = "the publisher has exactly these CSIStorageCapacity objects: none is missing, and there are no others. A row is a \
         size, a map with `capacity` and `maximum`, or `nothing` (no object, or one without capacity)";
 }
 
@@ -100,7 +101,8 @@ impl Expectation for Capacities {
         polls.then_some(Bound::Refreshes(1))
     }
 
-    /// Any refresh may change a value: without a hold, the rows count only once the systems have reacted.
+    /// Any GetCapacity poll may change a value. Without `stays`, the values are therefore compared only after the programs have reacted to
+    /// the step.
     fn is_negative(&self, has_hold: bool) -> bool {
         !has_hold
     }
@@ -126,7 +128,7 @@ impl Expectation for Capacities {
     }
 
     fn holds(&self, case: &Case, cluster: &ClusterState) -> bool {
-        // With more objects than expected rows the result is known: skips comparing what may be thousands of objects.
+        // More objects than expected rows can never match, so the comparison of what may be thousands of objects is skipped.
         self.published(case, cluster).nth(self.0.len()).is_none() && holds(&self.rows(case, cluster))
     }
 
@@ -140,8 +142,8 @@ impl Expectation for Capacities {
 }
 
 impl Capacities {
-    /// CSIStorageCapacity objects of the case's publisher. KEP-1472 does not say whether classes with Immediate binding get any: their
-    /// objects count only if the publisher is configured to publish them, or if the expectation names the class.
+    /// The publisher's CSIStorageCapacity objects. KEP-1472 does not specify whether classes with Immediate binding get objects: these are
+    /// compared only if the publisher is configured to publish them, or if the expectation names the class.
     fn published<'w>(&'w self, case: &'w Case, cluster: &'w ClusterState) -> impl Iterator<Item = &'w Value> {
         let is_open = |class: &str| {
             let class_object = cluster.object("storageclasses", None, class);
@@ -157,7 +159,7 @@ impl Capacities {
     }
 }
 
-/// Rows for one class and segment: compares the first object with the expected one; every further object is `Extra`.
+/// Compares the objects of one class and segment. The first object is compared with the expected row; every further object is `Extra`.
 fn rows_of(key: (String, String), want: Option<&Row>, got: &[CapacityValues]) -> Vec<DiffRow> {
     let subject = Subject::Capacity {
         class: key.0,
@@ -185,7 +187,7 @@ fn rows_of(key: (String, String), want: Option<&Row>, got: &[CapacityValues]) ->
 }
 
 impl Row {
-    /// Whether an object with these values meets the expectation.
+    /// Whether an object with these values satisfies the expected row.
     pub(super) fn allows(self, got: CapacityValues) -> bool {
         match self {
             Row::Nothing => got.is_empty(),

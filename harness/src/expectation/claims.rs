@@ -29,7 +29,7 @@ pub enum ClaimState {
 
 impl Claims {
     pub(super) const EXAMPLE: &str = "claims: {CLAIM: bound}";
-    pub(super) const HOLDS: &str = "the claim is `bound`, `pending` or `absent`";
+    pub(super) const HOLDS: &str = "the phase of the PVC is Bound (`bound`), the PVC exists and is not bound (`pending`), or the PVC does not exist (`absent`)";
 }
 
 impl Expectation for Claims {

@@ -7,18 +7,18 @@ use super::kind::{Expectation, FactView, Names, Observed, Reason, Seen};
 use super::pattern::Pattern;
 use crate::journal::Fact;
 
-/// How often a fact must occur in the step.
+/// How often matching facts must occur in the step.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Count {
-    /// The fact to count.
+    /// The pattern of the facts to count.
     pub of: Pattern,
     /// Minimum number of occurrences.
     #[serde(default)]
     pub min: u64,
     /// Maximum number of occurrences.
     pub max: Option<u64>,
-    /// Added to `max` for each refresh since the step began, as a busy machine makes steps longer.
+    /// Number added to `max` for each poll interval (`refresh`) since the step began, because a busy host makes steps longer.
     pub per_refresh: Option<f64>,
 }
 
@@ -27,9 +27,9 @@ impl Count {
     pub(super) const HOLDS: &str =
         "the step contains at least `min` and at most `max` occurrences of the pattern";
 
-    /// Maximum number of occurrences after that many refreshes.
+    /// Maximum number of occurrences after this number of poll intervals.
     fn limit(&self, refreshes: f64) -> Option<u64> {
-        // Exact: a step never has enough refreshes to exceed f64 precision.
+        // The conversion to f64 is exact: no step has that many poll intervals.
         self.max
             .map(|max| max + (self.per_refresh.unwrap_or_default() * refreshes) as u64)
     }

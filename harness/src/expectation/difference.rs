@@ -1,11 +1,11 @@
-//! Whether an object contains the expected fields. Compares sizes as quantities and topology selectors by meaning, everything else as JSON.
+//! Compares an object with the expected fields. Sizes are compared as quantities, topology selectors by meaning, everything else as JSON.
 
 use capacity_types::{Quantity, capacity_api::RESOURCE};
 use serde_json::{Map, Value};
 
 use capacity_types::segment::as_label;
 
-/// The first difference as (expected, actual). `null` expects absence; lists must have equal lengths.
+/// The first difference as (expected, actual). An expected `null` means that the field must be absent; lists must have equal lengths.
 pub(super) fn first_difference(resource: &str, want: &Value, got: &Value) -> Option<(String, String)> {
     difference(resource, "", want, got)
 }
@@ -43,12 +43,12 @@ fn difference(resource: &str, path: &str, want: &Value, got: &Value) -> Option<(
     }
 }
 
-/// Whether the field is the label selector of a capacity object.
+/// Whether the field is the label selector of a CSIStorageCapacity object.
 fn is_topology_selector(resource: &str, path: &str) -> bool {
     resource == RESOURCE && path == ".nodeTopology"
 }
 
-/// Whether the field is a quantity of a capacity object.
+/// Whether the field is a quantity of a CSIStorageCapacity object.
 fn is_size(resource: &str, path: &str) -> bool {
     resource == RESOURCE && matches!(path, ".capacity" | ".maximumVolumeSize")
 }
@@ -57,7 +57,7 @@ fn equal_quantities(one: &str, other: &str) -> bool {
     matches!((one.parse::<Quantity>(), other.parse::<Quantity>()), (Ok(one), Ok(other)) if one == other)
 }
 
-/// Normalises a label selector: an `In` expression with one value becomes a label, and empty parts are dropped.
+/// Normalizes a label selector: an `In` expression with one value becomes a label, and empty parts are dropped.
 fn normalized_selector(selector: &Map<String, Value>) -> Map<String, Value> {
     let mut labels = selector
         .get("matchLabels")

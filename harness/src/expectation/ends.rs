@@ -1,4 +1,4 @@
-//! The `ends` expectation: roles whose program exits by itself in the step, for example because it refuses to start.
+//! The `ends` expectation: roles whose program must exit by itself in the step, for example because it rejects its configuration.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,7 @@
-//! The interface of an expectation kind, and the data about the case and the facts that it receives.
+//! The interface of an expectation kind, and the case data and facts that it uses.
 //!
-//! Each kind implements [`Expectation`] in a file of its own and has one line in the registry of the parent module. Does not know any kind.
+//! Each kind implements [`Expectation`] in a file of its own and has one line in the registry of the parent module. Does not know any
+//! particular kind.
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -13,24 +14,24 @@ use crate::journal::{Fact, What};
 use crate::plan::{Case, GroupResource};
 use crate::scenario::{Bound, Role};
 
-/// An expectation kind. A kind checks either the cluster state (it returns rows) or the facts of the step (it observes them).
+/// A kind of expectation. A state kind compares the cluster state and returns rows; a fact kind observes the facts of the step.
 pub(crate) trait Expectation: Debug {
-    /// Checks that the case defines every name, and replaces names by what they refer to. Errors are messages; the caller adds the file
-    /// position.
+    /// Checks that the case defines every name that the expectation uses, and resolves the names. Errors are messages; the caller adds the
+    /// file position.
     fn resolve(&mut self, names: &dyn Names, always: bool) -> Result<(), String>;
 
-    /// Whether `always` is allowed: the state can be compared at every moment.
+    /// Whether the key `always` is allowed: the state can be compared at every moment.
     fn may_be_always(&self) -> bool {
         true
     }
 
-    /// How long the condition must stay true if the case sets no `stays`. `polls`: whether the publisher polls GetCapacity.
+    /// How long the condition must stay true if the case does not set `stays`. `polls`: whether the publisher polls GetCapacity.
     fn default_hold(&self, _polls: bool) -> Option<Bound> {
         None
     }
 
-    /// Whether the expectation is negative: something must not happen (any more). It can hold only once the systems have processed the
-    /// step's changes.
+    /// Whether the expectation is negative: something must not happen. It is checked only after the programs have processed the changes of
+    /// the step.
     fn is_negative(&self, has_hold: bool) -> bool;
 
     /// The fact patterns of this expectation.
@@ -44,12 +45,12 @@ pub(crate) trait Expectation: Debug {
         resources.any(|of| [resource, "*"].contains(&of))
     }
 
-    /// Pods with a negative expectation: the scheduler must decide about them again in the step. None if any pod may be affected.
+    /// Pods with a negative expectation: the scheduler must attempt to schedule them again in the step. None if any pod may be affected.
     fn pods(&self, _cluster: &ClusterState) -> Option<Vec<String>> {
         None
     }
 
-    /// State kinds: one row for each object or value compared.
+    /// State kinds: one row for each compared object or value.
     fn rows(&self, _case: &Case, _cluster: &ClusterState) -> Vec<DiffRow> {
         Vec::new()
     }
@@ -64,7 +65,7 @@ pub(crate) trait Expectation: Debug {
         affects_state(what)
     }
 
-    /// State kinds: whether the rows are final once the step's actions are done.
+    /// State kinds: whether the rows are final as soon as the actions of the step are done.
     fn is_decided_by_actions(&self) -> bool {
         false
     }
@@ -74,7 +75,7 @@ pub(crate) trait Expectation: Debug {
         Observed::Nothing
     }
 
-    /// Fact kinds: whether no further fact is needed. None for state kinds.
+    /// Fact kinds: whether the expectation holds without further facts. None for state kinds.
     fn is_satisfied(&self, _seen: &Seen) -> Option<bool> {
         None
     }
@@ -102,7 +103,7 @@ pub(crate) trait Expectation: Debug {
         }
     }
 
-    /// The failure in one line. `timeout` formats the timeout and what was awaited. None for the default line.
+    /// The failure in one line; None for the default line. `timeout` formats the timeout and the condition that was not reached.
     fn summary(&self, _seen: &Seen, _reason: Reason, _timeout: &dyn Fn() -> String) -> Option<String> {
         None
     }
@@ -113,7 +114,7 @@ pub(crate) fn holds(rows: &[DiffRow]) -> bool {
     rows.iter().all(|row| row.state == RowState::Same)
 }
 
-/// Whether a fact can change cluster state: a committed object, a driver response, discovery, or the end of the step's actions.
+/// Whether a fact can change the compared state: a commit, a driver response, a discovery result, or the end of the step's actions.
 pub(crate) fn affects_state(what: &What) -> bool {
     matches!(
         what,
@@ -128,26 +129,26 @@ pub enum Reason {
     Timeout,
     /// A forbidden fact occurred.
     Violated,
-    /// The fact that starts the window of a negative expectation did not occur.
+    /// The `after` fact, which starts the window of a `never` expectation, did not occur.
     NoEvidence,
-    /// The driver returned a different response and is not called again.
+    /// The response of the driver differs, and the case does not repeat the call.
     OtherResponse,
-    /// A program exited with a different message.
+    /// A program exited with a message that does not contain the expected text.
     OtherMessage,
 }
 
-/// Facts that a fact expectation has observed in the step so far.
+/// What a fact expectation has observed in the step so far.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Seen {
     /// Number of matching facts.
     pub(crate) count: u64,
-    /// Maximum allowed number at this moment.
+    /// Maximum number of matching facts that is allowed so far.
     pub(crate) limit: Option<u64>,
-    /// Roles whose programs exited as expected.
+    /// Roles whose programs have exited as expected.
     pub(crate) ended: BTreeSet<Role>,
 }
 
-/// Effect of a fact on an expectation.
+/// The effect of a fact on an expectation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Observed {
     /// The fact does not concern the expectation.
@@ -158,11 +159,11 @@ pub(crate) enum Observed {
     Failed(Reason),
 }
 
-/// The data for comparing a fact with a pattern.
+/// A fact's context that is needed to match it against a pattern.
 #[derive(Clone, Copy)]
 pub(crate) struct FactView<'a> {
     pub(crate) case: &'a Case,
-    /// Whether the fact is a redundant write that no expectation counts.
+    /// Whether the fact is a redundant write, which no expectation counts.
     pub(crate) is_uncounted: bool,
     /// Poll intervals since the step began.
     pub(crate) refreshes: f64,
@@ -174,30 +175,30 @@ impl FactView<'_> {
     }
 }
 
-/// Names that the case has defined up to a step. Errors list the defined names and the fix.
+/// The names that the case has defined up to a step. Errors list the defined names and how to fix the case.
 pub(crate) trait Names {
-    /// Checks for a pod in the workload namespace.
+    /// Checks that the workload namespace has a pod with this name.
     fn pod(&self, name: &str) -> Result<(), String>;
-    /// Checks for a PVC in the workload namespace.
+    /// Checks that the workload namespace has a PVC with this name.
     fn claim(&self, name: &str) -> Result<(), String>;
-    /// Checks for a StorageClass that exists at that step.
+    /// Checks that a StorageClass with this name exists in the step.
     fn class(&self, name: &str) -> Result<(), String>;
-    /// Checks for a node that exists at that step.
+    /// Checks that a node with this name exists in the step.
     fn node(&self, name: &str) -> Result<(), String>;
-    /// The canonical text of a topology segment that a node has at some time.
+    /// The canonical text of a topology segment; an error if no node ever has the segment.
     fn segment(&self, text: &str) -> Result<String, String>;
-    /// Checks for a plural resource name, with or without subresource, or `*`.
+    /// Checks a plural resource name, with or without subresource, or `*`.
     fn resource(&self, text: &str) -> Result<(), String>;
-    /// Checks for a named driver response.
+    /// Checks that an earlier call has given a driver response this name.
     fn response(&self, name: &str) -> Result<(), String>;
-    /// Checks that a program of the role runs.
+    /// Checks that the case runs a program of the role.
     fn runs(&self, role: Role) -> Result<(), String>;
-    /// Checks that the API server serves CSIStorageCapacity by that step.
+    /// Checks that the API server serves CSIStorageCapacity in the step.
     fn can_have_capacities(&self) -> Result<(), String>;
-    /// Whether this step creates the pod.
+    /// Whether the step creates the pod.
     fn creates_pod(&self, name: &str) -> bool;
-    /// Whether this step has a `discover` action for the resource.
+    /// Whether the step has a `discover` action for the resource.
     fn discovers(&self, resource: &GroupResource) -> bool;
-    /// Checks the method, parameters, faults, objects and nodes of a pattern, and completes its segments and parameters.
+    /// Checks the method, parameters, faults, objects and nodes of a pattern, and completes the pattern's segments and parameters.
     fn pattern(&self, pattern: &mut Pattern) -> Result<(), String>;
 }

@@ -10,7 +10,7 @@ use serde_saphyr::Spanned;
 
 use super::ExpectSpec;
 
-/// The word used instead of a list.
+/// The word that a case file may contain instead of a list of expectations.
 const SPECIFICATION: &str = "specification";
 
 /// The expectations of a step.
@@ -18,7 +18,7 @@ const SPECIFICATION: &str = "specification";
 pub enum ExpectSpecs {
     /// An explicit list.
     List(Vec<Spanned<ExpectSpec>>),
-    /// Everything that the specification requires of objects and pods, at every moment and once everything is quiet.
+    /// All rules of the specification for objects and pods. Some apply at every moment, the others once all programs are idle.
     Specification,
 }
 

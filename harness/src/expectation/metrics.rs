@@ -1,4 +1,4 @@
-//! The `metrics` expectation: sums of series in the metrics of a role or of the API server. Does not know any metric name.
+//! The `metrics` expectation: sums of series in the metrics of a role or of the API server. Does not know the names of metrics.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::plan::Case;
 use crate::scenario::{MetricsSource, Role, Short, SumConditions};
 use capacity_types::exposition::Series;
 
-/// The expected sums. Metrics are read when everything is quiet.
+/// The expected sums. The metrics are scraped once all programs are idle.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(from = "BTreeMap<MetricsSource, BTreeMap<Series, Short<SumConditions>>>")]
 pub struct Metrics(pub Vec<Metric>);
@@ -23,7 +23,7 @@ pub struct Metrics(pub Vec<Metric>);
 pub struct Metric {
     /// The component that exposes the metrics.
     pub of: MetricsSource,
-    /// The series to add up: all with this name and at least these labels.
+    /// The series to add up: all series with this name and at least these labels.
     pub series: Series,
     /// The expected sum.
     pub want: SumConditions,
@@ -59,7 +59,7 @@ impl Expectation for Metrics {
             Some(role) => {
                 let role = role.as_str();
                 Err(format!(
-                    "the metrics of the {role} are read, and none runs in this case; add it to `cluster.roles`"
+                    "the expectation reads metrics of the {role}, but no {role} runs in this case; add it to `cluster.roles`"
                 ))
             }
             None => Ok(()),
@@ -125,7 +125,7 @@ fn row(metrics: Option<&MetricsFact>, wanted: &Metric) -> DiffRow {
     }
 }
 
-/// Sum of all matching series of all instances. None if no series matches.
+/// Sum of all matching series over all instances. None if no series matches.
 fn sum(metrics: &MetricsFact, wanted: &Metric) -> Option<f64> {
     let samples = readings(metrics, wanted.of).flat_map(|reading| &reading.samples);
     let matching = samples.filter(|sample| wanted.series.matches(&sample.series));
@@ -139,7 +139,7 @@ fn readings(metrics: &MetricsFact, of: MetricsSource) -> impl Iterator<Item = &R
     readings.filter(move |reading| Role::of_client(&reading.client) == of.role())
 }
 
-/// Explains why no series matches, as far as the reading shows.
+/// Explains from the scraped metrics why no series matches.
 fn reason_for_no_match(metrics: &MetricsFact, of: MetricsSource) -> String {
     let readings: Vec<&Reading> = readings(metrics, of).collect();
     let error = readings.iter().find_map(|reading| reading.error.clone());

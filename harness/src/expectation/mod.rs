@@ -1,7 +1,7 @@
-//! Expectations of a step: the registry of the kinds, and the fields that all kinds share.
+//! Expectations of a step: the registry of the kinds, and the fields that all kinds have.
 //!
-//! A new kind is a file that implements `kind::Expectation`, and a line in the registry. Does not know when a bound is reached; that is up
-//! to the judge.
+//! A new kind is a file that implements `kind::Expectation`, and a line in the registry. When a timeout has expired is decided by the
+//! judge.
 
 mod capacities;
 pub(crate) mod chain;
@@ -73,7 +73,7 @@ macro_rules! registry {
         #[expect(missing_docs, reason = "each variant is documented by the type that it holds")]
         pub enum Predicate {
             $($kind($kind),)*
-            /// Everything that the specification requires of objects and pods once everything is quiet.
+            /// All rules of the specification for objects and pods.
             Specification,
         }
 
@@ -147,26 +147,26 @@ registry! {
     order: Order,
 }
 
-/// One expectation, resolved.
+/// One expectation after its names have been resolved.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Expect {
     /// The condition.
     pub predicate: Predicate,
-    /// Timeout for becoming true.
+    /// Timeout within which the condition must become true.
     pub within: Bound,
-    /// How long the condition must stay true. None: until all activity has ended.
+    /// How long the condition must stay true. None: until all programs are idle.
     pub hold: Option<Bound>,
     /// State kinds only: the condition must be true at every moment of the step.
     pub always: bool,
     /// Reason given by the case, for reports.
     pub why: String,
-    /// Line in the case file.
+    /// Line of the expectation in the case file.
     pub line: u64,
 }
 
 const DEFAULT_WITHIN: Bound = Bound::Refreshes(5);
 
-/// Time for which programs may retain the objects of an unregistered driver, as it may register again.
+/// How long programs may retain the CSIStorageCapacity objects of an unregistered driver, because the driver may register again.
 const REGISTRATION_GRACE: Bound = Bound::Time(Duration::from_secs(10));
 
 impl Expect {
@@ -203,7 +203,7 @@ impl Expect {
         })
     }
 
-    /// The specification as expectation of the step at this line. `grace`: whether programs may wait for a driver to register again.
+    /// The expectation `specification` of the step at this line. `grace`: whether programs may wait for a driver to register again.
     pub(crate) fn specification(line: u64, grace: bool) -> Self {
         Expect {
             predicate: Predicate::Specification,
@@ -215,10 +215,10 @@ impl Expect {
         }
     }
 
-    /// Whether the expectation is negative: something must not happen (any more).
+    /// Whether the expectation is negative: something must not happen.
     pub fn is_negative(&self) -> bool {
         match self.always {
-            // An explicit hold limits `always`, so the step may stay short.
+            // An explicit `stays` limits the duration of `always`, so the step need not last until all programs are idle.
             true => self.hold.is_none(),
             false => self.predicate.kind().is_negative(self.hold.is_some()),
         }

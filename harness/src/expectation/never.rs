@@ -7,14 +7,13 @@ use super::kind::{Expectation, FactView, Names, Observed, Reason, Seen};
 use super::pattern::Pattern;
 use crate::journal::Fact;
 
-/// The forbidden fact. The window starts with its `after` fact, or with the step if `after` is unset.
+/// The forbidden fact. The forbidden window starts with the fact `after`, or with the step if `after` is unset.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Never(pub Pattern);
 
 impl Never {
     pub(super) const EXAMPLE: &str = "never: {write: delete csistoragecapacities}";
-    pub(super) const HOLDS: &str =
-        "the pattern does not occur in the step; with `after`: not after that pattern";
+    pub(super) const HOLDS: &str = "no fact in the step matches the pattern; with `after`, no fact after the first fact that matches `after`";
 
     fn after(&self) -> Option<&Pattern> {
         self.0.after.as_deref()
@@ -92,10 +91,10 @@ impl Expectation for Never {
     fn summary(&self, _: &Seen, reason: Reason, _: &dyn Fn() -> String) -> Option<String> {
         match (reason, self.after()) {
             (Reason::NoEvidence, Some(after)) => Some(format!(
-                "no evidence: {} was not seen, so the window never opened",
+                "no evidence: {} did not occur, so the forbidden window never started",
                 after.format()
             )),
-            (Reason::Violated, _) => Some(format!("seen, although it must not occur: {}", self.0.format())),
+            (Reason::Violated, _) => Some(format!("occurred, although it must not: {}", self.0.format())),
             _ => None,
         }
     }

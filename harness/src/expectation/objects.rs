@@ -13,25 +13,25 @@ use crate::cluster_state::ClusterState;
 use crate::journal::{Change, CommitFact};
 use crate::plan::Case;
 
-/// Objects that must, or must not, exist.
+/// Objects that must exist, or must not exist.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Objects(pub Vec<ObjectsOfKind>);
 
-/// Objects of one resource that must, or must not, exist.
+/// Objects of one resource that must exist, or must not exist.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ObjectsOfKind {
     /// Plural resource name, such as `csistoragecapacities`.
     pub resource: String,
-    /// metadata.name; unset for any.
+    /// metadata.name of the object; unset for any name.
     pub name: Option<String>,
-    /// Selects objects that contain these fields.
+    /// Selects the objects that contain these fields.
     #[serde(default)]
     pub having: Value,
     /// Fields that each selected object must contain.
     #[serde(default)]
     pub fields: Value,
-    /// Number of objects that must be selected; unset for at least one.
+    /// Exact number of selected objects; unset for at least one.
     pub count: Option<usize>,
 }
 
@@ -53,7 +53,7 @@ impl Expectation for Objects {
         Ok(())
     }
 
-    /// An exact count is an upper limit as well.
+    /// An exact count also limits the number of objects, so it is negative.
     fn is_negative(&self, _: bool) -> bool {
         self.0.iter().any(|of| of.count.is_some())
     }
@@ -77,7 +77,7 @@ impl Expectation for Objects {
 }
 
 impl Objects {
-    /// Causal chain for one object: the client that deleted it, or that wrote the differing value.
+    /// Causal chain for one object: which client deleted the object or wrote the differing value.
     fn object_chain(&self, window: &Window<'_>, resource: &str, name: &str, row: &DiffRow) -> Chain {
         let mut chain = Chain::default();
         let subject = format!("{resource} {name}");
@@ -108,7 +108,7 @@ impl Objects {
     }
 }
 
-/// Causal chain for too few or too many objects.
+/// Causal chain for a wrong number of objects.
 fn number_chain(window: &Window<'_>, meant: Option<&ObjectsOfKind>, selection: &str, row: &DiffRow) -> Chain {
     let mut chain = Chain::default();
     let names = meant.map_or_else(Vec::new, |want| selected_names(window.cluster, want));
@@ -139,7 +139,7 @@ fn selected_names(cluster: &ClusterState, want: &ObjectsOfKind) -> Vec<String> {
     selected(cluster, want).map(|(name, _)| name.to_owned()).collect()
 }
 
-/// Formats the selection of an expectation.
+/// Formats the resource and the `having` fields of an expectation.
 fn selection(want: &ObjectsOfKind) -> String {
     let mut fields = Vec::new();
     collect_leaves("", &want.having, &mut fields);
@@ -149,7 +149,7 @@ fn selection(want: &ObjectsOfKind) -> String {
     }
 }
 
-/// Collects each leaf value with its path.
+/// Collects the leaves of a JSON value, each with its path.
 fn collect_leaves(path: &str, value: &Value, found: &mut Vec<String>) {
     match value {
         Value::Object(fields) => {
@@ -162,7 +162,7 @@ fn collect_leaves(path: &str, value: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// One row for each selected object, and one for a wrong count. `at`: index of the expectation in its list.
+/// One row for each selected object, and one for a wrong number of objects. `at`: index of the expectation in its list.
 fn rows(cluster: &ClusterState, at: usize, want: &ObjectsOfKind) -> Vec<DiffRow> {
     let selected: Vec<_> = selected(cluster, want).collect();
     let subject = |name: &str| Subject::Object {
@@ -210,7 +210,7 @@ fn rows(cluster: &ClusterState, at: usize, want: &ObjectsOfKind) -> Vec<DiffRow>
     rows
 }
 
-/// Checks that the resource has the fields of `having` or `fields`. `null` (absence) is accepted for any field.
+/// Checks that the resource has the fields named in `having` or `fields`. `null` (absence) is accepted for any field.
 pub(crate) fn check_fields(resource: &str, key: &str, part: &Value) -> Result<(), String> {
     if part.is_null() {
         return Ok(());

@@ -7,13 +7,13 @@ use super::kind::{Expectation, FactView, Names, Observed, Reason, Seen};
 use super::pattern::Pattern;
 use crate::journal::Fact;
 
-/// The facts in their expected order.
+/// Patterns of the facts in their expected order.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Order(pub Vec<Pattern>);
 
 impl Order {
     pub(super) const EXAMPLE: &str = "order: […, …]";
-    pub(super) const HOLDS: &str = "the patterns occur in this order in the step";
+    pub(super) const HOLDS: &str = "facts that match these patterns occur in this order in the step";
 }
 
 impl Expectation for Order {

@@ -14,65 +14,65 @@ use crate::journal::{CallFact, ExtenderFact, Fact, What};
 use crate::plan::Case;
 use crate::scenario::{Role, Size};
 
-/// A fact pattern: a write to the API, any request, a watch event, a CSI or extender call, an injected fault or a log line.
+/// A fact pattern, which matches a write to the API, any request, a watch event, a CSI or extender call, an injected fault or a log line.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Pattern {
-    /// `<create|update|delete> <resource>`, as committed by the API server.
+    /// A committed write as `<create|update|delete> <resource>`, such as `update csistoragecapacities`.
     pub write: Option<String>,
-    /// `<verb> <resource>`, as sent, whatever the response; join verbs with `|`, use `*` for any verb or any resource.
+    /// A request as `<verb> <resource>`, whatever its response. Join verbs with `|`; `*` matches any verb or resource.
     pub request: Option<String>,
-    /// `<create|update|delete> <resource>`, as a watch event delivered it.
+    /// A watch event received by a client, as `<create|update|delete> <resource>`.
     pub delivery: Option<String>,
-    /// A CSI method, or `*` for any.
+    /// A CSI call: the method, or `*` for any method.
     pub call: Option<String>,
     /// An extender call: `filter`, `prioritize` or `bind`.
     pub extender: Option<String>,
     /// Part of the text of an injected fault, such as `status 503: create csistoragecapacities`.
     pub fault: Option<String>,
-    /// Part of a line that a program logs at its default verbosity.
+    /// Part of a log line. Programs log at their default verbosity.
     pub log: Option<String>,
     /// metadata.name of the object; for an extender call, of the pod.
     pub name: Option<String>,
-    /// Writes only: the object contains these fields.
+    /// Writes only: fields that the written object must contain.
     #[serde(default)]
     pub having: Value,
-    /// The role of the client. Unset: any system under test, not the harness.
+    /// The role of the client. Unset: any program under test, but not the harness.
     pub by: Option<Role>,
-    /// The node of the instance; for an extender call, the node that the call is about.
+    /// The node of the program instance; for an extender call, the node in the request.
     pub node: Option<String>,
     /// Calls only: the topology segment; for CreateVolume, the preferred one.
     pub segment: Option<String>,
     /// Calls, requests and extender calls only: the status code, such as `OK`, `"404"`, or `ERROR` of an extender.
     pub code: Option<String>,
-    /// Requests and writes only: made by the harness in the step's actions, instead of a system under test.
+    /// Requests and writes only: the client is the harness (an action of the step) instead of a program under test.
     #[serde(default)]
     pub harness: bool,
     /// Requests only: the API version, such as `storage.k8s.io/v1`.
     pub version: Option<String>,
-    /// GetCapacity and CreateVolume only: exactly these volume capabilities, such as `mount SINGLE_NODE_WRITER`; a dash stands for an unset
+    /// GetCapacity and CreateVolume only: exactly these volume capabilities, such as `mount SINGLE_NODE_WRITER`; `-` stands for an unset
     /// part.
     pub capabilities: Option<Vec<String>>,
     /// Calls only: exactly these parameters.
     pub parameters: Option<BTreeMap<String, String>>,
     /// CreateVolume only: the value of required_bytes.
     pub required: Option<Size>,
-    /// GetCapacity only: the minimum_volume_size of the response.
+    /// GetCapacity only: minimum_volume_size in the response.
     pub minimum: Option<Size>,
-    /// Calls only: exactly these secret names; secret values are never recorded.
+    /// Calls only: exactly these names of secrets. Secret values are never recorded.
     pub secrets: Option<Vec<String>>,
     /// CreateVolume only: exactly these mutable_parameters.
     pub mutable: Option<BTreeMap<String, String>>,
-    /// CreateVolume only: whether the call has a volume content source (a clone or a snapshot).
+    /// CreateVolume only: whether the request has a volume_content_source (a clone or a snapshot).
     pub copy: Option<bool>,
-    /// CreateVolume only: the segment in which the driver created the volume, whatever was requested.
+    /// CreateVolume only: the segment in which the driver created the volume, which may differ from the requested one.
     pub placed: Option<String>,
-    /// `never` only: the window starts with this fact. If it does not occur, the case fails for lack of evidence.
+    /// `never` only: the fact that starts the forbidden window. If it does not occur, the case fails for lack of evidence.
     pub after: Option<Box<Pattern>>,
 }
 
 impl Pattern {
-    /// Checks that the keys fit each other and that their values can match.
+    /// Checks that the keys can be combined and that their values can match a fact.
     pub(crate) fn check(&self) -> Result<(), String> {
         if self.after.is_some() {
             return Err("`after` belongs to `never`; remove it here".to_owned());
@@ -89,7 +89,7 @@ impl Pattern {
         Ok(())
     }
 
-    /// The key that selects the kind of fact.
+    /// The key that selects the kind of fact, such as `write`.
     pub(super) fn kind(&self) -> Result<&'static str, String> {
         let kinds = [
             ("write", &self.write),
@@ -122,7 +122,7 @@ impl Pattern {
         }
     }
 
-    /// Whether matching depends on requests, injected faults or log lines.
+    /// Whether the pattern matches requests, injected faults or log lines.
     pub(crate) fn depends_on_requests(&self) -> bool {
         self.request.is_some() || self.fault.is_some() || self.log.is_some()
     }
@@ -166,7 +166,7 @@ impl Pattern {
                     && self.is_by(&delivery.client)
             }),
             What::Call(call) => self.call.as_ref().is_some_and(|method| {
-                // Only a publisher calls the driver, so an unset role needs no check.
+                // Only a publisher calls the driver, so a pattern without `by` needs no check.
                 self.may_be_by(Role::Publisher, case)
                     && self
                         .node
@@ -177,14 +177,14 @@ impl Pattern {
                     && self.is_named(call.volume.as_deref())
             }),
             What::Extender(call) => self.extender.as_ref().is_some_and(|verb| {
-                // Only a scheduler calls an extender, so an unset role needs no check.
+                // Only a scheduler calls an extender, so a pattern without `by` needs no check.
                 self.may_be_by(Role::Scheduler, case) && self.matches_extender_call(verb, call)
             }),
             _ => false,
         }
     }
 
-    /// Whether `by` is unset, or names this role and the case runs it.
+    /// Whether `by` is unset, or names this role and the case runs the role.
     fn may_be_by(&self, role: Role, case: &Case) -> bool {
         self.by.is_none_or(|by| by == role && case.roles.contains(&role))
     }
@@ -244,7 +244,7 @@ impl Pattern {
         }
     }
 
-    /// The last fact of the step that matches apart from its status code and call fields.
+    /// Describes the last fact of the step that matches all keys except the status code and the fields of a call.
     pub(super) fn nearest_fact(&self, window: &Window<'_>) -> String {
         let mut any = self.clone();
         any.code = None;
@@ -346,7 +346,7 @@ impl Pattern {
     }
 }
 
-/// Whether the `|`-separated list contains the word; `*` contains every word.
+/// Whether a `|`-separated list contains the word; `*` contains every word.
 fn contains_word(named: &str, word: &str) -> bool {
     named == "*" || named.split('|').any(|named| named == word)
 }

@@ -1,18 +1,18 @@
-//! Owns which keys a fact pattern of each kind may have. An unsuitable key would be ignored or never match, so that a `never` would always
-//! hold. Does not check the values of the keys.
+//! Owns which keys a fact pattern of each kind may have. A key that does not fit the kind would be ignored or never match; a `never`
+//! expectation would then always hold. Does not check the values of the keys.
 
 use fake_csi::Method;
 
 use super::pattern::Pattern;
 use crate::scenario::Role;
 
-/// A pattern key, and the kinds of facts that have it.
+/// A pattern key, and the kinds of facts to which it applies.
 struct Key {
     name: &'static str,
     is_set: fn(&Pattern) -> bool,
     /// Kinds of facts, by the pattern key that selects them.
     kinds: &'static [&'static str],
-    /// For calls: the methods that have it; empty for every method.
+    /// For CSI calls: the methods to which the key applies; empty for every method.
     methods: &'static [Method],
 }
 
@@ -40,7 +40,7 @@ const STORAGE_METHODS: &[Method] = &[
     Method::NodeUnpublishVolume,
 ];
 
-/// Every kind may have `by` and `node` as well.
+/// Keys that apply to some kinds only. `by` and `node` apply to every kind.
 const KEYS: [Key; 14] = [
     Key {
         name: "name",
@@ -152,9 +152,9 @@ pub(crate) fn check(spec: &Pattern) -> Result<(), String> {
     check_client(spec, kind)
 }
 
-/// Checks that calls of the method have the key's field.
+/// Checks that the key applies to calls of the method.
 fn check_method(key: &Key, method: Option<&str>) -> Result<(), String> {
-    // Another check rejects unknown methods; `*` means all methods that have the field.
+    // Another check rejects unknown methods; with `*`, only calls of methods that have the field match.
     let method = method.and_then(|text| text.parse::<Method>().ok());
     match method {
         Some(method) if !key.methods.is_empty() && !key.methods.contains(&method) => Err(format!(
@@ -167,7 +167,7 @@ fn check_method(key: &Key, method: Option<&str>) -> Result<(), String> {
     }
 }
 
-/// Checks that the named client can cause this kind of fact.
+/// Checks that the role in `by` can cause this kind of fact.
 fn check_client(spec: &Pattern, kind: &str) -> Result<(), String> {
     if spec.harness && (spec.by.is_some() || spec.node.is_some()) {
         return Err("`harness` selects the client; remove `by` and `node`".to_owned());
@@ -187,7 +187,7 @@ fn check_client(spec: &Pattern, kind: &str) -> Result<(), String> {
     }
 }
 
-/// `a, b and c`.
+/// Joins words as `a, b and c`.
 fn join_with_and(words: impl Iterator<Item = String>) -> String {
     let words: Vec<String> = words.collect();
     match words.split_last() {

@@ -1,4 +1,4 @@
-//! The `placement` expectation: the nodes of pods.
+//! The `placement` expectation: on which node each pod runs.
 
 use std::collections::BTreeMap;
 
@@ -22,15 +22,15 @@ impl From<BTreeMap<String, Short<ExpectedNode>>> for Placement {
     }
 }
 
-/// Expected node of a pod.
+/// The node on which a pod is expected.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(from = "Nodes")]
 pub enum ExpectedNode {
-    /// One of these nodes.
+    /// The pod runs on one of these nodes.
     OneOf(Vec<String>),
-    /// Any node.
+    /// The pod runs on any node.
     Any,
-    /// Rejected by the scheduler, and on no node.
+    /// The scheduler has rejected the pod, and the pod has no node.
     Unschedulable,
 }
 
@@ -65,7 +65,7 @@ impl FromShort for ExpectedNode {
 }
 
 impl ExpectedNode {
-    /// Whether a pod may be on this node.
+    /// Whether the expectation is satisfied by a pod on this node.
     pub fn allows(&self, node: &str) -> bool {
         match self {
             ExpectedNode::OneOf(nodes) => nodes.iter().any(|wanted| wanted == node),

@@ -11,7 +11,7 @@ use super::rows::{DiffRow, RowState, Subject};
 use crate::cluster_state::ClusterState;
 use crate::plan::Case;
 
-/// Text that the message must contain, by pod.
+/// Text that the scheduler's rejection message must contain, by pod name.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Refusal(pub BTreeMap<String, String>);
 
@@ -26,7 +26,7 @@ impl Expectation for Refusal {
         self.0.keys().try_for_each(|pod| names.pod(pod))
     }
 
-    /// A pod may be rejected first and placed later.
+    /// Not negative: the scheduler may reject a pod first and assign it later.
     fn is_negative(&self, _: bool) -> bool {
         true
     }
@@ -51,7 +51,7 @@ impl Expectation for Refusal {
 fn row(cluster: &ClusterState, pod: &str, want: &str) -> DiffRow {
     let text = cluster.refusal(pod).map(|refusal| refusal.text.clone());
     let (state, got) = match (node_of(cluster, pod), text) {
-        // A placed pod's earlier rejection does not count.
+        // An earlier rejection of a pod that now has a node does not count.
         (Some(node), _) => (RowState::Differs, format!("placed on {node}")),
         (None, Some(text)) if text.contains(want) => (RowState::Same, text),
         (None, Some(text)) => (RowState::Differs, text),

@@ -1,4 +1,4 @@
-//! The `responses` expectation: fields of driver responses to calls that the harness made. Does not know the driver or the meaning of a
+//! The `responses` expectation: fields of the driver's responses to calls that the case makes. Does not know the driver or the meaning of a
 //! field.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,7 +16,7 @@ use crate::journal::AnswerFact;
 use crate::plan::Case;
 use crate::scenario::{Comparison, Expression, PUBLISHED, Relation, Relations, ResponseSpec};
 
-/// Expected fields of driver responses, by the response's name.
+/// Expected fields of driver responses, by the name that the case has given the response.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Responses(pub BTreeMap<String, ResponseSpec>);
 
@@ -32,7 +32,7 @@ impl Responses {
         of two responses that differ by at most 1Mi are equal, as other programs may write to a filesystem";
 }
 
-/// Names of all responses that the expected fields refer to: the responses themselves and those they are compared with.
+/// Names of all responses that the expectation uses: the responses that it checks, and the responses with which it compares them.
 pub(crate) fn response_names(responses: &BTreeMap<String, ResponseSpec>) -> BTreeSet<&str> {
     let relations = responses
         .values()
@@ -67,7 +67,7 @@ impl Expectation for Responses {
         self.0.iter().flat_map(of_response).collect()
     }
 
-    /// A response never changes once received; published capacity objects (`PUBLISHED`) do.
+    /// A received response never changes, but the CSIStorageCapacity objects of relations with `PUBLISHED` do.
     fn is_decided_by_actions(&self) -> bool {
         !response_names(&self.0).contains(PUBLISHED)
     }
@@ -137,7 +137,7 @@ fn row(case: &Case, cluster: &ClusterState, (name, field): (&str, &str), wanted:
     }
 }
 
-/// A field of a driver response, or its status code for the name `code`.
+/// A field of a driver response; for the name `code`, the status code.
 fn response_field(response: &AnswerFact, name: &str) -> Option<Value> {
     match name {
         "code" => Some(response.code.clone().into()),
@@ -145,7 +145,7 @@ fn response_field(response: &AnswerFact, name: &str) -> Option<Value> {
     }
 }
 
-/// `capacity` or `maximumVolumeSize` in bytes of the published object for the class and segment of a GetCapacity call.
+/// `capacity` or `maximumVolumeSize`, in bytes, of the CSIStorageCapacity object for the class and segment of a GetCapacity call.
 fn published(case: &Case, cluster: &ClusterState, response: &AnswerFact, field: &str) -> Option<i128> {
     let key = (response.class.clone()?, response.segment.clone()?);
     let (_, object) = cluster
@@ -159,7 +159,7 @@ fn published(case: &Case, cluster: &ClusterState, response: &AnswerFact, field: 
     }
 }
 
-/// Whether a string equals the string field that the relation refers to. None if the relation does not compare strings.
+/// Whether a string equals the string field of the response to which the relation refers. None if the relation does not compare strings.
 fn equals_text(
     relation: &Relation,
     got: Option<&Value>,
@@ -173,7 +173,7 @@ fn equals_text(
     Some(text(response, field).as_deref() == Some(got))
 }
 
-/// Formats a relation, with the value of its expression or the string (such as a volume id) of the field that it refers to.
+/// Formats a relation, followed by the value of its expression, or by the string (such as a volume id) to which it refers.
 fn format(
     relation: &Relation,
     text: impl Fn(&str, &str) -> Option<String>,

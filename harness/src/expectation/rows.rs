@@ -1,4 +1,4 @@
-//! Rows of expected and actual values, and the row of a CSIStorageCapacity. Does not know any expectation.
+//! Rows of expected and actual values, and how a CSIStorageCapacity becomes a row. Does not know any particular expectation.
 
 use capacity_types::{CapacityValues, DRIVER_LABEL, MANAGED_BY_LABEL};
 use serde_json::Value;
@@ -10,7 +10,7 @@ use crate::scenario::MetricsSource;
 /// Result of comparing one row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowState {
-    /// As expected.
+    /// The actual value is the expected one.
     Same,
     /// The object or value is expected, but does not exist.
     Missing,
@@ -20,7 +20,7 @@ pub enum RowState {
     Differs,
 }
 
-/// The object or value that a row is about.
+/// The object or value that a row compares.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Subject {
     /// The published capacity of a storage class at a topology segment.
@@ -30,18 +30,18 @@ pub enum Subject {
         /// The segment, as spelled in cases.
         segment: String,
     },
-    /// A pod.
+    /// The node of a pod.
     Pod(String),
-    /// A PersistentVolumeClaim.
+    /// The phase of a PersistentVolumeClaim.
     Claim(String),
     /// A field of a driver response.
     ResponseField {
         /// The response's name in the case.
         response: String,
-        /// The field's name.
+        /// Name of the field.
         field: String,
     },
-    /// Served versions of a resource.
+    /// The served API versions of a resource.
     Resource(String),
     /// A sum of series in the metrics of a role, or of the API server.
     Metric {
@@ -61,13 +61,13 @@ pub enum Subject {
     Number {
         /// Index of the expectation in its list.
         of: usize,
-        /// The selection as text.
+        /// The selected resource and fields as text.
         selection: String,
     },
 }
 
 impl Subject {
-    /// The subject as table columns.
+    /// The table columns that identify the subject.
     pub fn cells(&self) -> Vec<String> {
         match self {
             Subject::Capacity { class, segment } => vec![class.clone(), segment.clone()],
@@ -87,7 +87,7 @@ impl Subject {
 pub struct DiffRow {
     /// Result of the comparison.
     pub state: RowState,
-    /// The object or value that the row is about.
+    /// The object or value that the row compares.
     pub subject: Subject,
     /// Expected value as text.
     pub want: String,
@@ -95,23 +95,24 @@ pub struct DiffRow {
     pub got: String,
 }
 
-/// The capacity values of a CSIStorageCapacity.
+/// `capacity` and `maximumVolumeSize` of a CSIStorageCapacity.
 pub(crate) fn values_of(object: &Value) -> CapacityValues {
     CapacityValues::parse(object["capacity"].as_str(), object["maximumVolumeSize"].as_str())
 }
 
-/// Whether the object is the publisher's: by its labels, or because the publisher created it. Missing labels are a finding.
+/// Whether the object belongs to the case's publisher: its labels name the publisher, or the publisher created it without labels (which is
+/// a finding).
 pub(crate) fn is_managed(case: &Case, cluster: &ClusterState, object: &Value) -> bool {
     is_labelled(case, object) || cluster.is_made_by_publisher(object)
 }
 
-/// Whether the labels mark the object as managed by a publisher of the case's driver, possibly an earlier instance.
+/// Whether the labels of the object name the case's driver and its publisher. An earlier instance of the publisher may have created it.
 pub(crate) fn is_labelled(case: &Case, object: &Value) -> bool {
     let labels = &object["metadata"]["labels"];
     labels[DRIVER_LABEL] == case.driver.name.as_str() && labels[MANAGED_BY_LABEL].is_string()
 }
 
-/// Storage class and topology segment of a CSIStorageCapacity.
+/// StorageClass and topology segment of a CSIStorageCapacity.
 pub(crate) fn row_key(case: &Case, object: &Value) -> (String, String) {
     let class = object["storageClassName"].as_str().unwrap_or_default().to_owned();
     (class, case.segments.format_topology(object.get("nodeTopology")))

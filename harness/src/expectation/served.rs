@@ -10,14 +10,14 @@ use super::rows::{DiffRow, RowState, Subject};
 use crate::cluster_state::ClusterState;
 use crate::plan::{Case, GroupResource};
 
-/// Versions by resource, the preferred one first; an empty list means that the resource is not served.
+/// Expected API versions by resource, the preferred one first. An empty list means that the server does not serve the resource.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Served(pub BTreeMap<GroupResource, Vec<String>>);
 
 impl Served {
     pub(super) const EXAMPLE: &str = "served: {csistoragecapacities.storage.k8s.io: [v1]}";
     pub(super) const HOLDS: &str =
-        "the API server returned these versions to a `discover` of the step, the preferred one first";
+        "a `discover` action of the step found these API versions, the preferred one first";
 }
 
 impl Expectation for Served {

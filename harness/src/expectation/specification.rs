@@ -1,9 +1,9 @@
-//! The `specification` expectation: everything that the specification requires. The judge evaluates it with the oracle.
+//! The `specification` expectation: all rules of the specification hold. The judge checks them with the oracle.
 
 use super::kind::{Expectation, Names, affects_state};
 use crate::journal::What;
 
-/// Used instead of a list of expectations.
+/// The expectation of a step whose `expect` is the word `specification`.
 #[derive(Debug)]
 pub(super) struct Specification;
 
@@ -21,7 +21,7 @@ impl Expectation for Specification {
     }
 
     fn is_affected_by(&self, what: &What) -> bool {
-        // Driver storage and running programs matter as well.
+        // Besides objects, the rules depend on the driver's storage and on which programs run.
         affects_state(what) || matches!(what, What::Call(_) | What::Process(_) | What::Metrics(_))
     }
 }

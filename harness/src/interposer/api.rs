@@ -1,6 +1,6 @@
-//! The proxy before the API server of one system: parses messages, applies the rules, and forwards the result.
+//! The proxy between one program under test and the API server: parses messages, applies the rules, and forwards the result.
 //!
-//! Knows how messages are framed; `traffic` knows the rules.
+//! Knows HTTP and the encoding of lists and watches; `traffic` knows the rules.
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ fn body_error(error: impl Display) -> BodyError {
     BodyError(error.to_string())
 }
 
-/// Opens a listener before the server at this URL, which has no TLS.
+/// Opens a listener that forwards requests to the server at this URL, which must not use TLS.
 pub(super) async fn open(
     network: &Network,
     server: &str,
@@ -54,16 +54,16 @@ pub(super) async fn open(
     Listening::open(network, with_tls, serve).await
 }
 
-/// Shared by all connections.
+/// State that all connections share.
 struct Proxy {
-    /// Base URL of the server.
+    /// Base URL of the API server.
     server: String,
     client: Client<HttpConnector, Full<Bytes>>,
     traffic: Arc<Traffic>,
 }
 
 impl Proxy {
-    /// Handles one request. An error cuts the client's connection, because the connection to the server was cut.
+    /// Handles one request. An error closes the client's connection, because the connection to the server was closed.
     async fn serve(&self, request: Request<Incoming>) -> Result<Response<Body>, BodyError> {
         let (mut head, body) = request.into_parts();
         let body = Limited::new(body, BODY_MAX)
@@ -124,7 +124,7 @@ impl Proxy {
         }
     }
 
-    /// Sends the additional requests of the rules.
+    /// Sends the additional requests that the rules demand before the request.
     async fn send_additional(&self, head: &Parts, rules: &[&RequestRule]) -> Result<(), BodyError> {
         for request in rules.iter().flat_map(|rule| &rule.additional) {
             let mut head = head.clone();
@@ -154,13 +154,13 @@ impl Proxy {
         *request.method_mut() = head.method.clone();
         *request.uri_mut() = uri;
         *request.headers_mut() = head.headers.clone();
-        // The client sets them for the new connection.
+        // The HTTP client sets the Host header for the new connection.
         request.headers_mut().remove(HOST);
         request.headers_mut().remove(CONTENT_LENGTH);
         self.client.request(request).await.map_err(body_error)
     }
 
-    /// Applies the rules to the objects of a list or to a single object.
+    /// Applies the rules to each object of a list, or to a single object.
     async fn apply_to_list(
         &self,
         response: Response<Incoming>,
@@ -196,7 +196,8 @@ impl Proxy {
     }
 }
 
-/// One watch event after the rules; `None` if a rule hides it. `listing`: the watch has not delivered all initial objects yet.
+/// Applies the rules to one watch event; `None` if a rule withholds the event. `listing`: whether the watch is still sending its initial
+/// objects.
 fn change_event(traffic: &Traffic, resource: &str, listing: &mut bool, line: Bytes) -> Option<Bytes> {
     let Ok(mut event) = serde_json::from_slice::<Value>(&line) else {
         return Some(line);
@@ -218,7 +219,7 @@ fn change_event(traffic: &Traffic, resource: &str, listing: &mut bool, line: Byt
     is_seen.then(|| format!("{event}\n").into())
 }
 
-/// The request body after the rules; `None` if it is unchanged or empty.
+/// Applies the rules to the request body; `None` if the body is unchanged or empty.
 fn changed_body(head: &mut Parts, value: &Value, rules: &[&RequestRule]) -> Option<Bytes> {
     if rules.is_empty() || value.is_null() {
         return None;
@@ -229,7 +230,7 @@ fn changed_body(head: &mut Parts, value: &Value, rules: &[&RequestRule]) -> Opti
     Some(value.to_string().into())
 }
 
-/// Requests a JSON response, which the rules can change.
+/// Requests a JSON response, because the rules cannot change other encodings.
 fn request_json(head: &mut Parts) {
     let accept = head.headers.get(ACCEPT);
     if accept.is_none_or(|accept| is_protobuf(Some(accept))) {
@@ -238,7 +239,7 @@ fn request_json(head: &mut Parts) {
     head.headers.remove(ACCEPT_ENCODING);
 }
 
-/// Path to which a rule redirects a request; `None` if unchanged.
+/// The path to which a rule redirects a request; `None` if the rule does not change the path.
 fn redirected_path(rule: &RequestRule, path: &str) -> Option<String> {
     let namespace = rule.namespace.as_deref();
     match rule.everywhere {
@@ -247,7 +248,7 @@ fn redirected_path(rule: &RequestRule, path: &str) -> Option<String> {
     }
 }
 
-/// The same path in another namespace.
+/// Replaces the namespace in a path.
 fn in_namespace(namespace: &str, path: &str) -> String {
     match path.split_once("/namespaces/") {
         None => path.to_owned(),
@@ -258,7 +259,7 @@ fn in_namespace(namespace: &str, path: &str) -> String {
     }
 }
 
-/// The path of the collection in all namespaces.
+/// The path of the same collection in all namespaces.
 fn everywhere(path: &str) -> String {
     match path.split_once("/namespaces/") {
         None => path.to_owned(),
@@ -269,7 +270,7 @@ fn everywhere(path: &str) -> String {
     }
 }
 
-/// Body of a request as JSON; null if it has none.
+/// The body of a request as JSON; null if the request has no body.
 fn read(head: &Parts, body: &Bytes) -> Value {
     match is_protobuf(head.headers.get(CONTENT_TYPE)) {
         true => json_of_protobuf(body).unwrap_or_default(),
@@ -297,7 +298,7 @@ fn empty_response(code: u16) -> Result<Response<Body>, BodyError> {
     Ok(response)
 }
 
-/// Response to a request that is not sent, as if it had succeeded.
+/// The response to a request that the proxy does not forward: the same as if the request had succeeded.
 fn pretended_response(verb: Verb, body: &Value) -> Response<Body> {
     let (code, text) = match verb {
         Verb::Delete | Verb::DeleteCollection => {

@@ -1,14 +1,14 @@
-//! Edits JSON by JSON pointer: removes and sets fields, and truncates lists. Does not know rules.
+//! Edits JSON values by JSON pointer: removes and sets fields, and truncates lists. Does not know rules.
 
 use serde_json::{Map, Value};
 
-/// The pointer to the parent, and the last key.
+/// Splits a pointer into the pointer to the parent and the last key.
 fn split(pointer: &str) -> Option<(&str, String)> {
     let (parent, key) = pointer.rsplit_once('/')?;
     Some((parent, key.replace("~1", "/").replace("~0", "~")))
 }
 
-/// Removes a field at every match of a pointer; `*` matches every item of a list.
+/// Removes a field at every location that a pointer matches; `*` in the pointer matches every item of a list.
 pub(super) fn remove(value: &mut Value, pointer: &str) {
     let Some((parent, key)) = split(pointer) else {
         return;

@@ -1,4 +1,4 @@
-//! The proxy before the metrics of one system: applies the rules to the metrics text. Plain HTTP only.
+//! The proxy in front of the metrics endpoint of one program: applies the rules to the metrics text. Plain HTTP only.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -11,7 +11,8 @@ use crate::listening::Listening;
 use crate::system::Access;
 use capacity_types::exposition::sample;
 
-/// Listens on the system's metrics address and assigns the system another address; `None` if no metrics are read or no rule applies.
+/// Listens on the program's metrics address and assigns the program another address. `None` if the case reads no metrics of the program, or
+/// no rule applies to metrics.
 pub(super) async fn open(access: &mut Access, rules: &[WireRule]) -> std::io::Result<Option<Listening>> {
     let rules = rules.iter().filter_map(|rule| match rule {
         WireRule::Metrics(rule) => Some(rule.clone()),
@@ -44,7 +45,7 @@ pub(super) async fn open(access: &mut Access, rules: &[WireRule]) -> std::io::Re
         .map(Some)
 }
 
-/// The metrics text after the rules.
+/// Applies the rules to the metrics text.
 fn apply_rules(text: &str, rules: &[MetricsRule]) -> String {
     let lines = text.lines().filter_map(|line| {
         let Some(mut sample) = sample(line) else {

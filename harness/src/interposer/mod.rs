@@ -1,7 +1,7 @@
-//! Proxies between one system under test and its API server, its driver and its metrics readers; rules change the traffic.
+//! Proxies between one program under test and its API server, its driver and the readers of its metrics. Rules change the traffic.
 //!
-//! To the harness's own servers, and so in the journal, a correct program with changed traffic looks like a program with a bug. This tests
-//! with any program whether the cases detect that bug. Does not know the names of injected defects.
+//! In the journal, a correct program with changed traffic looks like a program with a bug. So any program can be used to test whether the
+//! cases detect that bug. Does not know the names of injected defects.
 
 mod api;
 mod edit;
@@ -22,7 +22,7 @@ use crate::listening::Listening;
 use crate::network::{Folder, Network};
 use crate::system::{Access, BoxError, ChildAccess, System};
 
-/// The proxies of one instance; dropping it closes them.
+/// The proxies of one program instance. Dropping the value closes them.
 struct Proxies {
     _api: Option<Listening>,
     _csi: Option<Running>,
@@ -30,7 +30,7 @@ struct Proxies {
     _folder: Folder,
 }
 
-/// A system whose traffic these rules change. Each started instance has its own proxies.
+/// Wraps a program under test so that these rules change its traffic. Each started instance gets its own proxies.
 pub fn interpose(system: &System, rules: &[WireRule]) -> System {
     let inner = Arc::clone(&system.run);
     let rules: Arc<[WireRule]> = rules.into();
@@ -84,7 +84,7 @@ async fn start_proxies(mut access: Access, rules: &[WireRule]) -> Result<(Proxie
     Ok((proxies, access))
 }
 
-/// Redirects a system to the proxy.
+/// Makes a program connect to the proxy instead of the API server.
 fn redirect(access: &mut Access, proxy: &Listening, kubeconfig: PathBuf) -> std::io::Result<()> {
     let Some(child) = access.child.take() else {
         access.api_url = proxy.url();

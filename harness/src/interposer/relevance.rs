@@ -1,5 +1,5 @@
-//! Decides from the journal of a run without rules whether the rules would have changed anything that the case depends on. If the journal
-//! is insufficient to decide, the result is true.
+//! Decides, from the journal of a run without rules, whether the rules would have changed anything on which the case depends. If the
+//! journal does not contain enough information, the result is true.
 
 use fake_csi::CsiDefect;
 use fake_csi::Method;
@@ -10,14 +10,14 @@ use crate::journal::{CallFact, Change, Fact, What};
 use crate::plan::{NAMESPACE, Plan};
 use crate::scenario::Role;
 
-/// Whether any of the rules applies to the role's traffic in a run of the plan without them. If not, a run with the rules is the same,
-/// except for requests that nothing in the plan depends on.
+/// Whether any of the rules would change the role's traffic in a run of the plan. `facts`: the journal of a run without the rules. If the
+/// result is false, a run with the rules has the same verdict.
 pub fn rules_apply(rules: &[WireRule], role: Role, plan: &Plan, facts: &[Fact]) -> bool {
     let traffic = RoleFacts { role, plan, facts };
     rules.iter().any(|rule| traffic.applies(rule))
 }
 
-/// The journal's facts about one role.
+/// The facts of the journal, filtered by one role.
 struct RoleFacts<'a> {
     role: Role,
     plan: &'a Plan,
@@ -68,7 +68,7 @@ impl RoleFacts<'_> {
         }
     }
 
-    /// Whether changing a request that matches the rule can have an effect.
+    /// Whether a change of the requests that match the rule can affect the case.
     fn may_have_effect(&self, rule: &RequestRule) -> bool {
         if rule.only_adds_reads() {
             return self.plan.depends_on_requests();
@@ -76,7 +76,7 @@ impl RoleFacts<'_> {
         if rule.only_reads_all_namespaces() {
             return self.plan.depends_on_requests() || self.has_in_other_namespaces(&rule.resource);
         }
-        // Failed requests cause no commit.
+        // A failed request causes no commit, so its body does not matter.
         !rule.only_removes()
             || self.any(|what| match what {
                 What::Commit(commit) => {
@@ -88,7 +88,7 @@ impl RoleFacts<'_> {
             })
     }
 
-    /// Whether objects exist outside the namespace of the programs.
+    /// Whether objects of the resource exist outside the namespace of the programs.
     fn has_in_other_namespaces(&self, resource: &str) -> bool {
         self.any(|what| match what {
             What::Commit(commit) => {
@@ -98,9 +98,9 @@ impl RoleFacts<'_> {
         })
     }
 
-    /// Whether an object exists that the rule changes, and a response or event contains it.
+    /// Whether the rule changes an existing object and the program receives the object in a response or event.
     fn changes_an_object(&self, rule: &ObjectRule) -> bool {
-        // Another release may omit stored fields.
+        // A server with another release or feature gates may omit stored fields, so only the match is checked.
         let is_served_completely = self.plan.has_default_release();
         let is_changed = |object: &Value| match is_served_completely {
             true => rule.changes_object(object),
@@ -113,12 +113,12 @@ impl RoleFacts<'_> {
         exists && self.any(|what| self.is_received(rule, what))
     }
 
-    /// Whether the rule changes a CSI call. True if calls may be delayed, because the journal contains only completed calls.
+    /// Whether the rule changes a CSI call. Always true if calls may be delayed, because the journal contains only completed calls.
     fn changes_a_call(&self, csi_defect: CsiDefect) -> bool {
         self.plan.delays_responses() || self.any(|what| changes_call(csi_defect, what))
     }
 
-    /// Whether the system received an object in a message that the rule changes.
+    /// Whether the program has received an object in a list or watch event that the rule changes.
     fn is_received(&self, rule: &ObjectRule, what: &What) -> bool {
         match what {
             What::Request(request) => {
@@ -142,19 +142,19 @@ fn event(change: Change) -> EventKind {
     }
 }
 
-/// Whether the defect is observable with the driver of the plan.
+/// Whether the driver of the plan makes the defect observable.
 fn is_observable(csi_defect: CsiDefect, plan: &Plan) -> bool {
     match csi_defect {
         CsiDefect::CapacityAssumed => !plan.driver.get_capacity,
         CsiDefect::CapacityWithClonesOnly => plan.driver.get_capacity && !plan.driver.clone_volume,
         CsiDefect::ConnectionNotRestored => plan.may_cut_connections(),
-        // If no call is delayed, each ends before the next starts.
+        // Calls that are not delayed do not overlap, so serializing them changes nothing.
         CsiDefect::CapacityInTurn => plan.delays_responses() || plan.may_cut_connections(),
         _ => true,
     }
 }
 
-/// Whether the defect changes this call.
+/// Whether the defect changes this CSI call.
 fn changes_call(csi_defect: CsiDefect, what: &What) -> bool {
     let What::Call(call) = what else {
         return false;

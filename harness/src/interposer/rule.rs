@@ -1,4 +1,4 @@
-//! Rules that change the traffic of a system under test, as `suites/defects.yaml` writes them.
+//! Rules that change the traffic of a program under test, in the format of `suites/defects.yaml`.
 
 use std::collections::BTreeMap;
 
@@ -7,17 +7,17 @@ use fake_csi::CsiDefect;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// A rule that changes the traffic of a system.
+/// A rule that changes the traffic of a program under test.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum WireRule {
-    /// Changes the system's requests to the API server.
+    /// Changes requests of the program to the API server.
     Request(RequestRule),
-    /// Changes objects that the system receives in lists and watches.
+    /// Changes objects that the program receives in lists and watches.
     Object(ObjectRule),
-    /// Changes the system's CSI calls or their responses.
+    /// Changes CSI calls of the program or their responses.
     Call(CsiDefect),
-    /// Changes the system's metrics.
+    /// Changes the metrics of the program.
     Metrics(MetricsRule),
 }
 
@@ -30,15 +30,15 @@ impl WireRule {
     }
 }
 
-/// Changes the requests that a system sends to the API server.
+/// Changes the requests that a program sends to the API server.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RequestRule {
-    /// Verbs of the API: get, list, watch, create, update, patch, delete.
+    /// Verbs of matching requests: get, list, watch, create, update, patch, delete.
     pub verbs: Vec<Verb>,
-    /// Plural resource name, with a subresource after a slash.
+    /// Plural resource name of matching requests, with a subresource after a slash.
     pub resource: String,
-    /// Only requests whose body lacks all of these fields, as JSON pointers.
+    /// Matches only requests whose body lacks all of these fields, given as JSON pointers.
     #[serde(default)]
     pub lacking: Vec<String>,
     /// Fields to remove from the body, as JSON pointers.
@@ -50,20 +50,20 @@ pub struct RequestRule {
     /// Query parameters to remove.
     #[serde(default)]
     pub without: Vec<String>,
-    /// Sends the request for all namespaces instead of one.
+    /// Whether to send the request for all namespaces instead of one.
     #[serde(default)]
     pub everywhere: bool,
-    /// Namespace to send the request to.
+    /// Namespace to which the request is sent instead.
     pub namespace: Option<String>,
-    /// Additional requests to send before it; their responses are ignored.
+    /// Additional requests that are sent before the request. Their responses are ignored.
     #[serde(rename = "besides", default)]
     pub additional: Vec<AdditionalRequest>,
-    /// HTTP status to return instead of the server's response.
+    /// HTTP status that the program receives instead of the server's response.
     pub answered: Option<u16>,
-    /// Does not send the request, and returns a successful response.
+    /// Whether to return a successful response without sending the request.
     #[serde(default)]
     pub pretend: bool,
-    /// Number of times to repeat the request.
+    /// How many times the request is sent again.
     #[serde(default)]
     pub repeat: u32,
 }
@@ -74,29 +74,29 @@ pub struct RequestRule {
 pub struct AdditionalRequest {
     /// The HTTP method.
     pub method: String,
-    /// The path, with the query after a question mark.
+    /// The path, followed by the query after a question mark.
     pub path: String,
 }
 
-/// Changes objects that a system receives.
+/// Changes objects that a program receives from the API server.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ObjectRule {
-    /// Plural resource name.
+    /// Plural resource name of matching objects.
     pub resource: String,
-    /// Only objects that lack all of these fields, as JSON pointers.
+    /// Matches only objects that lack all of these fields, given as JSON pointers.
     #[serde(default)]
     pub lacking: Vec<String>,
-    /// Only objects whose text at each of these JSON pointers contains the given text.
+    /// Matches only objects whose string at each of these JSON pointers contains the given text.
     #[serde(default)]
     pub having: BTreeMap<String, String>,
-    /// Types of watch events to change.
+    /// Types of the watch events to change.
     #[serde(default = "all_events")]
     pub events: Vec<EventKind>,
-    /// Whether to change objects in lists, including the initial events of a watch.
+    /// Whether objects in lists, including the initial events of a watch, are changed.
     #[serde(default)]
     pub listed: bool,
-    /// Hides the object from the system.
+    /// Whether to hide the object from the program.
     #[serde(default)]
     pub withhold: bool,
     /// Fields to remove, as JSON pointers.
@@ -105,27 +105,27 @@ pub struct ObjectRule {
     /// Fields to set, by JSON pointer.
     #[serde(default)]
     pub set: BTreeMap<String, Value>,
-    /// Fields to set if they are unset, by JSON pointer.
+    /// Fields to set where they are unset, by JSON pointer.
     #[serde(default)]
     pub default: BTreeMap<String, Value>,
-    /// Lists to truncate to a number of items, by JSON pointer.
+    /// Maximum number of items in lists, by JSON pointer.
     #[serde(default)]
     pub truncate: BTreeMap<String, usize>,
 }
 
-/// Changes one metric of a system.
+/// Changes one metric of a program.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct MetricsRule {
-    /// Prefix of the names of its series.
+    /// Prefix of the names of the metric's series.
     pub name: String,
-    /// Removes the series from the metrics.
+    /// Whether to remove the series from the metrics.
     #[serde(default)]
     pub withhold: bool,
     /// Labels to remove.
     #[serde(default)]
     pub without: Vec<String>,
-    /// Value of every series.
+    /// New value of every series.
     pub set: Option<f64>,
 }
 
@@ -133,11 +133,11 @@ pub struct MetricsRule {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum EventKind {
-    /// `ADDED`.
+    /// The event type `ADDED`.
     Added,
-    /// `MODIFIED`.
+    /// The event type `MODIFIED`.
     Modified,
-    /// `DELETED`.
+    /// The event type `DELETED`.
     Deleted,
 }
 

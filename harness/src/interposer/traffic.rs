@@ -1,4 +1,4 @@
-//! Applies the rules to one message: a request, a list, an event. Pure; sends nothing.
+//! Applies the rules to one message: a request, a list, or a watch event. Performs no I/O.
 
 use fake_apiserver::Verb;
 use serde_json::Value;
@@ -31,7 +31,7 @@ impl Traffic {
         !self.requests.is_empty() || !self.objects.is_empty()
     }
 
-    /// The rules for a request. `body`: null for a request without one.
+    /// The rules that match a request. `body`: null for a request without a body.
     pub(super) fn rules_for(&self, verb: Verb, resource: &str, body: &Value) -> Vec<&RequestRule> {
         let is_match = |rule: &&RequestRule| {
             rule.resource == resource
@@ -46,13 +46,13 @@ impl Traffic {
         self.objects.iter().any(|rule| rule.resource == resource)
     }
 
-    /// Applies the rules to an object in a list; returns false if it is withheld.
+    /// Applies the rules to an object in a list. Returns false if a rule withholds the object.
     pub(super) fn apply_to_listed(&self, resource: &str, object: &mut Value) -> bool {
         let rules = self.objects.iter().filter(|rule| rule.listed);
         apply_rules(rules, resource, object)
     }
 
-    /// Applies the rules to the object of a watch event; returns false if the event is withheld.
+    /// Applies the rules to the object of a watch event. Returns false if a rule withholds the event.
     pub(super) fn apply_to_event(&self, resource: &str, kind: EventKind, object: &mut Value) -> bool {
         let rules = self.objects.iter().filter(|rule| rule.events.contains(&kind));
         apply_rules(rules, resource, object)
@@ -65,7 +65,7 @@ fn apply_rules<'a>(rules: impl Iterator<Item = &'a ObjectRule>, resource: &str, 
 }
 
 impl ObjectRule {
-    /// Whether the rule applies to this object.
+    /// Whether the rule matches this object.
     pub(super) fn matches_object(&self, object: &Value) -> bool {
         let has = |(pointer, text): (&String, &String)| {
             let found = object.pointer(pointer).and_then(Value::as_str);
@@ -83,7 +83,7 @@ impl ObjectRule {
         !self.apply(&mut changed) || changed != *object
     }
 
-    /// Applies the rule to an object; returns false if it is withheld.
+    /// Applies the rule to an object. Returns false if the rule withholds the object.
     fn apply(&self, object: &mut Value) -> bool {
         if !self.matches_object(object) {
             return true;
@@ -110,7 +110,7 @@ impl ObjectRule {
 }
 
 impl RequestRule {
-    /// A rule for the same requests without any effect.
+    /// A rule that matches the same requests but changes nothing.
     fn without_effect(&self) -> RequestRule {
         RequestRule {
             verbs: self.verbs.clone(),
@@ -120,7 +120,7 @@ impl RequestRule {
         }
     }
 
-    /// Whether its only effect is to remove fields from bodies.
+    /// Whether the rule does nothing except removing fields from request bodies.
     pub(super) fn only_removes(&self) -> bool {
         let removes = RequestRule {
             remove: self.remove.clone(),
@@ -129,7 +129,8 @@ impl RequestRule {
         *self == removes
     }
 
-    /// Whether its only effect is additional reads, which change nothing and return nothing to the system.
+    /// Whether the rule does nothing except sending additional reads, which change no objects and whose responses the program does not
+    /// receive.
     pub(super) fn only_adds_reads(&self) -> bool {
         let sends_more = RequestRule {
             additional: self.additional.clone(),
@@ -142,7 +143,7 @@ impl RequestRule {
             && (self.repeat == 0 || self.verbs.iter().all(reads))
     }
 
-    /// Whether its only effect is to read all namespaces.
+    /// Whether the rule does nothing except extending reads to all namespaces.
     pub(super) fn only_reads_all_namespaces(&self) -> bool {
         let widens = RequestRule {
             everywhere: true,

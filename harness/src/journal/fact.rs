@@ -1,4 +1,4 @@
-//! The types of facts: one for each kind of observation of a case. Does not know the journal, observers or the judge.
+//! The types of facts: one type for each kind of observation. Does not know the journal, observers or the judge.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub struct Fact {
     pub seq: u64,
     /// Microseconds since the journal was opened.
     pub at_us: u64,
-    /// The observation.
+    /// The observed event.
     pub what: What,
 }
 
@@ -31,52 +31,52 @@ impl Fact {
     }
 }
 
-/// An observation.
+/// An observed event.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "fact")]
 pub enum What {
-    /// The case starts; contains the settings from which bounds are computed.
+    /// The case starts. Contains the settings from which timeouts are computed.
     Begin(Begin),
-    /// A step starts: its actions follow.
+    /// A step starts. The actions of the step follow.
     StepStarted(StepMark),
-    /// All actions of the step were executed: its bounds start here.
+    /// All actions of the step were executed. The timeouts of the step start here.
     StepActed(StepMark),
     /// The harness executed an action.
     Action(ActionFact),
-    /// A bound was reached: the `within` or `hold` time of an expectation, or the time after which a silent system counts as inactive.
+    /// A deadline was reached: the `within` or `stays` time of an expectation, or the time after which a silent program counts as idle.
     Bound(BoundFact),
-    /// No request was in flight, and nothing had changed for a while.
+    /// No request or call was in flight, and nothing had changed for a while.
     Quiet,
-    /// The harness itself was delayed because the host was busy.
+    /// The harness was delayed because the host was busy.
     Lag(LagFact),
-    /// The API server answered a request.
+    /// The API server has responded to a request.
     Request(RequestFact),
     /// The API server committed a change.
     Commit(CommitFact),
-    /// The API server sent a watch event to a watcher's connection.
+    /// The API server wrote a watch event to a client's connection.
     Delivery(DeliveryFact),
     /// A fault rule of the API server applied to a request or watch.
     Fault(AppliedFault),
-    /// The driver answered a call.
+    /// The driver has responded to a call.
     Call(CallFact),
-    /// The driver's socket rejected a request before it became a call.
+    /// The driver's socket rejected a connection or request, so no CSI call took place.
     Refused(RefusalFact),
-    /// The response to a CSI call of the harness.
+    /// The driver's response to a CSI call of the harness.
     Answer(AnswerFact),
-    /// A scheduler extender answered a call.
+    /// A scheduler extender has responded to a call.
     Extender(ExtenderFact),
-    /// The harness has read API discovery.
+    /// The harness has read the API discovery of a resource.
     Discovery(DiscoveryFact),
-    /// The harness has read metrics of programs.
+    /// The harness has scraped the metrics of programs.
     Metrics(MetricsFact),
-    /// A system under test started or ended.
+    /// A program under test started or ended.
     Process(ProcessFact),
-    /// A system under test logged a line that the case refers to.
+    /// A program under test logged a line that matches a text in the case.
     Log(LogFact),
 }
 
 impl What {
-    /// Whether a metric of a program may count this fact.
+    /// Whether this fact may change a metric of a program.
     pub(crate) fn may_be_counted(&self) -> bool {
         match self {
             What::Request(request) => *request.client != *HARNESS,
@@ -91,7 +91,7 @@ impl What {
         }
     }
 
-    /// Whether the fact is activity in the cluster; reads and GetCapacity calls are not.
+    /// Whether the fact counts as activity in the cluster. Reads and GetCapacity calls do not.
     pub(crate) fn is_activity(&self) -> bool {
         match self {
             What::Commit(_) | What::Delivery(_) | What::Process(_) => true,
@@ -102,7 +102,7 @@ impl What {
     }
 }
 
-/// Settings of a run, from which bounds are computed.
+/// Settings of a run from which timeouts are computed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Begin {
@@ -110,73 +110,73 @@ pub struct Begin {
     pub case: String,
     /// Poll interval of the publisher, in microseconds.
     pub refresh_us: u64,
-    /// Maximum back-off of a system after an error.
+    /// Maximum back-off of a program under test after an error, in microseconds.
     #[serde(default = "retry_interval_max_us")]
     pub retry_interval_max_us: u64,
-    /// Factor for every bound.
+    /// Factor by which every timeout is multiplied.
     pub patience: f64,
     /// Version of the journal format.
     pub format: u32,
 }
 
-/// Default maximum back-off after an error: that of client-go after some errors.
+/// Default of the maximum back-off after an error: the longest back-off of client-go after some errors.
 pub(crate) const RETRY_INTERVAL_MAX: Duration = Duration::from_secs(10);
 
-/// Timeout from the start of a program to its first request, multiplied by `patience`.
+/// Timeout between the start of a program and its first request, multiplied by `patience`.
 pub(crate) const START_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Default for journals without this field: the fixed value of the version that wrote them.
+/// Default for journals without this field: the constant used by the version that wrote them.
 fn retry_interval_max_us() -> u64 {
     micros(RETRY_INTERVAL_MAX)
 }
 
-/// A duration in microseconds, the unit of facts.
+/// Converts a duration to microseconds, the unit of times in facts.
 pub(crate) fn micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
-/// A line of a system's log.
+/// A log line of a program under test.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct LogFact {
-    /// Client name of the system.
+    /// Client name of the program.
     pub client: Arc<str>,
     /// The line, without terminal control characters.
     pub line: String,
 }
 
-/// A step, by its index in the plan.
+/// A step of the plan.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct StepMark {
-    /// Index into the plan's steps.
+    /// Index of the step in the plan.
     pub step: usize,
 }
 
-/// An action of the harness.
+/// An executed action of the harness.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ActionFact {
-    /// The action as the case file spells it.
+    /// The action, spelled as in the case file.
     pub text: String,
 }
 
-/// A bound of one expectation.
+/// A deadline of one expectation.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct BoundFact {
-    /// Index into the plan's steps.
+    /// Index of the step in the plan.
     pub step: usize,
-    /// Index into the step's expectations.
+    /// Index of the expectation in the step.
     pub expect: usize,
-    /// The bound that was reached.
+    /// The kind of deadline that was reached.
     pub bound: BoundKind,
 }
 
-/// A delay of the harness, because the host was busy.
+/// A delay of the harness because the host was busy.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct LagFact {
-    /// Delay in microseconds.
+    /// Length of the delay in microseconds.
     pub late_us: u64,
 }
 
-/// Kind of a bound that was reached.
+/// The kind of a deadline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum BoundKind {
@@ -192,15 +192,15 @@ pub enum BoundKind {
     SchedulerIdle,
 }
 
-/// A completed API request; a watch counts as completed when the server accepts it.
+/// An API request with its response. A watch is recorded when the server accepts the watch.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RequestFact {
-    /// Client of the token that it carried.
+    /// Client name, derived from the bearer token of the request.
     pub client: Arc<str>,
-    /// Verb, as in RBAC.
+    /// Verb of the request, as in RBAC.
     pub verb: Verb,
-    /// Plural resource name; with a subresource `pods/binding`. Empty for non-resource paths.
+    /// Plural resource name, including a subresource as in `pods/binding`. Empty for non-resource paths.
     pub resource: String,
     /// API version of the path, such as `storage.k8s.io/v1`; unset for non-resource paths.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -209,18 +209,18 @@ pub struct RequestFact {
     pub namespace: Option<String>,
     /// Name of the object; unset for collections and non-resource paths.
     pub name: Option<String>,
-    /// HTTP status.
+    /// HTTP status code of the response.
     pub code: u16,
     /// `Status.message` of an error.
     pub message: Option<String>,
     /// `resourceVersion` of the response.
     pub revision: Option<u64>,
-    /// Whether a fault of the case caused the error, rather than the request itself.
+    /// Whether a fault rule of the case caused the error instead of the request's content.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub injected: bool,
 }
 
-/// Type of a change of an object.
+/// Type of an object change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Change {
@@ -233,7 +233,7 @@ pub enum Change {
 }
 
 impl Change {
-    /// The verb of the write in case files.
+    /// The verb of the change in case files, such as `create`.
     pub fn verb(self) -> &'static str {
         match self {
             Change::Added => "create",
@@ -243,13 +243,13 @@ impl Change {
     }
 }
 
-/// A change of an object that the API server committed.
+/// An object change that the API server committed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CommitFact {
-    /// Client whose request caused it.
+    /// Client name of the request that caused the change.
     pub client: Arc<str>,
-    /// Type of the change.
+    /// Whether the object was created, updated or deleted.
     pub change: Change,
     /// Plural resource name.
     pub resource: Arc<str>,
@@ -257,17 +257,17 @@ pub struct CommitFact {
     pub namespace: Option<String>,
     /// Name of the object.
     pub name: String,
-    /// `resourceVersion` of the change.
+    /// `resourceVersion` of the object after the change.
     pub revision: u64,
     /// The object after the change; for a deletion, its last state.
     pub object: Arc<Value>,
 }
 
-/// A watch event that was sent to a watcher's connection.
+/// A watch event that the API server wrote to a client's connection.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeliveryFact {
-    /// Client of the watch.
+    /// Name of the client that watches.
     pub client: Arc<str>,
     /// Type of the watch event.
     pub change: Change,
@@ -277,48 +277,48 @@ pub struct DeliveryFact {
     pub namespace: Option<String>,
     /// Name of the object.
     pub name: String,
-    /// `resourceVersion` of the event.
+    /// `resourceVersion` of the object in the event.
     pub revision: u64,
 }
 
-/// A system under test started or ended.
+/// A program under test started or ended.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ProcessFact {
-    /// Client name of the system, such as `publisher` or `publisher@n1`.
+    /// Client name of the program, such as `publisher` or `publisher@n1`.
     pub client: Arc<str>,
-    /// Role of the system.
+    /// Role of the program.
     pub role: Role,
-    /// The event.
+    /// What happened to the program.
     pub event: ProcessEvent,
 }
 
-/// Event in the life of a system under test.
+/// A start, an end or a failure of a program under test.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ProcessEvent {
-    /// The harness started the system.
+    /// The harness started the program.
     Started,
-    /// The harness stopped the system.
+    /// The harness stopped the program.
     Stopped,
-    /// A fault of the case killed the system.
+    /// A fault rule of the case killed the program.
     Killed,
-    /// The system exited by itself.
+    /// The program exited by itself.
     Exited(Exit),
-    /// The system sent no list, watch or Lease request within the start timeout, or the Probe response of a driver was not ready. The text
-    /// has the details.
+    /// The program sent no list, watch or Lease request within the start timeout, or a driver's Probe response was not ready. The text
+    /// contains details.
     NotReady(String),
-    /// The system exceeded an activity limit, which the text names. The journal does not contain its later activity.
+    /// The program exceeded the activity limit that the text names. The journal does not contain later facts of the program.
     Flooded(String),
 }
 
-/// How a system under test exited by itself.
+/// How a program under test exited by itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Exit {
-    /// Exit status, error or panic of the system.
+    /// Exit status, error or panic of the program.
     pub how: String,
-    /// Last log output of the system; unset for a system in this process.
+    /// Last log output of the program; unset for a program that runs as a task of this process.
     #[serde(rename = "lastWords", default, skip_serializing_if = "Option::is_none")]
     pub last_output: Option<LastOutput>,
 }
@@ -327,9 +327,9 @@ pub struct Exit {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LastOutput {
-    /// Whether `lines` contain the reason of the exit; otherwise they are the last lines of the log.
+    /// Whether `lines` contain the reason for the exit. Otherwise `lines` are the end of the log.
     pub is_reason: bool,
-    /// The lines; empty if the program logged nothing.
+    /// The log lines; empty if the program logged nothing.
     pub lines: Vec<String>,
 }
 

@@ -1,8 +1,9 @@
 //! The journal: all observations of one case, in order. Contains no verdicts.
 //!
-//! The fakes append from inside their critical sections, so the order of facts is the order in which they became true. With a real API
-//! server it is the order of its watches; responses and watch events wait for the changes that they report. Verdicts are functions of the
-//! plan and these facts alone, and can be repeated from the stored file. `fact_sink` decides what is recorded and who is notified.
+//! The fakes append facts inside their critical sections, so facts are in the order in which they became true. With a real API server,
+//! facts are in the order of the harness's own watches; a response or watch event is appended after the changes that it reflects. A verdict
+//! depends only on the plan and the facts, and can be computed again from the stored file. `fact_sink` decides what is recorded and who is
+//! notified.
 
 mod fact;
 mod services;
@@ -28,7 +29,7 @@ pub use services::{
     RefusalFact,
 };
 
-/// An append-only list of facts. Readers can wait for the next one.
+/// An append-only list of facts. Readers can wait for the next fact.
 #[derive(Clone)]
 pub struct Journal {
     shared: Arc<Shared>,
@@ -57,7 +58,7 @@ impl Default for Journal {
 }
 
 impl Journal {
-    /// From now on drops the oldest facts beyond this number. The judge cannot evaluate such a journal.
+    /// Limits the number of stored facts from now on by dropping the oldest. The judge cannot evaluate such a journal.
     pub(crate) fn limit_facts(&self, limit: usize) {
         self.shared.limit.store(limit, Ordering::Relaxed);
     }
@@ -79,7 +80,7 @@ impl Journal {
         while facts.len() > limit {
             facts.pop_front();
         }
-        // Sent under the lock, so that the length never decreases.
+        // Sent while the facts are locked, so that the length never decreases.
         self.shared.length.send_replace(seq + 1);
     }
 
@@ -88,12 +89,12 @@ impl Journal {
         self.shared.opened.elapsed()
     }
 
-    /// Converts a time of [`Journal::now`] to an `Instant`.
+    /// Converts a time returned by [`Journal::now`] to an `Instant`.
     pub fn instant(&self, at: Duration) -> Instant {
         self.shared.opened + at
     }
 
-    /// A copy of the stored facts from this sequence number on.
+    /// A copy of the stored facts whose sequence number is at least `seq`.
     pub fn since(&self, seq: u64) -> Vec<Fact> {
         let facts = self.shared.facts.lock();
         let first = facts.front().map_or(0, |fact| fact.seq);
@@ -101,17 +102,17 @@ impl Journal {
         facts.iter().skip(skip).cloned().collect()
     }
 
-    /// Number of facts so far.
+    /// Number of facts appended so far.
     pub fn len(&self) -> u64 {
         *self.shared.length.borrow()
     }
 
-    /// Whether there are no facts yet.
+    /// Whether no fact has been appended yet.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Waits until there are more than `seq` facts.
+    /// Waits until more than `seq` facts have been appended.
     pub async fn wait_longer_than(&self, seq: u64) {
         let mut length = self.shared.length.subscribe();
         // `self` owns the sender, so the wait cannot fail.
@@ -129,11 +130,11 @@ impl Journal {
     }
 }
 
-/// Version of the journal format. Older versions can be read too: new fields have defaults, and the tests contain a journal of each
-/// version. Faults of format 1 are texts, which are not read.
+/// Version of the journal format. Older versions are readable: new fields have defaults, and the tests contain a journal of each version.
+/// Faults in format 1 are plain texts and are ignored.
 pub const FORMAT: u32 = 2;
 
-/// Rejects a journal of a newer format.
+/// Returns an error for a journal whose format is newer than [`FORMAT`].
 pub fn check_format(facts: &[Fact]) -> Result<(), String> {
     match facts.first().map(|fact| &fact.what) {
         Some(What::Begin(begin)) if begin.format > FORMAT => Err(format!(
@@ -161,7 +162,7 @@ pub fn load(path: &Path) -> std::io::Result<Vec<Fact>> {
             std::io::Error::new(std::io::ErrorKind::InvalidData, message)
         })?;
         facts.push(fact);
-        // The first fact contains the version, which errors in later facts need.
+        // The first fact contains the format version. A newer version explains why later facts cannot be parsed.
         if number == 0 {
             let invalid = |message| std::io::Error::new(std::io::ErrorKind::InvalidData, message);
             check_format(&facts).map_err(|message| invalid(format!("{}: {message}", path.display())))?;

@@ -9,86 +9,86 @@ use serde_json::Value;
 
 use capacity_types::exposition::Sample;
 
-/// A CSI call with its response.
+/// A CSI call and its response.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallFact {
     /// The CSI method.
     pub method: Method,
-    /// The node whose endpoint was called; unset for the central endpoint.
+    /// Node of the driver instance that was called; unset for a central driver.
     pub node: Option<String>,
-    /// The topology segment of the request; unset if it had no topology.
+    /// Topology segment in the request; unset if the request has no topology.
     pub segment: Option<String>,
-    /// Class parameters, as the driver received them.
+    /// StorageClass parameters that the driver received.
     pub parameters: BTreeMap<String, String>,
-    /// Name of the volume, for calls about a volume.
+    /// Name of the volume, for calls that concern a volume.
     pub volume: Option<String>,
     /// Id of the volume, if the request or response contains it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub volume_id: Option<String>,
-    /// The created volume, for CreateVolume.
+    /// CreateVolume: the volume that the driver created.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placed: Option<PlacedVolume>,
-    /// `required_bytes`, for CreateVolume.
+    /// CreateVolume: `required_bytes`.
     pub required_bytes: Option<i64>,
     /// `OK` or the gRPC code.
     pub code: String,
-    /// Error message of a failed call; for a successful call, that the response was lost.
+    /// Error message of a failed call. For a successful call, why the client did not receive the response.
     pub message: Option<String>,
-    /// available_capacity, for GetCapacity.
+    /// GetCapacity: `available_capacity`.
     pub available: Option<i64>,
-    /// maximum_volume_size, for GetCapacity.
+    /// GetCapacity: `maximum_volume_size`.
     pub maximum: Option<i64>,
-    /// Fields that few calls have.
+    /// Fields that are set for few calls.
     #[serde(flatten)]
     pub details: Box<CallDetails>,
 }
 
 impl CallFact {
-    /// Whether the client received a successful response: a successful call with a message lost its response.
+    /// Whether the client received a successful response. A successful call with a message has lost its response.
     pub fn is_answered(&self) -> bool {
         self.code == "OK" && self.message.is_none()
     }
 }
 
-/// A connection or request that the driver's socket rejected before it became a call.
+/// A connection or request that the driver's socket rejected, so that no CSI call took place.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RefusalFact {
-    /// The node of the endpoint; unset for the central endpoint.
+    /// Node of the driver instance; unset for a central driver.
     pub node: Option<String>,
     /// The program that connected, if the operating system reports it, such as `python3`.
     pub program: Option<String>,
-    /// Its process id.
+    /// Process id of the program.
     pub pid: Option<i32>,
-    /// Path of the request, such as `/csi.v1.Controller/GetCapacity`; unset for the connection itself.
+    /// Path of the rejected request, such as `/csi.v1.Controller/GetCapacity`; unset if the connection itself was rejected.
     pub path: Option<String>,
-    /// Reason, such as `stream reset with PROTOCOL_ERROR`.
+    /// Why it was rejected, such as `stream reset with PROTOCOL_ERROR`.
     pub reason: String,
 }
 
-/// The driver's response to a CSI call of the harness.
+/// The driver's response to a CSI call that the harness made for the case.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AnswerFact {
-    /// Name of the response in the case.
+    /// Name that the case has given the response.
     pub name: String,
     /// The CSI method.
     pub call: Method,
-    /// Storage class of the call.
+    /// StorageClass whose parameters the call contained.
     pub class: Option<String>,
-    /// Topology segment of the call, as cases write it.
+    /// Topology segment of the call, spelled as in case files.
     pub segment: Option<String>,
-    /// `OK` or the gRPC code; `NOT_ASKED` if the call needed a value of an earlier response that failed.
+    /// `OK` or the gRPC code; `NOT_ASKED` if the call was not made, because an earlier response lacks a value that the call needs.
     pub code: String,
-    /// Error message.
+    /// Error message of a failed call.
     pub message: Option<String>,
-    /// Fields of the response by name: numbers of bytes, texts, and 1 or 0 for true and false.
+    /// Fields of the response by name: numbers (of bytes), strings, and 1 or 0 for booleans.
     #[serde(rename = "told")]
     pub values: BTreeMap<String, Value>,
 }
 
-/// A call of a scheduler extender that the harness runs, with its response.
+/// A call of a scheduler extender of the harness, and its response.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExtenderFact {
@@ -98,60 +98,60 @@ pub struct ExtenderFact {
     pub verb: String,
     /// Name of the pod.
     pub pod: String,
-    /// Names of the nodes in the request.
+    /// Names of the candidate nodes in the request.
     pub nodes: Vec<String>,
-    /// Feasible nodes of the response, for `filter`.
+    /// `filter` only: feasible nodes in the response.
     #[serde(rename = "kept")]
     pub feasible: Vec<String>,
-    /// Error of the response.
+    /// Error message in the response.
     pub error: Option<String>,
 }
 
-/// API discovery of one resource.
+/// Result of API discovery for one resource.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DiscoveryFact {
-    /// The resource with its group, such as `csistoragecapacities.storage.k8s.io`.
+    /// The resource and its API group, such as `csistoragecapacities.storage.k8s.io`.
     pub resource: String,
     /// Served versions, the preferred one first.
     pub versions: Vec<String>,
-    /// Why discovery failed.
+    /// Error message if discovery failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// All metrics that were read at one moment.
+/// The metrics of all programs, scraped at one moment.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MetricsFact {
-    /// One per program.
+    /// One entry per program.
     pub readings: Vec<Reading>,
 }
 
-/// The metrics of one program.
+/// The scraped metrics of one program.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Reading {
-    /// Client name of the program, or `server`.
+    /// Client name of the program; `server` for the API server.
     pub client: Arc<str>,
-    /// Samples that the case refers to.
+    /// Samples of the metrics to which the case refers.
     pub samples: Vec<Sample>,
-    /// Number of all series of the program, including those that the case does not refer to.
+    /// Number of all series of the program, including metrics to which the case does not refer.
     #[serde(rename = "told")]
     pub series_count: usize,
-    /// Why the metrics could not be read.
+    /// Error message if the metrics could not be scraped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// Fields that few calls have.
+/// Fields of a call that are set for few calls.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CallDetails {
-    /// `minimum_volume_size`, for GetCapacity.
+    /// GetCapacity: `minimum_volume_size`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub minimum: Option<i64>,
-    /// Volume capabilities of GetCapacity and CreateVolume, such as `mount SINGLE_NODE_WRITER`, with a dash for an unset part.
+    /// GetCapacity and CreateVolume: volume capabilities such as `mount SINGLE_NODE_WRITER`, with `-` for an unset part.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub capabilities: Vec<String>,
     /// Violations of the CSI specification in the request.
@@ -160,13 +160,13 @@ pub struct CallDetails {
     /// Keys of the secrets in the request.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub secrets: Vec<String>,
-    /// `mutable_parameters`, for CreateVolume.
+    /// CreateVolume: `mutable_parameters`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub mutable: BTreeMap<String, String>,
-    /// Requisite segments of CreateVolume, if there are several.
+    /// CreateVolume: requisite segments of the request, if there are several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub requisite: Vec<String>,
-    /// Id of the source volume of CreateVolume.
+    /// CreateVolume: id of the volume or snapshot from which the volume is created.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub copy_of: Option<String>,
 }
@@ -175,8 +175,8 @@ pub struct CallDetails {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PlacedVolume {
-    /// Topology segment of its pool; unset if it is accessible from everywhere.
+    /// Topology segment of the volume's pool; unset if the volume is accessible from every node.
     pub segment: Option<String>,
-    /// Size in bytes.
+    /// Size of the volume in bytes.
     pub bytes: i64,
 }

@@ -1,7 +1,8 @@
-//! Owns the timing of bounds: timeouts of expectations, their hold times, and how long idle systems are awaited.
+//! Owns the deadlines of expectations: their timeouts, their hold times (`stays`), and how long the judge waits for idle programs.
 //!
-//! Computed from facts only, so bounds move as facts arrive. A missed expectation fails after its own timeout, and only once the systems
-//! had time to react; harness lag in the journal extends that time. Does not know the effect of a bound, which is up to the monitor.
+//! Deadlines are computed from facts, so later facts can move them. An expectation that does not hold fails after its own timeout, but only
+//! once the programs have had time to react; harness lag in the journal extends that time. What follows when a deadline is reached is
+//! decided by the monitor.
 
 use std::time::Duration;
 
@@ -12,92 +13,93 @@ use crate::expectation::{Expect, Predicate};
 use crate::journal::{BoundKind, START_TIMEOUT};
 use crate::plan::Bound;
 
-/// A missed expectation fails once nothing has changed for this long: no requests, commits, watch events, and calls that change volumes or
-/// return a new capacity.
+/// An expectation that does not hold fails once nothing has changed for this long: no requests, commits, watch events, and CSI calls that
+/// change volumes or return a new capacity.
 const SETTLE_TIME: Duration = Duration::from_secs(1);
 
-/// Longer than the retry interval of publishers, which their manifests limit to one second.
+/// Longer than the interval at which publishers retry a PVC, which their manifests limit to one second.
 const PUBLISHER_RETRY: Duration = Duration::from_millis(1_200);
 
-/// Limit for extending a timeout while systems are active, unless the expectation has a longer one.
+/// Maximum extension of a timeout while programs are active, unless the expectation has a longer timeout.
 pub(super) const ACTIVE_MAX: Duration = Duration::from_secs(10);
 
-/// Factor for harness lag in the timeout, as lag delays each of many hops from cause to effect. The extension is limited to
-/// [`ACTIVE_MAX`]: a host that lags a quarter of the time would otherwise extend the timeout forever.
+/// Factor by which harness lag extends a timeout, because there are many hops from cause to effect and lag delays each of them. The
+/// extension is limited to [`ACTIVE_MAX`]: a host that lags a quarter of the time would otherwise extend the timeout forever.
 const LAG_FACTOR: u32 = 4;
 
-/// A publisher without a GetCapacity call for this long and for [`NO_CALLS_REFRESHES`] refreshes is considered idle. Applies to short
-/// refresh intervals.
+/// A publisher that has made no GetCapacity call for this long, and for [`NO_CALLS_REFRESHES`] poll intervals, is considered idle. Decisive
+/// if the poll interval is short.
 const NO_CALLS_MIN: Duration = PUBLISHER_RETRY;
 const NO_CALLS_REFRESHES: u32 = 10;
 
-/// Refreshes to wait for systems that have nothing to do according to the specification.
+/// Number of poll intervals to wait for programs that have nothing to do according to the specification.
 const NOTHING_TO_DO_REFRESHES: u32 = 3;
 
-/// A scheduler that has not retried a pod for this long is considered idle: longer than the back-off in kube-scheduler's manifest plus the
-/// second after which its queue notices the end of a back-off.
+/// A scheduler that has not retried a pod for this long is considered idle. Longer than the maximum back-off in kube-scheduler's manifest
+/// plus one second, the interval at which its queue checks for elapsed back-offs.
 const SCHEDULER_IDLE: Duration = Duration::from_secs(3);
 
-/// A system without a call for this long counts as idle when something must hold for some rounds. Applies to short refresh intervals.
+/// Minimum time without calls after which a program counts as idle, for expectations whose `stays` is a number of poll intervals or rounds.
+/// Decisive if the poll interval is short.
 const IDLE_MIN: Duration = Duration::from_secs(3);
 
-/// Harness lag makes inactivity less conclusive: the time until a system counts as idle grows by this multiple of the lag.
+/// Harness lag makes inactivity less conclusive, so the time until a program counts as idle grows by this multiple of the lag.
 const IDLE_LAG_FACTOR: u32 = 2;
-/// Limit of that extension, as a multiple of the time without lag.
+/// Maximum of that extension, as a multiple of the time without lag.
 const IDLE_LAG_FACTOR_MAX: u32 = 2;
 
-/// Settings of the run from which bounds are computed.
+/// Settings of the run from which deadlines are computed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Timeouts {
     /// The publisher's poll interval.
     pub(super) refresh: Duration,
-    /// Maximum back-off of a system after an error.
+    /// Maximum back-off of a program after an error.
     pub(super) retry_interval_max: Duration,
-    /// Factor for all bounds (`--patience`).
+    /// Factor for all timeouts (`--patience`).
     pub(super) patience: f64,
-    /// Whether calls may be delayed, by the driver or a limit: the journal contains a call only once it ends.
+    /// Whether the driver or a rate limit may delay calls. The journal contains a call only after it has ended.
     pub(super) delays_calls: bool,
-    /// How often faults with limited `times` can match in total; a system backs off after each match.
+    /// Maximum number of matches of all fault rules with limited `times`. A program backs off after each match.
     pub(super) fault_matches_max: u32,
 }
 
-/// State at the end of the step's actions, from which its bounds count.
+/// State after the last action of the step, from which the deadlines of the step are computed.
 #[derive(Debug, Clone)]
 pub(super) struct ActionsDone {
-    /// Journal time, in microseconds.
+    /// Journal time of the last action, in microseconds.
     pub(super) at_us: u64,
-    /// Total harness lag until then.
+    /// Total harness lag before the last action ended.
     pub(super) lag: Duration,
-    /// Calls and scheduling attempts until then.
+    /// Number of GetCapacity calls and scheduling attempts before the last action ended.
     pub(super) rounds: Rounds,
 }
 
-/// What a missed expectation waits for in addition to its own timeout.
+/// Why an expectation that does not hold has not failed yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wait {
-    /// Nothing else: the timeout of the expectation decides.
+    /// The timeout of the expectation has not expired.
     OwnTimeout,
-    /// Nothing has changed for this long.
+    /// The judge waits until nothing has changed for this long.
     NoChanges(Duration),
-    /// The next GetCapacity call, or none for this long.
+    /// The judge waits for the next GetCapacity call, at most this long.
     NoCalls(Duration),
-    /// A decision of the scheduler, or no activity of it for this long.
+    /// The judge waits for a decision of the scheduler, until the scheduler has been inactive for this long.
     SchedulerIdle(Duration),
-    /// The retry of a failed attempt, at most this long.
+    /// The judge waits for the retry of a failed attempt, at most this long.
     Retry(Duration),
-    /// The first request of a started program, at most this long.
+    /// The judge waits for the first request of a started program, at most this long.
     Start(Duration),
-    /// Systems that are still active, at most this long.
+    /// The judge waits for programs that are still active, at most this long.
     StillActive(Duration),
 }
 
 impl Timeouts {
-    /// The expectation's own timeout.
+    /// The timeout of the expectation without extensions.
     pub(super) fn own_timeout(self, expect: &Expect) -> Duration {
         expect.within.time(self.refresh).mul_f64(self.patience)
     }
 
-    /// Journal time at which a missed expectation fails, and the deciding wait.
+    /// Journal time at which an expectation that does not hold fails, and the wait that determines this time.
     pub(super) fn deadline(
         self,
         expect: &Expect,
@@ -111,7 +113,7 @@ impl Timeouts {
         let last_call = Duration::from_micros(activity.last_call_us).max(from);
         let lag = self.lag_extension(actions_done, activity);
         let own_timeout = self.own_timeout(expect);
-        // After insufficient capacity a publisher retries, and the journal does not contain the last retry.
+        // While a PVC lacks capacity, the publisher retries it, and the journal need not contain the last retry yet.
         let settle_time = match activity.has_provisioned_all(view.cluster) {
             true => SETTLE_TIME,
             false => PUBLISHER_RETRY,
@@ -126,7 +128,7 @@ impl Timeouts {
             waits.push((last_call + limit, Wait::NoCalls(limit)));
         }
         let limit = self.wait_limit(expect, BoundKind::SchedulerIdle) + lag;
-        // Checked last, because it looks at every waiting pod.
+        // Checked last, because the check iterates over all pods without a node.
         if waits.iter().all(|(at, _)| *at <= last_activity + limit) && !activity.has_decided_all(view.cluster)
         {
             waits.push((last_activity + limit, Wait::SchedulerIdle(limit)));
@@ -148,7 +150,7 @@ impl Timeouts {
         let until = match last {
             Some((_, Wait::Retry(_))) => latest,
             _ => {
-                // A system that was blocked by an error acts only once it has recovered. Limited, as errors may repeat.
+                // A program that was blocked by an error acts only after it has recovered. Limited, because errors may repeat.
                 let recovered =
                     Duration::from_micros(activity.errors.recovered_us()) + self.scaled(SCHEDULER_IDLE);
                 latest.max(recovered.min(latest + self.scaled(self.retry_interval_max)))
@@ -165,26 +167,26 @@ impl Timeouts {
         }
     }
 
-    /// Journal time until which started programs may make their first request. None if all have.
+    /// Journal time until which started programs may send their first request. None if all programs have sent one.
     fn starts_until(self, activity: &Activity) -> Option<Duration> {
         let started = activity.starting_us().map(Duration::from_micros)?;
         Some(started + self.scaled(START_TIMEOUT))
     }
 
-    /// Journal time at which waiting for active systems ends.
+    /// Journal time after which the judge no longer waits for active programs.
     fn activity_deadline(self, actions_done: &ActionsDone, activity: &Activity) -> Duration {
         Duration::from_micros(actions_done.at_us)
             + self.scaled(ACTIVE_MAX)
             + self.lag_extension(actions_done, activity)
     }
 
-    /// Extension of timeouts because of harness lag since the step's actions.
+    /// How much the harness lag since the last action extends timeouts.
     fn lag_extension(self, actions_done: &ActionsDone, activity: &Activity) -> Duration {
         let lag = activity.lag.saturating_sub(actions_done.lag) * LAG_FACTOR;
         lag.min(self.scaled(ACTIVE_MAX))
     }
 
-    /// Journal time at which a wait of a holding monitor ends.
+    /// Journal time of a deadline of an expectation whose condition is true.
     pub(super) fn hold_deadline(self, monitor: &Monitor<'_>, bound: BoundKind, view: View<'_>) -> Duration {
         let (since, activity) = (&monitor.since, view.activity);
         let limit = match has_nothing_to_do(monitor, bound, view) {
@@ -202,7 +204,7 @@ impl Timeouts {
         };
         let at = Duration::from_micros(from) + limit + extension;
         match bound {
-            // A program that has not started yet makes no requests; that it is inactive proves nothing.
+            // A program that has not started yet sends no requests, so its inactivity proves nothing.
             BoundKind::PublisherIdle | BoundKind::SchedulerIdle => {
                 at.max(self.starts_until(activity).unwrap_or_default())
             }
@@ -210,14 +212,14 @@ impl Timeouts {
         }
     }
 
-    /// Duration that a holding expectation waits for this bound.
+    /// Time until this deadline, without extensions.
     fn wait_limit(self, expect: &Expect, bound: BoundKind) -> Duration {
         self.scaled(match (bound, expect.hold) {
             (BoundKind::Within, _) => expect.within.time(self.refresh),
             (BoundKind::PublisherIdle, _) => (self.refresh * NO_CALLS_REFRESHES).max(NO_CALLS_MIN),
             (BoundKind::SchedulerIdle, _) => SCHEDULER_IDLE,
             (BoundKind::Hold, Some(Bound::Time(time))) => time,
-            // For a system without further calls, time replaces rounds.
+            // A program that makes no further calls completes no rounds, so a time limit is needed.
             (BoundKind::Hold, Some(rounds)) => (rounds.time(self.refresh) * 3).max(IDLE_MIN),
             (BoundKind::Hold, None) => Duration::ZERO,
         })
@@ -228,8 +230,8 @@ impl Timeouts {
     }
 }
 
-/// Whether, according to an expected specification, the systems have nothing to do: the publisher needs no GetCapacity call, or the
-/// scheduler has rejected every waiting pod for a valid reason.
+/// Whether, according to the specification, the programs have nothing to do: the publisher needs no GetCapacity call, or the scheduler has
+/// rejected every pod without a node for a valid reason.
 fn has_nothing_to_do(monitor: &Monitor<'_>, bound: BoundKind, view: View<'_>) -> bool {
     let (Predicate::Specification, Some(oracle)) = (&monitor.expect.predicate, view.oracle) else {
         return false;
@@ -241,7 +243,7 @@ fn has_nothing_to_do(monitor: &Monitor<'_>, bound: BoundKind, view: View<'_>) ->
     }
 }
 
-/// The bounds that a monitor waits for, with their journal times.
+/// The deadlines of a monitor, with their journal times.
 pub(super) fn bounds(
     timeouts: Timeouts,
     monitor: &Monitor<'_>,
@@ -253,7 +255,7 @@ pub(super) fn bounds(
         .map(|bound| {
             let at = timeouts.hold_deadline(monitor, bound, view);
             match bound {
-                // A pod that is retried without any decision must not extend the case forever.
+                // A pod that is retried forever without a decision must not extend the case forever.
                 BoundKind::SchedulerIdle => (
                     at.min(timeouts.activity_deadline(actions_done, view.activity)),
                     bound,

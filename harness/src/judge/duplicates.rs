@@ -1,8 +1,8 @@
-//! Duplicate objects: a publisher creates an object for a class and segment for which it created one within the same refresh.
+//! Duplicate objects: a publisher creates an object for a class and segment for which it already created one within the same poll interval.
 //!
-//! Whether two workers of a program race is random, so it must not decide cases about other behaviour: duplicates are a finding, and no
-//! expectation counts them. They do count if a race is no explanation: after a later refresh or a restart, or if a fault hid the
-//! publisher's objects.
+//! Whether two workers of a program race is random, so it must not decide cases about other behaviour: duplicates are a finding, and
+//! expectations ignore them. Expectations do count duplicates that a race cannot explain: objects created after a later poll or a restart,
+//! or while a fault hid the publisher's objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,46 +12,48 @@ use capacity_types::capacity_api::RESOURCE;
 use crate::journal::{Change, CommitFact, Fact, ProcessEvent, What};
 use crate::scenario::Role;
 
-/// Objects that the publishers of a case have created.
+/// The CSIStorageCapacity objects that the publishers of a case have created.
 #[derive(Debug, Default)]
 pub(super) struct Duplicates {
     refresh_us: u64,
-    /// Groups by client, class and segment.
+    /// Objects by client, class and segment.
     groups: BTreeMap<GroupKey, Group>,
-    /// The key of an object's group by the object's uid: an index, as tens of thousands of objects may be deleted.
+    /// Key of the group to which an object belongs, by the object's UID. This index avoids a search when tens of thousands of objects are
+    /// deleted.
     key_of_uid: BTreeMap<String, GroupKey>,
-    /// Revisions of writes that no expectation counts; their watch events do not count either.
+    /// Revisions of writes that expectations ignore. Watch events of these revisions are ignored as well.
     revisions: BTreeSet<u64>,
-    /// Clients that were hit by a fault.
+    /// Clients to which a fault rule has applied.
     clients_with_faults: BTreeSet<Arc<str>>,
 }
 
 type GroupKey = (Arc<str>, String);
 
-/// The objects of one client for one class and segment.
+/// The objects that one client has created for one class and segment.
 #[derive(Debug, Default)]
 struct Group {
-    /// Uids of existing objects.
+    /// UIDs of the existing objects.
     live: Vec<String>,
-    /// Journal time until which another object counts as a duplicate. A duplicate does not extend it: endless creation is no race.
+    /// Journal time until which a further object counts as a duplicate. A duplicate does not extend this time, because endless creation is
+    /// no race.
     until_us: u64,
     /// Whether one of the objects was a duplicate.
     has_duplicate: bool,
 }
 
-/// A write that no expectation counts.
+/// A write that expectations ignore.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum UncountedWrite {
-    /// Creation of a duplicate.
+    /// A duplicate was created.
     Created,
-    /// Deletion of one of several duplicates.
+    /// One of several duplicates was deleted.
     Deleted,
-    /// Watch event of such a write.
+    /// A watch event of an ignored write was delivered.
     Delivered,
 }
 
 impl Duplicates {
-    /// Processes a fact. Returns whether it is a write that no expectation counts.
+    /// Processes a fact. Returns whether the fact is a write that expectations ignore.
     pub(super) fn apply(&mut self, fact: &Fact) -> Option<UncountedWrite> {
         match &fact.what {
             What::Begin(begin) => self.refresh_us = begin.refresh_us,
@@ -85,7 +87,8 @@ impl Duplicates {
         }
     }
 
-    /// An object that another client modified may no longer belong to the publisher, which may then create a new one.
+    /// Removes an object that another client modified from its group: it may no longer belong to the publisher, which may then create a new
+    /// one.
     fn take_over(&mut self, commit: &CommitFact, uid: &str) {
         if Role::of_client(&commit.client) != Some(Role::Publisher)
             && let Some(group) = self
@@ -97,7 +100,7 @@ impl Duplicates {
         }
     }
 
-    /// Harness lag delays racing workers as well.
+    /// Extends the time for duplicates by the harness lag, which delays racing workers as well.
     fn extend_for_lag(&mut self, late_us: u64) {
         self.groups
             .values_mut()
@@ -123,7 +126,7 @@ impl Duplicates {
 
     fn delete(&mut self, commit: &CommitFact, uid: &str) -> Option<UncountedWrite> {
         let group = self.groups.get_mut(&self.key_of_uid.remove(uid)?)?;
-        // None: created before a restart, which removed the group.
+        // `None` if the object was created before a restart, which removed the group.
         let at = group.live.iter().position(|live| live == uid)?;
         group.live.remove(at);
         let is_uncounted =

@@ -1,7 +1,8 @@
-//! Findings: violations by a system that are not the subject of a case. Checked in every case, reported once per cause, never a verdict.
+//! Findings: violations by a program under test that the case is not about. Checked in every case, reported once per cause, never part of
+//! the verdict.
 //!
 //! The built-in driver and API server tolerate such violations: rejecting them would fail every case at its first step and hide other
-//! failures. Cases about strictness enable it.
+//! failures. Cases about strictness make the servers reject them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -18,31 +19,31 @@ use crate::journal::{CallFact, Change, CommitFact, Fact, ProcessEvent, RequestFa
 use crate::plan::{Plan, without_sidecars};
 use crate::scenario::Role;
 
-/// A kind of violation by a system in a case.
+/// A violation that was found in a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// The rule's name, as in manifests.
+    /// Name of the violated rule, as in manifests.
     pub rule: &'static str,
     /// The role that violated the rule.
     pub role: Role,
     /// The violation in one sentence, without object names, so that it is the same in every case.
     pub text: String,
-    /// Number of occurrences.
+    /// How often the violation occurred.
     pub count: u64,
     /// Sequence number of the first fact that shows the violation.
     pub first: u64,
-    /// Time of that fact since the case began.
+    /// Time of the first violation since the start of the case.
     pub at: Duration,
 }
 
-/// A rule that every case checks.
+/// A rule that is checked in every case.
 #[derive(Debug, Clone, Copy)]
 pub struct Rule {
-    /// Its name.
+    /// Name of the rule, as in manifests.
     pub name: &'static str,
-    /// The requirement.
+    /// The requirement, as one sentence.
     pub text: &'static str,
-    /// Source of the requirement.
+    /// The document that contains the requirement.
     pub source: &'static str,
 }
 
@@ -104,21 +105,23 @@ pub fn rule(name: &str) -> Option<&'static Rule> {
     RULES.iter().find(|rule| rule.name == name)
 }
 
-/// Tolerated calls per poll interval, in addition to one per volume created or deleted, as failures are retried.
+/// Tolerated GetCapacity calls per poll interval, in addition to one call per created or deleted volume. More than one, because failures
+/// are retried.
 const CALLS_PER_INTERVAL: u64 = 3;
-/// Additional tolerated calls, as a burst.
+/// Additional number of GetCapacity calls that are tolerated in a burst.
 const CALLS_BURST: u64 = 20;
-/// Tolerated calls per class before the first poll: class and segment may be observed one after the other.
+/// Tolerated GetCapacity calls per class before the first poll. More than one, because the publisher may learn of class and segment one
+/// after the other.
 const CALLS_AT_START: u64 = 2;
 
-/// Findings of a case, in the order of their first facts.
+/// The findings of a case, in the order of their first facts.
 pub fn findings(plan: &Plan, facts: &[Fact]) -> Vec<Finding> {
     let mut found = Findings::default();
     let (mut calls, mut start) = (Calls::default(), Start::default());
     let limits = CallLimits::of(plan, facts);
     // Cases that set a release check API versions with their own expectations.
     let release = plan.has_default_release().then_some(plan.release);
-    // An incomplete request may be caused by a fault that cuts the connection or kills the client.
+    // A fault that cuts the connection or kills the client may cause an incomplete request, so such clients are excluded.
     let mut cut: BTreeSet<&str> = BTreeSet::new();
     let last = last_requests(facts);
     let (mut duplicates, mut watches) = (Duplicates::default(), Watches::default());
@@ -157,7 +160,8 @@ pub fn findings(plan: &Plan, facts: &[Fact]) -> Vec<Finding> {
             What::Request(request)
                 if request.code == 400 && (cut.contains(&*request.client) || last.contains(&fact.seq)) => {}
             What::Request(request) => {
-                // After a rejected write the publisher calls GetCapacity and retries. Conflicts (409) may be between its own writes.
+                // After a rejected write, the publisher calls GetCapacity and retries. Conflicts (409) do not count, because the
+                // publisher's own writes may conflict.
                 let is_rejected = matches!(request.code, 403 | 429 | 500..);
                 start.is_over |= is_rejected && request.resource == RESOURCE;
                 if let Some((rule, role, text)) = request_violation(release, request) {
@@ -179,7 +183,7 @@ pub fn findings(plan: &Plan, facts: &[Fact]) -> Vec<Finding> {
     found.0
 }
 
-/// The last request of each program before it ended: the end of a program may cut off its request.
+/// The last request of each program before its end. It may be incomplete, because the end of a program interrupts its requests.
 fn last_requests(facts: &[Fact]) -> BTreeSet<u64> {
     let (mut last, mut cut_off) = (BTreeMap::new(), BTreeSet::new());
     for fact in facts {
@@ -215,17 +219,19 @@ impl Findings {
     }
 }
 
-/// Watch events by client and resource: the revisions received since the client's last watch request, and the number of repeated ones.
+/// Watch events by client and resource: the revisions received since the client's last watch request, and the number of events that were
+/// received again.
 ///
-/// One watch never sends a revision twice; a new watch may repeat events of an earlier one.
+/// A watch never sends a revision twice, but a new watch may send events of an earlier watch again.
 #[derive(Default)]
 struct Watches<'f>(BTreeMap<(&'f str, &'f str), (BTreeSet<u64>, u64)>);
 
-/// Repeated events of one resource that are tolerated: the previous watch may not have ended yet when the next begins.
+/// Number of repeated events of one resource that are tolerated, because the previous watch may not have ended yet when the next one
+/// begins.
 const REPEATED_EVENTS_MAX: u64 = 1;
 
 impl<'f> Watches<'f> {
-    /// Adds a fact. Returns the client's role and the text of the finding, once per client and resource.
+    /// Processes a fact. Returns the client's role and the text of the finding, at most once per client and resource.
     fn apply(&mut self, fact: &'f Fact) -> Option<(Role, String)> {
         match &fact.what {
             What::Process(process) => self.0.retain(|(client, _), _| *client != &*process.client),
@@ -249,19 +255,19 @@ impl<'f> Watches<'f> {
     }
 }
 
-/// CSI calls so far.
+/// Number of CSI calls so far.
 #[derive(Default)]
 struct Calls {
-    /// GetCapacity calls by parameters and segment.
+    /// Number of GetCapacity calls, by parameters and segment.
     get_capacity: BTreeMap<String, u64>,
-    /// Calls about volumes.
+    /// Number of calls that create or delete volumes.
     volumes: u64,
 }
 
-/// GetCapacity calls before the first poll, and before any event that causes further calls.
+/// GetCapacity calls before the first poll and before any event that causes further calls.
 #[derive(Default)]
 struct Start {
-    /// Journal time of the first call. The first poll is one poll interval after the program's start, which is earlier.
+    /// Journal time of the first call. The program starts before this call, so the first poll is at most one poll interval after it.
     first: Option<Duration>,
     get_capacity: BTreeMap<String, u64>,
     is_over: bool,
@@ -284,11 +290,11 @@ impl Start {
     }
 }
 
-/// Limits for GetCapacity calls.
+/// Limits on the number of GetCapacity calls.
 struct CallLimits {
-    /// Classes with their driver parameters; a recreated class may have several.
+    /// Classes with their driver parameters. A class that was created again may have several.
     parameters: BTreeSet<(String, BTreeMap<String, String>)>,
-    /// Poll interval. None if calls are not limited: the publisher does not poll, or also calls for PVCs.
+    /// Poll interval. None if calls are not limited, because the publisher does not poll or also calls GetCapacity for PVCs.
     interval: Option<Duration>,
 }
 
@@ -326,7 +332,7 @@ impl CallLimits {
         u128::from(*count) > each * u128::from(self.classes_like(call))
     }
 
-    /// Number of classes with the call's parameters, as each of them may cause the same call.
+    /// Number of classes with the same driver parameters as the call. Each of them may cause the same call.
     fn classes_like(&self, call: &CallFact) -> u64 {
         let classes = self.parameters.iter();
         let equal = classes.filter(|(_, parameters)| *parameters == call.parameters);
@@ -334,7 +340,7 @@ impl CallLimits {
     }
 }
 
-/// Whether distributed publishers call GetCapacity before they provision a PVC with Immediate binding, possibly many times.
+/// Whether distributed publishers call GetCapacity before they provision a PVC with Immediate binding, which they may do many times.
 fn calls_for_immediate_claims(plan: &Plan, facts: &[Fact]) -> bool {
     let is_immediate = |fact: &Fact| match &fact.what {
         What::Commit(commit) => {
@@ -352,7 +358,7 @@ fn request_violation(
     let role = Role::of_client(&request.client)?;
     let resource = &request.resource;
     if let (400 | 415 | 422, Some(message), false) = (request.code, &request.message, request.injected) {
-        // Clients send metadata.uid in a patch as a precondition, so that it does not change a recreated object of the same name.
+        // Clients send metadata.uid in a patch as a precondition, so that the patch does not change a new object of the same name.
         if request.verb == Verb::Patch && field_of(message) == Some("metadata.uid") {
             return None;
         }
@@ -375,7 +381,7 @@ fn request_violation(
     })
 }
 
-/// The first field in an API server error, such as `metadata.name`.
+/// The first field name in an error message of the API server, such as `metadata.name`.
 fn field_of(message: &str) -> Option<&str> {
     let (_, errors) = message.split_once(" is invalid: ")?;
     let field = errors.trim_start_matches('[').split(": ").next()?;
@@ -384,7 +390,7 @@ fn field_of(message: &str) -> Option<&str> {
         .then_some(field)
 }
 
-/// Whether a publisher created an object without the labels of its driver and manager.
+/// Whether a commit is the creation of a CSIStorageCapacity by a publisher without the driver and managed-by labels.
 fn is_unlabelled(plan: &Plan, commit: &CommitFact) -> bool {
     *commit.resource == *RESOURCE
         && commit.change == Change::Added

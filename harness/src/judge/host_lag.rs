@@ -1,6 +1,7 @@
-//! Whether a failure may be caused by a busy host: harness lag (waiting for CPU time) between step start and deciding fact.
+//! Whether a busy host may have caused a failure: the harness lagged (waited for CPU time) between the start of the step and the deciding
+//! fact.
 //!
-//! Uses only lag in the journal. Does not know how systems under test were delayed.
+//! Uses only the lag in the journal. Does not know how much the programs under test were delayed.
 
 use std::time::Duration;
 
@@ -8,16 +9,16 @@ use super::Failure;
 use super::deadline::ACTIVE_MAX;
 use crate::journal::{Fact, ProcessEvent, What};
 
-/// Minimum lag that excuses a failure: shorter lag does not change the order of events.
+/// Lag below this minimum never excuses a failure, because it does not change the order of events.
 const LAG_MIN: Duration = Duration::from_millis(100);
 
-/// Lag excuses a failure if it exceeds the elapsed time divided by this.
+/// Lag excuses a failure if it exceeds the elapsed time divided by this number.
 const LAG_DIVISOR: u32 = 4;
 
-/// `LAG_DIVISOR` for bounds of at least [`ACTIVE_MAX`], which leave more time than systems need.
+/// Replaces `LAG_DIVISOR` for timeouts of at least [`ACTIVE_MAX`], which leave programs more time than they need.
 const LAG_DIVISOR_LONG: u32 = 2;
 
-/// Whether the host was too busy to blame a system for the failure.
+/// Whether the host was so busy that the failure may not be the fault of a program under test.
 pub(super) fn excuses_failure(facts: &[Fact], failure: &Failure) -> bool {
     let at = |seq: u64| facts.iter().find(|fact| fact.seq == seq);
     let (Some(first), Some(decided)) = (at(failure.step_started), at(failure.decided_by)) else {
@@ -38,14 +39,14 @@ pub(super) fn excuses_failure(facts: &[Fact], failure: &Failure) -> bool {
 
 fn lag_divisor(decided: &What, took: Duration) -> u32 {
     match decided {
-        // Shorter bounds were already extended by the lag.
+        // Shorter timeouts have already been extended by the lag.
         What::Bound(_) if took >= ACTIVE_MAX => LAG_DIVISOR_LONG,
         What::Process(process) if matches!(process.event, ProcessEvent::NotReady(_)) => LAG_DIVISOR_LONG,
         _ => LAG_DIVISOR,
     }
 }
 
-/// Lag that occurred before `moment`. A lag fact is recorded when the lag ends, possibly later.
+/// The part of a lag that was before `moment`. A lag fact is recorded when the lag ends, possibly after `moment`.
 fn lag_before(fact: &Fact, moment: Duration) -> Duration {
     let What::Lag(fact_lag) = fact.what else {
         return Duration::ZERO;

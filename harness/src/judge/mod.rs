@@ -1,4 +1,5 @@
-//! The judge: computes a verdict from a plan and facts. Pure: runs live on each fact, and again on a stored journal.
+//! The judge: computes a verdict from a plan and facts. Performs no I/O: processes each fact of a running case, and again the facts of a
+//! stored journal.
 
 mod deadline;
 mod duplicates;
@@ -33,16 +34,16 @@ use monitor::{Monitor, Phase, View};
 use settled::Activity;
 use summary::{ReachedBound, summary};
 
-/// Judges the facts of a case as they arrive.
+/// Computes the verdict of a case from its facts as they arrive.
 pub struct Judge<'p> {
     plan: &'p Plan,
     cluster: ClusterState,
     activity: Activity,
-    /// Follows the specification's cluster state, if a step expects the specification.
+    /// Checks the specification; `Some` if a step expects `specification`.
     oracle: Option<Oracle<'p>>,
     duplicates: Duplicates,
     facts: Vec<Fact>,
-    /// Whether only the last fact is stored.
+    /// Whether only the last fact is stored, to save memory.
     drops_facts: bool,
     timeouts: Timeouts,
     step: usize,
@@ -50,7 +51,7 @@ pub struct Judge<'p> {
     started_us: u64,
     actions_done: Option<ActionsDone>,
     monitors: Vec<Monitor<'p>>,
-    /// Whether anything that metrics may count has happened since they were read.
+    /// Whether a fact that may change metrics has occurred since the metrics were scraped.
     metrics_outdated: bool,
     failure: Option<Box<Failure>>,
 }
@@ -83,7 +84,7 @@ impl<'p> Judge<'p> {
         }
     }
 
-    /// Drops facts once they are judged, to save memory. Explanations of failures are then incomplete.
+    /// Drops facts after they are processed, to save memory. Explanations of failures are then incomplete.
     pub(crate) fn drop_facts(&mut self) {
         self.drops_facts = true;
         self.cluster.drop_events();
@@ -114,7 +115,7 @@ impl<'p> Judge<'p> {
             self.failure = Some(Box::new(self.violation_failure(&violations)));
         }
         if self.failure.is_none() {
-            // Built after the deciding fact is stored, because the explanation uses that fact.
+            // Built after the deciding fact is stored, because the explanation uses the fact.
             self.failure = self
                 .expectation_failure()
                 .or_else(|| self.activity_limit_failure())
@@ -135,7 +136,7 @@ impl<'p> Judge<'p> {
             What::StepStarted(mark) => self.start(mark.step, fact),
             What::StepActed(_) => {
                 let step = &self.plan.steps[self.step];
-                // Clients of a stopped driver or unserved version may be in a back-off that started before the step.
+                // Clients of a stopped driver, or of an API version that was not served, may be in a back-off that started before the step.
                 if step.starts_the_driver() || step.changes_the_release() {
                     self.activity.errors.add_unrecorded(fact.at_us);
                 }
@@ -161,7 +162,7 @@ impl<'p> Judge<'p> {
                 let summary = match &process.event {
                     ProcessEvent::Exited(how) => format!("{client} ended by itself: {how}"),
                     ProcessEvent::NotReady(what) => format!("{client} was not ready: {what}"),
-                    // Explained later, as the explanation uses this fact.
+                    // The failure is built after this fact is stored, because the explanation uses the fact.
                     ProcessEvent::Flooded(_)
                     | ProcessEvent::Started
                     | ProcessEvent::Stopped
@@ -183,7 +184,7 @@ impl<'p> Judge<'p> {
         });
     }
 
-    /// Whether an expectation or the specification expects the role's program to exit in this step.
+    /// Whether the step expects the role's program to exit, by an `ends` expectation or by a rule of the specification.
     fn expects_end(&self, process: &ProcessFact) -> bool {
         if !matches!(process.event, ProcessEvent::Exited(_)) {
             return false;
@@ -202,7 +203,7 @@ impl<'p> Judge<'p> {
         self.monitors = monitors;
     }
 
-    /// The state that monitors see at a fact.
+    /// The shared state at a fact, for the monitors.
     fn view(&self, fact: &Fact) -> View<'_> {
         self.view_at(fact.at_us)
     }
@@ -237,7 +238,7 @@ impl<'p> Judge<'p> {
             .collect();
     }
 
-    /// Informs the oracle that everything is quiet, at the end of a step that expects the specification.
+    /// Lets the oracle check the rules that apply once all programs are idle, at the end of a step that expects `specification`.
     fn settle_oracle(&mut self) {
         let step = self.plan.steps.get(self.step);
         if let Some(oracle) = &mut self.oracle
@@ -265,7 +266,7 @@ impl<'p> Judge<'p> {
         Progress::Running { quiet }
     }
 
-    /// Whether an expectation needs metrics, which are read once the systems are idle.
+    /// Whether an expectation needs the metrics, which are scraped once the programs are idle.
     pub fn needs_metrics(&self) -> bool {
         let is_specified = !self.plan.specified_metrics.is_empty();
         self.waits_for_metrics() || is_specified && self.is_open(|it| matches!(it, Predicate::Specification))
@@ -275,18 +276,18 @@ impl<'p> Judge<'p> {
         self.is_open(|it| matches!(it, Predicate::Metrics(_)))
     }
 
-    /// Whether the step's actions are done and a matching expectation is not met yet.
+    /// Whether the step's actions are done and an expectation that matches `is_it` is not met yet.
     fn is_open(&self, is_it: impl Fn(&Predicate) -> bool) -> bool {
         let mut open = self.monitors.iter().filter(|it| it.phase != Phase::Met);
         self.actions_done.is_some() && open.any(|it| is_it(&it.expect.predicate))
     }
 
-    /// Whether metrics must be read again because of later events.
+    /// Whether the metrics must be scraped again, because of facts after the last scrape.
     pub fn must_reread_metrics(&self) -> bool {
         self.metrics_outdated && self.waits_for_metrics()
     }
 
-    /// The next bound and its journal time.
+    /// The next deadline and its journal time.
     pub fn next_bound(&self) -> Option<(Duration, BoundFact)> {
         let actions_done = self.actions_done.as_ref()?;
         let view = self.view_at(self.started_us);
@@ -316,7 +317,7 @@ impl<'p> Judge<'p> {
         Verdict::Fail(Box::new(self.failure_without_expectation(summary, last)))
     }
 
-    /// Whether a program's unexpected exit has decided the case.
+    /// Whether the unexpected exit of a program has decided the case.
     pub(crate) fn has_crashed(&self) -> bool {
         self.failure
             .as_ref()
@@ -328,7 +329,7 @@ impl<'p> Judge<'p> {
         &self.facts
     }
 
-    /// A failure of the current step that belongs to no expectation.
+    /// A failure of the current step that is not caused by an expectation.
     fn failure_without_expectation(&self, summary: String, seq: u64) -> Failure {
         Failure {
             step: self.step,
@@ -414,7 +415,7 @@ impl<'p> Judge<'p> {
         Some(failure)
     }
 
-    /// The failure of a system that exceeds the activity limit, explained by the first expectation that is not met.
+    /// The failure for a program that exceeds its activity limit. It is explained by the first expectation that is not met.
     fn activity_limit_failure(&self) -> Option<Failure> {
         let fact = self.facts.last()?;
         let What::Process(ProcessFact {
@@ -436,7 +437,8 @@ impl<'p> Judge<'p> {
         })
     }
 
-    /// Differing rows and causal chain of an expectation. The summary only contains violations of the specification.
+    /// A failure with the differing rows and the causal chain of an expectation. Its summary is set only for violations of the
+    /// specification.
     fn explain(&self, at: usize, decided_by: u64) -> Failure {
         let monitor = &self.monitors[at];
         let window = self.window();
@@ -471,7 +473,7 @@ impl<'p> Judge<'p> {
     }
 }
 
-/// Judges a complete journal.
+/// Computes the verdict of a complete journal.
 pub fn verdict(plan: &Plan, facts: impl IntoIterator<Item = Fact>) -> Verdict {
     let mut judge = Judge::new(plan);
     for fact in facts {

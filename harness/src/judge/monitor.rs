@@ -1,6 +1,6 @@
-//! An expectation in the running step: a state machine over facts.
+//! The state of an expectation in the running step, as a state machine over facts.
 //!
-//! Does not know any clock: bounds are facts of the journal, so that a stored journal results in the same verdict.
+//! Reads no clock: deadlines are facts of the journal, so that a stored journal results in the same verdict.
 
 use std::time::Duration;
 
@@ -14,11 +14,11 @@ use crate::plan::{Bound, Plan};
 /// State of a monitor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// The condition is not true yet.
+    /// The condition has not become true yet.
     Waiting,
-    /// The condition is true. It must remain true for its hold time, and until the systems have reacted.
+    /// The condition is true. It must remain true for the hold time, and until the programs have reacted to the step.
     Holding,
-    /// The condition held long enough. The expectation is met at the next `quiet` fact.
+    /// The condition was true long enough. The expectation is met at the next `Quiet` fact.
     AwaitingQuiet,
     /// The expectation is met.
     Met,
@@ -31,42 +31,42 @@ pub(super) enum Phase {
 pub(super) struct Monitor<'p> {
     pub(super) expect: &'p Expect,
     pub(super) phase: Phase,
-    /// The last deciding fact.
+    /// Sequence number of the fact that last changed the result.
     pub(super) decided_by: Option<u64>,
-    /// Facts that the expectation has counted.
+    /// What a fact expectation has observed so far.
     pub(super) seen: Seen,
     /// When the condition became true.
     pub(super) since: Since,
 }
 
-/// When the condition became true, and bounds reached since.
+/// The moment when the condition became true, and the deadlines that have passed since.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Since {
-    /// Calls and attempts before that.
+    /// Number of GetCapacity calls and scheduling attempts before that moment.
     rounds_before: Rounds,
-    /// Journal time.
+    /// Journal time of that moment.
     pub(super) at_us: u64,
-    /// Total harness lag before that.
+    /// Total harness lag before that moment.
     pub(super) lag: Duration,
     /// Whether the hold time has elapsed.
     hold_elapsed: bool,
-    /// Whether the publisher counts as idle: it made no GetCapacity call until the bound.
+    /// Whether the publisher counts as idle, because it made no GetCapacity call until the deadline.
     publisher_idle: bool,
-    /// Whether the scheduler counts as idle: it retried no pod until the bound.
+    /// Whether the scheduler counts as idle, because it retried no pod until the deadline.
     scheduler_idle: bool,
 }
 
-/// State shared by all monitors of a step.
+/// State that all monitors of a step share.
 #[derive(Clone, Copy)]
 pub(super) struct View<'a> {
     pub(super) plan: &'a Plan,
     pub(super) cluster: &'a ClusterState,
     pub(super) oracle: Option<&'a Oracle<'a>>,
     pub(super) activity: &'a Activity,
-    /// Whether the current fact is a write that no expectation counts.
+    /// Whether the current fact is a write that expectations ignore.
     pub(super) is_uncounted: bool,
     pub(super) step_started: u64,
-    /// Poll intervals since the step began.
+    /// Number of poll intervals since the step began.
     pub(super) refreshes: f64,
 }
 
@@ -81,7 +81,7 @@ impl<'a> View<'a> {
 }
 
 impl<'p> Monitor<'p> {
-    /// Creates a monitor at the fact that starts the step.
+    /// Creates a monitor when the step starts.
     pub(super) fn new(expect: &'p Expect, view: View<'_>, fact: &Fact) -> Self {
         let mut monitor = Monitor {
             expect,
@@ -104,7 +104,7 @@ impl<'p> Monitor<'p> {
         self.kind().is_satisfied(&self.seen).unwrap_or(false)
     }
 
-    /// Processes a fact that is already included in the view.
+    /// Processes a fact. The view already includes the fact.
     pub(super) fn observe(&mut self, view: View<'_>, fact: &Fact) {
         if matches!(self.phase, Phase::Failed(_)) {
             return;
@@ -116,11 +116,11 @@ impl<'p> Monitor<'p> {
         self.advance(view, fact);
     }
 
-    /// Moves to the next phase after `Holding`, or back to `Holding` if a system must first react to a change.
+    /// Changes the phase: from `Holding` to the next phase, or back to `Holding` if a program must first react to a change.
     fn advance(&mut self, view: View<'_>, fact: &Fact) {
         let has_acted = matches!(fact.what, What::StepActed(_));
         if has_acted && self.phase == Phase::Holding && self.expect.is_negative() {
-            // Facts before the last action are no evidence for this step.
+            // Facts before the last action prove nothing for this step.
             self.start_holding(view, fact);
         }
         match self.phase {
@@ -139,7 +139,7 @@ impl<'p> Monitor<'p> {
 
     fn has_held(&self, cluster: &ClusterState) -> bool {
         let rounds = |since: fn(&Rounds, &Rounds) -> u64| since(cluster.rounds(), &self.since.rounds_before);
-        // The first round may have started before the state became true.
+        // The first round may have started before the condition became true, so it does not count.
         let more_than = |count: u32, seen: u64| count > 0 && seen > u64::from(count);
         self.since.hold_elapsed
             || match self.expect.hold {
@@ -153,7 +153,7 @@ impl<'p> Monitor<'p> {
             }
     }
 
-    /// Whether the systems have reacted, so that nothing pending can falsify a negative expectation.
+    /// Whether the programs have reacted to the step, so that no pending reaction can violate a negative expectation.
     fn is_settled(&self, view: View<'_>) -> bool {
         !self.expect.is_negative() || (self.has_polled(view) && self.has_decided(view))
     }
@@ -173,7 +173,7 @@ impl<'p> Monitor<'p> {
                 .has_decided(view.cluster, predicate, view.step_started)
     }
 
-    /// The bounds that this monitor waits for while holding.
+    /// The deadlines that this monitor has while its condition is true.
     pub(super) fn pending(&self, view: View<'_>) -> Vec<BoundKind> {
         let mut pending = Vec::new();
         if self.phase == Phase::Holding {
@@ -185,7 +185,7 @@ impl<'p> Monitor<'p> {
         pending
     }
 
-    /// Processes a bound of this monitor.
+    /// Processes a deadline of this monitor.
     pub(super) fn reach_bound(&mut self, bound: BoundKind, view: View<'_>, fact: &Fact) {
         match (bound, &self.phase) {
             (BoundKind::Hold, Phase::Holding) => self.since.hold_elapsed = true,
@@ -242,7 +242,7 @@ impl<'p> Monitor<'p> {
         }
     }
 
-    /// Whether all driver responses have arrived, and one is not as expected.
+    /// Whether all driver responses have arrived and one of them differs from the expected one.
     fn has_other_response(&self, fact: &Fact) -> bool {
         matches!(fact.what, What::StepActed(_)) && self.kind().is_decided_by_actions()
     }
@@ -259,7 +259,7 @@ impl<'p> Monitor<'p> {
         };
     }
 
-    /// The condition is no longer true.
+    /// Resets the phase, because the condition is no longer true.
     fn lose_condition(&mut self, fact: &Fact) {
         if self.expect.always {
             self.decide(Phase::Failed(Reason::Violated), fact);

@@ -1,8 +1,8 @@
-//! Whether the systems have reacted to a step: required before a negative expectation can hold.
+//! Whether the programs have reacted to a step, which a negative expectation requires before it can hold.
 //!
-//! A missing object or a rejected pod proves nothing while capacity changes are pending. A publisher has reacted once it has called
-//! GetCapacity often enough to have seen the step's changes; a scheduler, once it has decided about each pod after the last event that
-//! could change its decision. A bound of the monitor limits the wait.
+//! A missing object or a rejected pod proves nothing while capacity changes are pending. A publisher has reacted after it has called
+//! GetCapacity often enough to have received the step's changes. A scheduler has reacted after it has decided about each pod since the last
+//! event that could change the decision. A deadline of the monitor limits the wait.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -21,32 +21,32 @@ use crate::plan::Plan;
 use crate::scenario::Role;
 use capacity_types::pod::claims_of;
 
-/// Number of GetCapacity calls for the same class and segment after which a publisher has seen a change. The first call may have started
-/// before the change, and the second belongs to the refresh that sees it. The third starts only after all calls of that refresh.
+/// Number of GetCapacity calls for the same class and segment after which a publisher must have received a change. The first call may have
+/// started before the change; the second belongs to the poll that receives the change; the third starts only after all calls of that poll.
 const CALLS_MIN: u64 = 3;
 
-/// Identity service calls, with which a publisher starts.
+/// Methods of the Identity service, which a publisher calls when it starts.
 const IDENTITY_METHODS: [Method; 3] = [
     Method::Probe,
     Method::GetPluginInfo,
     Method::GetPluginCapabilities,
 ];
 
-/// Running systems, and the events that schedulers have observed.
+/// The running programs, and the events that schedulers have received.
 #[derive(Debug, Default)]
 pub(super) struct Activity {
     running: BTreeMap<Arc<str>, Role>,
-    /// Programs without a request since their start, with the journal time of the start.
+    /// Programs that have sent no request since their start, with the journal time of the start.
     starting: BTreeMap<Arc<str>, u64>,
-    /// Events that schedulers have observed, in journal order.
+    /// Events that schedulers have received, in journal order.
     events: Vec<SchedulerEvent>,
     /// Journal time of the last GetCapacity call.
     pub(super) last_call_us: u64,
-    /// The last capacity returned for each class and segment, by hash of parameters and segment.
+    /// The last capacity that the driver returned for each class and segment, by hash of parameters and segment.
     capacities: HashMap<u64, Capacity>,
-    /// Journal time of the last fact that shows activity.
+    /// Journal time of the last fact that counts as activity.
     pub(super) last_activity_us: u64,
-    /// Errors after which systems may back off.
+    /// Errors after which programs may back off.
     pub(super) errors: UnrecoveredErrors,
     /// Total harness lag so far.
     pub(super) lag: Duration,
@@ -55,20 +55,20 @@ pub(super) struct Activity {
 /// `available_capacity` and `maximum_volume_size`.
 type Capacity = (Option<i64>, Option<i64>);
 
-/// Hash of a call's segment and parameters.
+/// Hash of the segment and parameters of a call.
 fn capacity_key(call: &CallFact) -> u64 {
     let mut hasher = DefaultHasher::new();
     (&call.segment, &call.parameters).hash(&mut hasher);
     hasher.finish()
 }
 
-/// An event that a scheduler has observed.
+/// A watch event or list response that a scheduler has received.
 #[derive(Debug)]
 struct SchedulerEvent {
     seq: u64,
     change: Change,
     resource: Arc<str>,
-    /// None for a list response.
+    /// Name of the object; None for a list response.
     name: Option<String>,
 }
 
@@ -97,7 +97,7 @@ impl Activity {
             },
             What::Call(call) if call.method == Method::GetCapacity => {
                 self.last_call_us = fact.at_us;
-                // Clients react to a changed capacity.
+                // Clients react only to a response whose capacity has changed.
                 let capacity = (call.available, call.maximum);
                 let before = self.capacities.insert(capacity_key(call), capacity);
                 if before.is_some_and(|before| before != capacity) {
@@ -121,8 +121,8 @@ impl Activity {
         }
     }
 
-    /// A program's first request ends its start. The driver does not know its callers, so a call of the Identity service (which the harness
-    /// never makes in cases about capacity) ends the start of the node's publishers.
+    /// Ends the start of the program that sent its first request. The driver does not know which program calls it, so a call of the
+    /// Identity service (which the harness never makes in cases about capacity) ends the start of the node's publishers.
     fn record_first_request(&mut self, what: &What) {
         match what {
             What::Request(request) => drop(self.starting.remove(&request.client)),
@@ -143,7 +143,7 @@ impl Activity {
         }
     }
 
-    /// Journal time of the latest start of a program without requests.
+    /// Journal time of the latest start of a program that has sent no request yet.
     pub(super) fn starting_us(&self) -> Option<u64> {
         self.starting.values().copied().max()
     }
@@ -158,7 +158,7 @@ impl Activity {
         !polls || cluster.rounds().calls_since(before) >= CALLS_MIN
     }
 
-    /// Whether the scheduler has decided about each pod with a negative expectation since its last relevant event.
+    /// Whether the scheduler has decided about each pod with a negative expectation since the last event that could change the decision.
     pub(super) fn has_decided(
         &self,
         cluster: &ClusterState,
@@ -167,14 +167,15 @@ impl Activity {
     ) -> bool {
         let negative_pods = predicate.kind().pods(cluster);
         self.decides_about(cluster, |name| match &negative_pods {
-            // A rejection in an earlier step does not count for this one.
+            // A rejection in an earlier step proves nothing for this step.
             Some(negative_pods) if negative_pods.contains(name) => Some(step_started),
             Some(_) => None,
             None => Some(0),
         })
     }
 
-    /// Whether the scheduler has decided about every pod since its last relevant event, and will not retry a pod without an event.
+    /// Whether the scheduler has decided about every pod since the last event that could change the decision, and retries none without an
+    /// event.
     pub(super) fn has_decided_all(&self, cluster: &ClusterState) -> bool {
         let is_retrying =
             self.is_running(Role::Scheduler) && cluster.waiting().any(|(_, pod)| is_given_back(pod));
@@ -186,13 +187,14 @@ impl Activity {
         !self.is_running(Role::Publisher) || !cluster.has_unbound_claims()
     }
 
-    /// Whether the scheduler has rejected every waiting pod at least once.
+    /// Whether the scheduler has rejected every pod without a node at least once.
     pub(super) fn has_rejected_all(&self, cluster: &ClusterState) -> bool {
         let mut waiting = cluster.waiting();
         waiting.all(|(name, _)| cluster.refusal(name).is_some())
     }
 
-    /// `since`: sequence number from which a rejection of the pod counts. None if no rejection is needed.
+    /// Whether the scheduler has decided about every pod. `since`: sequence number from which a rejection of the pod counts; None if no
+    /// rejection is needed.
     fn decides_about(&self, cluster: &ClusterState, since: impl Fn(&String) -> Option<u64>) -> bool {
         !self.is_running(Role::Scheduler)
             || cluster.waiting().all(|(name, pod)| {
@@ -203,7 +205,7 @@ impl Activity {
             })
     }
 
-    /// Whether the scheduler has observed an event after a fact that could make the pod schedulable.
+    /// Whether the scheduler has received, after a fact, an event that could make the pod schedulable.
     fn has_event_for(&self, cluster: &ClusterState, pod: &Value, after: u64) -> bool {
         let later = self.events.iter().rev().take_while(|event| event.seq > after);
         let mut later = later.peekable();

@@ -1,4 +1,4 @@
-//! Presents violations of the specification like other failures, with rows and the first missing link.
+//! Presents violations of the specification like failed expectations, with rows and the first missing link.
 
 use capacity_spec::{Violation, violation};
 use capacity_types::capacity_api::RESOURCE;
@@ -10,7 +10,7 @@ use crate::expectation::{
 use crate::oracle::Demands;
 use crate::plan::Case;
 
-/// Rows of expected and actual state, as explicit expectations would have them, plus other violations; and the causal chain.
+/// Rows of expected and actual state, as explicit expectations would have them, followed by other violations; and the causal chain.
 pub(super) fn rows_and_chain(
     window: &Window<'_>,
     demands: Demands,
@@ -28,7 +28,7 @@ pub(super) fn rows_and_chain(
         }
         shown.extend(rows);
     }
-    // Some violations, for example of ownership, have no row in an explicit expectation.
+    // Some violations, for example of owner references, have no row in an explicit expectation.
     for violation in violations {
         let row_subject = subject(window, violation);
         let is_row_of = |it: &DiffRow| Some(&it.subject) == row_subject.as_ref();
@@ -42,7 +42,7 @@ pub(super) fn rows_and_chain(
     (shown, chain)
 }
 
-/// The subject of the row that shows a violation. None if its object no longer exists.
+/// The subject of the row that contains a violation. None if the object no longer exists.
 fn subject(window: &Window<'_>, violation: &Violation) -> Option<Subject> {
     let violation::Subject::Object(key) = &violation.subject else {
         return Some(row(window.case, violation).subject);
@@ -52,7 +52,7 @@ fn subject(window: &Window<'_>, violation: &Violation) -> Option<Subject> {
     Some(Subject::Capacity { class, segment })
 }
 
-/// A violation as a row: the rule's sentence, and the actual state.
+/// A violation as a row: the sentence of the rule as expected value, and the actual state.
 pub(super) fn row(case: &Case, violation: &Violation) -> DiffRow {
     let subject = match &violation.subject {
         violation::Subject::ClassAndSegment { class, segment, .. } => Subject::Capacity {
@@ -94,7 +94,7 @@ pub(super) fn row(case: &Case, violation: &Violation) -> DiffRow {
     }
 }
 
-/// Violations in one line: the first one, and the number of others.
+/// Violations as one line: the first one, and the number of further ones.
 pub(super) fn line(violations: &[Violation]) -> String {
     match violations {
         [] => String::new(),

@@ -1,4 +1,4 @@
-//! Summarises a failure in one line. Does not decide anything.
+//! Summarizes a failure in one line. Does not decide anything.
 
 use std::time::Duration;
 
@@ -7,12 +7,12 @@ use super::monitor::{Monitor, Phase};
 use crate::expectation::{Expect, Reason};
 use crate::plan::Bound;
 
-/// How a bound was reached.
+/// The deadline at which an expectation failed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReachedBound {
     /// Time since the last action of the step.
     pub(super) after: Duration,
-    /// The wait that decided.
+    /// The wait that determined the deadline.
     pub(super) wait: Wait,
 }
 
@@ -34,7 +34,7 @@ pub(super) fn summary(monitor: &Monitor<'_>, timeouts: Timeouts, reached: Reache
     })
 }
 
-/// A timeout: the total time, the case's own bound, and the wait beyond it.
+/// Text for a timeout: the total time, the timeout of the expectation, and the wait beyond it.
 fn timed_out(expect: &Expect, timeouts: Timeouts, reached: ReachedBound) -> String {
     let mut parts = Vec::new();
     if !matches!(expect.within, Bound::Time(_)) {
@@ -53,11 +53,11 @@ fn timed_out(expect: &Expect, timeouts: Timeouts, reached: ReachedBound) -> Stri
             seconds(time)
         )),
         Wait::Start(time) => Some(format!(
-            "then a program that had started made no request for {}",
+            "then a started program sent no request for {}",
             seconds(time)
         )),
         Wait::StillActive(time) => Some(format!(
-            "then the systems were still active, for at most {}",
+            "then programs were still active, for at most {}",
             seconds(time)
         )),
     });
@@ -68,7 +68,7 @@ fn timed_out(expect: &Expect, timeouts: Timeouts, reached: ReachedBound) -> Stri
     }
 }
 
-/// Formats a duration with its unit.
+/// Formats a duration in seconds or milliseconds.
 fn seconds(time: Duration) -> String {
     let tenths = (time.as_secs_f64() * 10.0).round();
     match time.as_millis() {

@@ -1,5 +1,5 @@
-//! Errors from which systems have not recovered yet: afterwards a system may back off for an unknown time. Delays by faults end at a known
-//! time.
+//! Errors from which programs have not recovered yet. After such an error a program may back off for an unknown time, whereas a delay by a
+//! fault rule ends at a known time.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use fake_csi::Method;
 
 use crate::journal::{CallFact, RequestFact, What, micros};
 
-/// Errors without a later success of the same attempt.
+/// Failed attempts without a later success of the same attempt.
 #[derive(Debug, Default)]
 pub(super) struct UnrecoveredErrors {
     open: HashMap<Attempt, OpenError>,
@@ -19,30 +19,30 @@ pub(super) struct UnrecoveredErrors {
     delay_ends_us: u64,
 }
 
-/// One or several errors of the same attempt.
+/// One or several failures of the same attempt.
 #[derive(Debug)]
 struct OpenError {
-    /// Journal time of the last error.
+    /// Journal time of the last failure.
     at_us: u64,
-    /// Number of successes needed. A program may have several watches of a resource, each of which must restart.
+    /// Number of successes that are needed. A program may have several watches of a resource, and each must restart.
     times: u32,
 }
 
-/// The failed attempt and its client.
+/// What a client attempted.
 #[derive(Debug, PartialEq, Eq, Hash)]
 enum Attempt {
-    /// An API request. `resource` is empty for other paths; a create request has no name.
+    /// An API request. `resource` is empty for non-resource paths; a create request has no name.
     Request {
         client: Option<Arc<str>>,
         verb: Verb,
         resource: String,
         name: Option<String>,
     },
-    /// A CSI call about a volume: method and name.
+    /// A CSI call that concerns a volume: method and volume name.
     Call(Method, String),
-    /// An extender call: verb and pod.
+    /// A call of a scheduler extender: verb and pod.
     Extender(String, String),
-    /// An attempt that may have been carried out, or cannot be identified: a later success may belong to another attempt.
+    /// An attempt without identity, or one that may have been executed despite the error. A later success cannot be assigned to it.
     Unidentified,
 }
 
@@ -50,7 +50,7 @@ enum Attempt {
 #[derive(Clone, Copy)]
 enum Outcome {
     Succeeded,
-    /// The API server rejected the request because of its content: neither an error nor a recovery.
+    /// The API server rejected the request because of its content. Counts neither as an error nor as a recovery.
     Rejected,
     Failed,
 }
@@ -91,7 +91,7 @@ impl UnrecoveredErrors {
                 self.record(outcome, at_us, || request_attempt(request));
             }
             What::Call(call) => {
-                // A negative capacity is unusable: a publisher retries as after an error.
+                // A publisher cannot use a negative capacity and retries as after an error.
                 let is_usable = call.available.is_none_or(|bytes| bytes >= 0);
                 self.record(Outcome::of(call.is_answered() && is_usable), at_us, || {
                     call_attempt(call)
@@ -105,7 +105,7 @@ impl UnrecoveredErrors {
         }
     }
 
-    /// Records unseen errors of calls: a stopped driver records none.
+    /// Adds errors of calls that the journal cannot contain, because a stopped driver records no calls.
     pub(super) fn add_unrecorded(&mut self, at_us: u64) {
         self.fail(Attempt::Unidentified, at_us);
     }
@@ -125,7 +125,7 @@ impl UnrecoveredErrors {
         }
     }
 
-    /// Without previous errors most attempts succeed, so the attempt is built only if needed.
+    /// Records the outcome of an attempt. `attempt` is called only if needed, because most attempts succeed and no earlier error is open.
     fn record(&mut self, outcome: Outcome, at_us: u64, attempt: impl FnOnce() -> Attempt) {
         match outcome {
             Outcome::Failed => self.fail(attempt(), at_us),
@@ -153,13 +153,13 @@ impl UnrecoveredErrors {
     }
 }
 
-/// Effect of a fault on an attempt.
+/// The effect of a fault rule on an attempt.
 enum FaultImpact {
-    /// Delays the attempt by this many microseconds.
+    /// The attempt is delayed by this many microseconds.
     Delayed(u64),
-    /// Fails the attempt, which must be retried.
+    /// The attempt fails and must be retried.
     Failed(Attempt),
-    /// Ends this watch, which must restart.
+    /// The watch ends and must be restarted.
     WatchEnded(Attempt),
 }
 
@@ -195,7 +195,7 @@ fn request_attempt(request: &RequestFact) -> Attempt {
     }
 }
 
-/// GetCapacity calls cannot be distinguished: classes with equal parameters cause the same call.
+/// GetCapacity calls have no identity, because classes with equal parameters cause the same call.
 fn call_attempt(call: &CallFact) -> Attempt {
     match &call.volume {
         Some(volume) => Attempt::Call(call.method, volume.clone()),

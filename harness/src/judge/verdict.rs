@@ -1,16 +1,16 @@
-//! The result of a case. Does not know how it is computed.
+//! The verdict of a case. Does not know how it is computed.
 
 use crate::expectation::{Chain, DiffRow};
 use crate::journal::Exit;
 
-/// The result of a case.
+/// The verdict of a case.
 #[derive(Debug, Clone)]
 pub enum Verdict {
     /// Every expectation of every step is met.
     Pass,
-    /// An expectation is not met, or a system failed.
+    /// An expectation is not met, or a program under test failed.
     Fail(Box<Failure>),
-    /// A timeout, but the harness itself lagged: a busy host proves nothing.
+    /// A timeout expired while the harness lagged, so the program under test may not be at fault.
     Inconclusive(Box<Failure>),
 }
 
@@ -29,15 +29,15 @@ impl Verdict {
 pub struct Failure {
     /// Index of the step.
     pub step: usize,
-    /// Index of the expectation. None if a system exited or the journal is incomplete.
+    /// Index of the expectation in the step. None if a program exited or the journal is incomplete.
     pub expect: Option<usize>,
     /// The failure in one line.
     pub summary: String,
-    /// Expected and actual values: all rows of the expectation.
+    /// Expected and actual values of the expectation.
     pub rows: Vec<DiffRow>,
-    /// Unexpected exit of a system. None if there was none.
+    /// Unexpected exit of a program. None if no program exited.
     pub exit: Option<Exit>,
-    /// The first violated rule of the specification. None for explicit expectations.
+    /// The first violated rule of the specification. None for an explicit expectation.
     pub rule: Option<&'static capacity_spec::Rule>,
     /// The causal chain up to the first link without evidence.
     pub chain: Chain,
@@ -50,12 +50,12 @@ pub struct Failure {
 /// Progress of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
-    /// Needs more facts.
+    /// The step needs more facts.
     Running {
-        /// Whether all expectations hold, and only the end of all activity is awaited.
+        /// Whether all expectations hold, so that only the `Quiet` fact is missing.
         quiet: bool,
     },
-    /// The next step, or the end of the case, may follow.
+    /// The step is done; the next step or the end of the case may follow.
     StepDone,
     /// The case has failed; further facts do not change that.
     Failed,

@@ -1,6 +1,6 @@
-//! A program under test as a child process: started without a shell, watched, and stopped by SIGTERM and then SIGKILL.
+//! A program under test as a child process: started without a shell, supervised, and stopped by SIGTERM followed by SIGKILL.
 //!
-//! The program leads its own process group, and all descendants of the program are killed with it.
+//! The program leads its own process group. All of its descendants are killed with it.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -36,7 +36,7 @@ pub(super) struct Program {
     pub(super) role: Role,
     pub(super) start: Start,
     pub(super) files: BTreeMap<String, Template>,
-    /// Arguments by setting and value.
+    /// Command-line arguments by setting and value.
     pub(super) settings: BTreeMap<String, BTreeMap<String, Vec<Template>>>,
     pub(super) metrics: Option<Metrics>,
     pub(super) grace: Duration,
@@ -44,9 +44,9 @@ pub(super) struct Program {
     pub(super) sidecars: Vec<Process>,
     /// Names of ports that the harness chooses for the program.
     pub(super) ports: Vec<String>,
-    /// Whether the program gets the in-cluster configuration of a pod, in `/var/run/secrets/kubernetes.io/serviceaccount`.
+    /// Whether the program gets the in-cluster configuration of a pod in `/var/run/secrets/kubernetes.io/serviceaccount`.
     pub(super) in_cluster: bool,
-    /// Objects that must exist when the program starts.
+    /// API objects that must exist when the program starts.
     pub(super) objects: Arc<Objects>,
 }
 
@@ -58,42 +58,42 @@ pub(super) struct Start {
     pub(super) env: BTreeMap<String, Template>,
 }
 
-/// A process that runs beside a program.
+/// A process that runs beside a program, as a sidecar container does in a pod.
 #[derive(Debug)]
 pub(super) struct Process {
     pub(super) start: Start,
-    /// Address or socket path on which it listens when it is ready; `None`: it is not waited for.
+    /// Address or socket path on which the process listens once it is ready; `None`: the harness does not wait for the process.
     pub(super) listens: Option<Template>,
 }
 
-/// URL of a program's metrics, and arguments that enable them.
+/// Metrics URL of a program, and the arguments that enable its metrics.
 #[derive(Debug)]
 pub(super) struct Metrics {
-    /// URL of the metrics, with a placeholder for the address.
+    /// URL of the metrics; contains a placeholder for the address.
     pub(super) url: String,
     /// Arguments that set the address.
     pub(super) arguments: Vec<Template>,
 }
 
-/// Variables removed from the environment, so that a program does not find another cluster.
+/// Environment variables that are removed, so that a program does not connect to another cluster.
 const REMOVED_ENV: [&str; 3] = ["KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"];
 
-/// Timeout until a sidecar listens.
+/// Maximum wait until a sidecar listens.
 const LISTEN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Range of ports for `{ports.name}`, below the ephemeral ports of usual systems.
+/// Range of ports for `{ports.name}`, below the ephemeral ports of common operating systems.
 const PORTS: Range<u32> = 20_000..30_000;
 
 /// Interval between connection attempts to a process that does not listen yet.
 const CONNECT_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Timeout for other processes and for remaining output after a program has exited by itself.
+/// After a program has exited by itself, maximum wait for its other processes and for its remaining output.
 const EXIT_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Number of output lines in the report of a program that exits by itself.
+/// Number of output lines that are reported for a program that exits by itself.
 const LAST_LINES: usize = 32;
 
-/// Runs one instance until it is cancelled, or exits by itself, which is always an error.
+/// Runs one instance until it is cancelled or exits by itself. An exit by itself is always an error.
 pub(super) async fn run(
     program: Arc<Program>,
     access: Access,
@@ -122,10 +122,10 @@ pub(super) async fn run(
         (ended, ..) = first => Some(ended?),
         () = stop.cancelled() => None,
     };
-    // In reverse order: a process may need those that were started before it until it has exited.
+    // In reverse order of the starts, because a process may need an earlier one until its own exit.
     let grace = match ended {
         None => program.grace,
-        // An unexpected exit should be reported soon.
+        // Shorter, so that an unexpected exit is reported soon.
         Some(_) => program.grace.min(EXIT_TIMEOUT),
     };
     for running in children.iter_mut().rev() {
@@ -177,8 +177,8 @@ impl Running {
         })
     }
 
-    /// Waits until the process accepts connections, has exited, or the timeout is over. A timeout is no error, because the program that
-    /// needs the process reports one.
+    /// Waits until the process accepts connections, has exited, or the timeout has expired. A timeout is no error here: the program that
+    /// needs the process will report one.
     async fn wait_until_listening(&mut self, address: &str) {
         let due = Instant::now() + LISTEN_TIMEOUT;
         while Instant::now() < due && matches!(self.child.try_wait(), Ok(None)) {
@@ -200,12 +200,13 @@ async fn drained(copy: JoinHandle<()>) {
     let _ = tokio::time::timeout(EXIT_TIMEOUT, copy).await;
 }
 
-/// A free port outside the ephemeral range, because the program binds it only later and another process could get an ephemeral one.
+/// A free port outside the ephemeral range. The program binds the port later, and until then another process could get it if it were
+/// ephemeral.
 fn free_port() -> std::io::Result<String> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let (first, count) = (PORTS.start, PORTS.end - PORTS.start);
     for _ in 0..count {
-        // Other runs on this host start at another port.
+        // Other runs on this host start at another port of the range.
         let nth = NEXT
             .fetch_add(1, Ordering::Relaxed)
             .wrapping_add(std::process::id().wrapping_mul(64));
@@ -228,8 +229,8 @@ fn last_output(log: &ProcessLog) -> LastOutput {
     }
 }
 
-/// Whether an environment variable contains a secret, by the suffix of its name. Short values (words such as `true`), numbers and paths of
-/// files are not secrets.
+/// Whether an environment variable contains a secret, according to the suffix of its name. Short values (such as `true`), numbers and file
+/// paths do not count as secrets.
 fn is_secret(name: &str, value: &str) -> bool {
     const SUFFIXES: [&str; 9] = [
         "TOKEN",
@@ -258,7 +259,7 @@ impl Start {
 }
 
 impl Program {
-    /// The command of the program or of a sidecar.
+    /// The command for the program or a sidecar.
     fn command(&self, start: &Start, arguments: Vec<String>, values: &BTreeMap<String, String>) -> Command {
         let text = |name: &str| values.get(name).map_or("", String::as_str);
         let mut command = match self.in_cluster {
@@ -276,7 +277,7 @@ impl Program {
         for name in REMOVED_ENV {
             command.env_remove(name);
         }
-        // Temporary files of the program are removed with its folder.
+        // The program's temporary files are created in its folder, and removed with it.
         command.env("TMPDIR", text("scratch"));
         if self.in_cluster {
             command
@@ -287,7 +288,7 @@ impl Program {
         command
     }
 
-    /// Texts to mask in its log: its token, and values of environment variables whose names suggest a secret.
+    /// Texts that are masked in the program's log: its token, and the values of environment variables whose names indicate a secret.
     fn secrets(&self, access: &Access, values: &BTreeMap<String, String>) -> Vec<String> {
         let processes = self.sidecars.iter().map(|process| &process.start);
         let env = processes.chain([&self.start]).flat_map(|start| &start.env);
@@ -302,7 +303,7 @@ impl Program {
             .collect()
     }
 
-    /// Writes the program's files and returns the values of all placeholders.
+    /// Writes the program's files, and returns the values of all placeholders.
     fn prepare(&self, access: &Access, scratch: &Path) -> Result<BTreeMap<String, String>, BoxError> {
         let cluster = access
             .child

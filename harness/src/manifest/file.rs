@@ -1,4 +1,4 @@
-//! The file format of a manifest, and errors with positions in it.
+//! The file format of a manifest. Errors contain positions in the file.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -38,7 +38,7 @@ struct File {
     known_failures: Vec<KnownFile>,
 }
 
-/// Arguments of a setting, by its value or `any`.
+/// Arguments by value of a setting, or `any` for every value.
 type ByValue = BTreeMap<String, Vec<Spanned<String>>>;
 
 #[derive(Deserialize)]
@@ -46,38 +46,38 @@ type ByValue = BTreeMap<String, Vec<Spanned<String>>>;
 struct RoleFile {
     #[serde(default)]
     argv: Vec<Spanned<String>>,
-    /// Driver only: socket of a driver that is already running.
+    /// Driver only: socket of a driver that is already running, instead of `argv`.
     socket: Option<Spanned<String>>,
-    /// Driver only: names that cases must use.
+    /// Driver only: names (of the driver, topology keys and so on) that cases must use.
     names: Option<Spanned<ExternalDriver>>,
     #[serde(default)]
     env: BTreeMap<String, Spanned<String>>,
-    /// Setting → value, or `any` → arguments.
+    /// Arguments that are added for a setting of the case: setting → value, or `any` → arguments.
     #[serde(default)]
     settings: BTreeMap<String, Spanned<ByValue>>,
-    /// Name → content of a file that argv refers to as `{files.name}`.
+    /// Files that the harness writes: name → content. `{files.name}` in an argument is the path of the file.
     #[serde(default)]
     files: BTreeMap<String, Spanned<String>>,
-    /// URL of the program's metrics, and arguments that enable the metrics.
+    /// Metrics URL of the program, and the arguments that enable its metrics.
     metrics: Option<Spanned<MetricsFile>>,
-    /// Grace period between SIGTERM and SIGKILL.
+    /// Grace period between SIGTERM and SIGKILL, such as `5s`.
     grace: Option<Spanned<String>>,
-    /// Sidecars: processes that run beside the program.
+    /// Sidecars: processes that run beside the program, started before it.
     #[serde(default)]
     processes: Vec<Spanned<ProcessFile>>,
-    /// Names of ports, used as `{ports.name}`.
+    /// Names of ports that the harness chooses; used as `{ports.name}`.
     #[serde(default)]
     ports: Vec<String>,
     /// Whether the program supports only the in-cluster configuration of pods, in `/var/run/secrets/kubernetes.io/serviceaccount`.
     #[serde(default)]
     in_cluster: bool,
-    /// Objects that must exist when it starts.
+    /// API objects that must exist when the program starts.
     #[serde(default)]
     objects: Vec<Spanned<ObjectsFile>>,
-    /// Driver only: object changes that set the storage of a case.
+    /// Driver only: patches of API objects that set the storage of a case.
     #[serde(default)]
     backend: Vec<Spanned<ChangeFile>>,
-    /// Driver only: whether it provisions volumes as started here.
+    /// Driver only: whether the driver, as started by this manifest, provisions volumes.
     volumes: Option<Spanned<bool>>,
 }
 
@@ -85,14 +85,14 @@ struct RoleFile {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ProcessFile {
     argv: Vec<Spanned<String>>,
-    /// Address or socket path; the next process starts once it listens there.
+    /// Address or socket path on which the process listens. The next process is started after that.
     listens: Option<Spanned<String>>,
     #[serde(default)]
     env: BTreeMap<String, Spanned<String>>,
 }
 
 impl RoleFile {
-    /// A key that only a driver may have, and its position; `None` if there is none.
+    /// The first key of the file that only a driver may have, and its position; `None` if there is none.
     fn key_of_driver(&self) -> Option<(&'static str, Location)> {
         [
             ("socket", self.socket.as_ref().map(|it| it.defined)),
@@ -108,9 +108,9 @@ impl RoleFile {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct MetricsFile {
-    /// URL of the metrics; `{metrics_address}` is an address that the harness chooses.
+    /// URL of the metrics. `{metrics_address}` is an address that the harness chooses.
     url: Spanned<String>,
-    /// Arguments added if a case reads metrics; may contain `{metrics_address}` and `{metrics_port}`.
+    /// Arguments that are added if a case reads metrics. They may contain `{metrics_address}` and `{metrics_port}`.
     argv: Vec<Spanned<String>>,
 }
 
@@ -120,7 +120,7 @@ const GRACE: Duration = Duration::from_secs(5);
 impl Manifest {
     /// Reads and validates a manifest.
     ///
-    /// Errors contain file, line and column; a missing program is an error.
+    /// Errors contain file, line and column. A program that does not exist is an error.
     pub fn load(path: &Path) -> Result<Self, ManifestError> {
         let unreadable = |source| ManifestError::Unreadable {
             path: path.to_owned(),
@@ -130,7 +130,7 @@ impl Manifest {
         parse(path, &text)
     }
 
-    /// Validates the text of a manifest; `path` is for messages and for relative paths of programs.
+    /// Validates the text of a manifest. `path` is used in messages and to resolve relative paths of programs.
     pub fn parse(path: &Path, text: &str) -> Result<Self, ManifestError> {
         parse(path, text)
     }
@@ -223,7 +223,7 @@ impl Reader<'_> {
         checked.map_err(|(at, message)| ScenarioError::at(&self.source, self.text, at, message))
     }
 
-    /// Driver-specific settings: names that cases must use, and the socket of a running driver.
+    /// The driver-specific settings: the names that cases must use, and the socket of a running driver.
     fn driver(
         &self,
         roles: &BTreeMap<Role, Spanned<RoleFile>>,
@@ -283,7 +283,7 @@ impl Reader<'_> {
         }))
     }
 
-    /// The objects of a program. Only those of the driver change.
+    /// The API objects of a program. Only the objects of a driver can be patched during a case.
     fn objects(&self, file: &RoleFile) -> Result<Objects, ScenarioError> {
         let folder = self.path.parent().unwrap_or(Path::new(""));
         let error_at = |position: Location, message: String| {
@@ -391,7 +391,7 @@ impl Reader<'_> {
         })
     }
 
-    /// A path with a `/` is relative to the manifest's folder; any other name is looked up in `PATH`.
+    /// Resolves the executable of a program: a path with a `/` is relative to the manifest's folder; any other name is looked up in `PATH`.
     fn executable(&self, role: Role, program: &str) -> Result<PathBuf, ManifestError> {
         let program_error = |why: String| ManifestError::Program {
             path: self.path.to_owned(),
@@ -414,7 +414,7 @@ impl Reader<'_> {
             .collect();
         match paths.iter().find(|path| exec_problem(path).is_none()) {
             Some(path) => Ok(path.clone()),
-            // A file that cannot be executed is a better explanation than a missing one.
+            // A file that exists but cannot be executed is a better explanation than "not found".
             None => Err(program_error(match paths.iter().find(|path| path.exists()) {
                 Some(path) => exec_problem(path).unwrap_or_default(),
                 None => "in no folder of PATH; correct `argv`, or build the program first".to_owned(),
@@ -423,7 +423,7 @@ impl Reader<'_> {
     }
 }
 
-/// Why a file cannot be executed, and the remedy; `None` if it seems executable.
+/// Why a file cannot be executed, and how to fix that; `None` if no problem is found.
 fn exec_problem(path: &Path) -> Option<String> {
     let shown = path.display();
     match std::fs::metadata(path) {
@@ -442,7 +442,7 @@ fn exec_problem(path: &Path) -> Option<String> {
     }
 }
 
-/// Placeholders that the texts of a program may use in addition to the common ones.
+/// Placeholders that the texts of a program may contain, in addition to those of every program.
 fn names(file: &RoleFile, settings: &[&str]) -> Vec<String> {
     let files = file.files.keys().map(|name| format!("files.{name}"));
     let settings = settings.iter().map(|name| format!("settings.{name}"));

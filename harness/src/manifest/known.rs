@@ -1,6 +1,6 @@
-//! Known failures of a manifest: which failures each entry excuses, for which versions of the program, and until when.
+//! Known failures of a manifest: which failure each entry excuses, for which versions of the program, and until when.
 //!
-//! Owns their format and validation. Does not know which cases exist or how they failed.
+//! Owns the format and validation of the entries. Does not know which cases exist or how they failed.
 
 use std::fmt;
 
@@ -13,24 +13,24 @@ use crate::invocation::program;
 use crate::renamed;
 use crate::scenario::Spanned;
 
-/// A known failure. Its case still runs.
+/// A known failure, which is excused. The case still runs.
 #[derive(Debug, Clone)]
 pub struct KnownFailure {
-    /// Id of the case, or a prefix of ids up to a `/`.
+    /// Id of the case, or a prefix of case ids that ends with `/`.
     pub case: String,
-    /// Pattern of the failure message. Other failures of the case are not excused.
+    /// Pattern of the failure message. Failures with other messages are not excused.
     pub fails: FailurePattern,
     /// Why the case fails.
     pub why: String,
-    /// Issue that tracks it.
+    /// Issue that tracks the failure.
     pub issue: String,
-    /// Last day on which it is excused.
+    /// Last day on which the failure is excused.
     pub until: Date,
-    /// How often an intermittent failure was observed; `None`: the case always fails.
+    /// How often the intermittent failure was observed; `None` if the case always fails.
     pub sometimes: Option<FailureRate>,
     /// Position of the entry, as `file:line:column`.
     pub position: String,
-    /// Whether the entry applies to the version of the manifest.
+    /// Whether the entry applies to the version in the manifest.
     pub(super) is_of_this_version: bool,
     pub(super) location: Location,
 }
@@ -39,7 +39,7 @@ pub struct KnownFailure {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FailureRate {
-    /// Number of runs of the case, without inconclusive ones.
+    /// Number of runs of the case, excluding inconclusive ones.
     pub runs: u32,
     /// Number of those runs that failed with the message of the entry.
     pub failed: u32,
@@ -57,7 +57,7 @@ impl TryFrom<String> for FailurePattern {
     }
 }
 
-/// Placeholder for a reason or an issue in a generated entry. A manifest that contains it is rejected.
+/// Placeholder for a reason or an issue in a generated entry. A manifest that still contains the placeholder is invalid.
 pub const UNWRITTEN: &str = "TODO";
 
 /// Number of runs that is enough to measure how often a failure occurs.
@@ -80,12 +80,12 @@ pub(super) struct KnownFile {
 pub(super) type EntryError = (Location, String);
 
 impl KnownFailure {
-    /// Whether it is excused today.
+    /// Whether the failure is excused today.
     pub fn is_excused(&self) -> bool {
         self.until >= jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date()
     }
 
-    /// Whether it applies to a case.
+    /// Whether the entry applies to a case.
     pub fn covers(&self, case: &str) -> bool {
         let rest = case.strip_prefix(self.case.trim_end_matches('/'));
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -93,9 +93,9 @@ impl KnownFailure {
 }
 
 impl FailurePattern {
-    /// Fails for patterns that would match almost any failure.
+    /// Parses a pattern. Returns an error for patterns that would match almost any message.
     pub fn parse(text: &str) -> Result<Self, String> {
-        /// Minimum number of letters and digits: shorter patterns match too many texts.
+        /// Minimum number of letters and digits in a pattern: shorter patterns match too many messages.
         const LETTERS_MIN: usize = 8;
         let letters = text.chars().filter(|c| c.is_alphanumeric()).count();
         if letters < LETTERS_MIN {
@@ -106,7 +106,7 @@ impl FailurePattern {
         Ok(FailurePattern(renamed::with_current_rules(text.trim())))
     }
 
-    /// Whether the text contains the parts between `*` in order.
+    /// Whether the text contains the parts of the pattern between `*`, in the same order.
     pub fn matches(&self, text: &str) -> bool {
         let mut rest = text;
         self.0.split('*').map(str::trim).all(|part| {
@@ -124,7 +124,7 @@ impl fmt::Display for FailurePattern {
 }
 
 impl KnownFile {
-    /// Validates an entry for a version of the program. `position`: formats a location.
+    /// Validates an entry for a version of the program. `position` formats a location in the file.
     pub(super) fn check(
         self,
         version: &str,
@@ -183,7 +183,7 @@ impl FailureRate {
     }
 }
 
-/// Whether a version is in any of the ranges; true if there are none.
+/// Whether a version is in at least one of the ranges. True if there are no ranges.
 fn is_one_of(version: &str, ranges: &[Spanned<String>]) -> Result<bool, EntryError> {
     let Some(first) = ranges.first() else {
         return Ok(true);
@@ -194,7 +194,7 @@ fn is_one_of(version: &str, ranges: &[Spanned<String>]) -> Result<bool, EntryErr
         );
         (first.defined, message)
     })?;
-    // A build after a release counts as the release, unless the manifest lists it.
+    // A version with build metadata or a pre-release suffix counts as its release, unless the manifest lists it.
     let release = Version::new(version.major, version.minor, version.patch);
     let mut is_in_range = false;
     for range in ranges {
@@ -210,13 +210,13 @@ fn is_one_of(version: &str, ranges: &[Spanned<String>]) -> Result<bool, EntryErr
     Ok(is_in_range)
 }
 
-/// Parses a version with or without `v`.
+/// Parses a version; a leading `v` is allowed.
 pub fn parse_version(text: &str) -> Option<Version> {
     let text = text.trim();
     Version::parse(text.strip_prefix('v').unwrap_or(text)).ok()
 }
 
-/// Parses a range; a version alone means exactly it, and `1.2` means every 1.2.x.
+/// Parses a version range. A full version matches only itself; `1.2` matches every 1.2.x.
 fn parse_range(text: &str) -> Option<VersionReq> {
     let comparators = text.split(',').map(|part| {
         let part = part.trim();

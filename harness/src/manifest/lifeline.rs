@@ -1,4 +1,4 @@
-//! Kills the programs under test if this process is killed itself: a shell that reads from a pipe.
+//! Kills the programs under test if this process is killed: a shell reads the programs' process groups from a pipe.
 //!
 //! The operating system closes the pipe when this process ends for any reason; the shell then kills every registered process group.
 //! PR_SET_PDEATHSIG is not sufficient: it fires when the thread that started a child ends, and does not reach descendants.
@@ -12,8 +12,8 @@ use rustix::process::Pid;
 
 use super::mark;
 
-/// Reads which groups are registered and which have ended. At end of input it kills the remaining ones, and the marked processes that have
-/// left their groups; in several rounds, because one may be forking.
+/// Reads the ids of registered and unregistered process groups. At the end of input it kills the registered groups and the marked processes
+/// that have left their group. Repeats the search for marked processes, because they may fork meanwhile.
 const SCRIPT: &str = r#"
 held=
 while read -r what group; do
@@ -37,31 +37,31 @@ for round in 1 2 3 4 5 6 7 8; do
 done
 "#;
 
-/// `None`: the host has no shell, so nothing kills the programs.
+/// The pipe to the shell; `None` if the host has no shell, so that nothing kills the programs.
 static SHELL: LazyLock<Option<Mutex<ChildStdin>>> = LazyLock::new(|| {
     let mut command = Command::new("sh");
     let marked = format!("{}={}", mark::NAME, *mark::OF_THIS_PROCESS);
     command.args(["-c", SCRIPT, "sh", &marked]).stdin(Stdio::piped());
     command.stdout(Stdio::null()).stderr(Stdio::null());
-    // This process may itself be a program under test of another run, which must not kill the shell with it.
+    // This process may be a program under test of another run, whose kill by mark must not reach the shell.
     command.env_remove(mark::NAME);
-    // In its own process group it does not receive Ctrl-C.
+    // In its own process group, the shell does not receive Ctrl-C.
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let mut shell = command.spawn().ok()?;
     shell.stdin.take().map(Mutex::new)
 });
 
-/// Starts the shell before the first program, because this process may be killed before it registers the program's group.
+/// Starts the shell. Called before the first program starts, because this process may be killed before it registers that program's group.
 pub(super) fn start() {
     LazyLock::force(&SHELL);
 }
 
-/// Registers a group: it is killed when this process ends.
+/// Registers a process group, which is then killed when this process ends.
 pub(super) fn register(group: Pid) {
     send("hold", group);
 }
 
-/// Unregisters a group that has ended; its id may be reused.
+/// Unregisters a process group that has ended, because its id may be reused.
 pub(super) fn unregister(group: Pid) {
     send("free", group);
 }

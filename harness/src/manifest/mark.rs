@@ -1,5 +1,5 @@
-//! Finds all descendants of a program by an inherited environment variable, including those that left its process group with `setsid` or
-//! became daemons. Works only on Linux, through `/proc`.
+//! Finds all descendants of a program by an environment variable that they inherit, including descendants that left the process group with
+//! `setsid` or became daemons. Works only on Linux, through `/proc`.
 //!
 //! Does not find processes that clear their environment, or whose environment this user may not read.
 
@@ -12,18 +12,19 @@ use rustix::process::{Pid, Signal, kill_process};
 /// Name of the environment variable.
 pub(super) const NAME: &str = "CSI_CAPACITY_PROGRAM";
 
-/// Prefix of all values of this process; random, so that no other process has it.
+/// Prefix of all values of the variable that this process sets. Random, so that no other process uses it.
 pub(super) static OF_THIS_PROCESS: LazyLock<String> =
     LazyLock::new(|| format!("{:016x}.", rand::random::<u64>()));
 
-/// A new value for a program.
+/// A new value of the variable, for one program.
 pub(super) fn next() -> String {
     static STARTED: AtomicU64 = AtomicU64::new(0);
     let number = STARTED.fetch_add(1, Ordering::Relaxed);
     format!("{}{number}", *OF_THIS_PROCESS)
 }
 
-/// Kills the processes with this value. Returns whether there were any: one may have started another meanwhile.
+/// Kills the processes whose variable has this value. Returns whether there were any: a killed process may have started another one, so the
+/// caller repeats the call.
 pub(super) fn kill(value: &str) -> bool {
     let entry = format!("{NAME}={value}");
     let is_marked = |process: &Path| {

@@ -23,7 +23,7 @@ use crate::system::{DriverSocket, System, Systems};
 use child::Program;
 
 pub use known::{ENOUGH_RUNS, FailurePattern, FailureRate, KnownFailure, UNWRITTEN, parse_version};
-/// Placeholders that texts of a manifest may use, with their descriptions.
+/// Placeholders that the texts of a manifest may contain, with their descriptions.
 pub use template::NAMES as PLACEHOLDERS;
 
 /// The programs under test.
@@ -33,17 +33,17 @@ pub struct Manifest {
     pub name: String,
     /// Version of the programs in reports.
     pub version: String,
-    /// Poll interval for a publisher; `None`: the harness's default.
+    /// Poll interval of the publisher; `None`: the harness's default.
     pub refresh: Option<Duration>,
-    /// Maximum back-off of the programs after an error; `None`: that of most clients.
+    /// Maximum back-off of the programs after an error; `None`: the default of the harness.
     pub retry_interval_max: Option<Duration>,
-    /// Names of the supported features.
+    /// Names of the features that the programs support.
     pub features: Vec<String>,
-    /// Known failures, of this version of the programs and of others.
+    /// Known failures of any version of the programs.
     known: Vec<KnownFailure>,
     driver: Option<DriverUnderTest>,
     programs: Vec<(Role, Arc<Program>)>,
-    /// Path of the file as given, and its text.
+    /// Path of the manifest, as the user spelled it, and its text.
     source: String,
     text: String,
 }
@@ -52,11 +52,11 @@ pub struct Manifest {
 #[derive(Debug, Clone)]
 struct DriverUnderTest {
     names: ExternalDriver,
-    /// Socket of a driver that is already running; `None`: it is one of the programs.
+    /// Socket of a driver that is already running; `None` if the harness starts the driver.
     socket: Option<DriverSocket>,
-    /// Whether objects can set its maximum volume size.
+    /// Whether patches of API objects can set the driver's maximum volume size.
     can_set_maximum: bool,
-    /// Whether it provisions volumes as started here.
+    /// Whether the driver, as started by this manifest, provisions volumes.
     provisions_volumes: bool,
 }
 
@@ -74,7 +74,7 @@ pub enum ManifestError {
         /// Error of the operating system.
         source: std::io::Error,
     },
-    /// A program is missing.
+    /// A program does not exist or cannot be executed.
     #[error("{path}: the {role} is `{program}`, which is {why}")]
     Program {
         /// Path of the manifest.
@@ -89,7 +89,7 @@ pub enum ManifestError {
 }
 
 impl DriverUnderTest {
-    /// Whether a case runs with this driver: cases about drivers, and cases whose storage can be set in it.
+    /// Whether a case runs with this driver: true for cases about drivers, and for cases whose storage can be set in the driver.
     fn runs(&self, plan: &Plan) -> bool {
         plan.roles.contains(&Role::Driver) || plan.has_storage() && self.replacement_problem(plan).is_none()
     }
@@ -99,7 +99,7 @@ impl DriverUnderTest {
         resolve(&case.with_driver(&self.names)?)
     }
 
-    /// Why this driver cannot replace the built-in one in a case; `None` if it can.
+    /// Why this driver cannot replace the built-in driver in a case; `None` if it can.
     fn replacement_problem(&self, plan: &Plan) -> Option<String> {
         let only = |what: &str| Some(format!("it sets {what}, which only the built-in driver supports"));
         if !self.names.accepts_backend {
@@ -135,7 +135,7 @@ impl DriverUnderTest {
         self.problem(plan)
     }
 
-    /// Why a case cannot run with this driver, whatever storage it sets; `None` if it can.
+    /// Why a case cannot run with this driver, whatever storage the case sets; `None` if it can.
     fn problem(&self, plan: &Plan) -> Option<String> {
         if !self.provisions_volumes && plan.needs_create_volume() {
             return Some(
@@ -174,7 +174,7 @@ impl DriverUnderTest {
 }
 
 impl Manifest {
-    /// The roles of its programs.
+    /// The roles of the programs in the manifest.
     pub fn roles(&self) -> impl Iterator<Item = Role> {
         let of_programs = self.programs.iter().map(|(role, _)| *role);
         let running = self.driver.as_ref().filter(|driver| driver.socket.is_some());
@@ -190,7 +190,7 @@ impl Manifest {
         })
     }
 
-    /// Socket of a driver that is already running; `None` if the driver is started, or if there is none.
+    /// Socket of a driver that is already running; `None` if the harness starts the driver, or the manifest has none.
     pub fn driver_socket(&self) -> Option<&Path> {
         let socket = self.driver.as_ref()?.socket.as_ref()?;
         Some(&socket.path)
@@ -201,7 +201,7 @@ impl Manifest {
         self.programs.iter().any(|(_, program)| program.in_cluster)
     }
 
-    /// Replaces systems with its programs.
+    /// Replaces the reference programs by those of the manifest.
     pub fn install(&self, systems: &mut Systems) {
         for (role, program) in &self.programs {
             let (program, objects) = (program.clone(), program.objects.clone());
@@ -219,9 +219,9 @@ impl Manifest {
         systems.driver_socket = self.driver.as_ref().and_then(|driver| driver.socket.clone());
     }
 
-    /// Adapts a case to these programs: if their driver runs the case, the case uses that driver's names.
+    /// Adapts a case to these programs: if their driver runs the case, the case uses the driver's names.
     ///
-    /// Fails if the case uses topology that the driver does not have.
+    /// Returns an error if the case uses topology that the driver does not have.
     pub fn adapt(&self, plan: &Plan) -> Result<Plan, ScenarioError> {
         match &self.driver {
             Some(driver) if driver.runs(plan) => driver.adapt(plan),
@@ -261,17 +261,17 @@ impl Manifest {
         Some(format!("{missing} is not claimed: {text}"))
     }
 
-    /// Known failures of this version of the programs.
+    /// Known failures that apply to the version in the manifest.
     pub fn known(&self) -> impl Iterator<Item = &KnownFailure> {
         self.known.iter().filter(|known| known.is_of_this_version)
     }
 
-    /// Known failures that apply to a case.
+    /// Known failures that apply to a case and to the version in the manifest.
     pub fn known_failures(&self, case: &str) -> impl Iterator<Item = &KnownFailure> {
         self.known().filter(move |known| known.covers(case))
     }
 
-    /// Checks the case of every known failure, of any version; `problem_of` returns a message if it is invalid.
+    /// Checks the case ids of all known failures, of any version. `problem_of` returns a message if an id is invalid.
     pub fn check_cases(&self, problem_of: impl Fn(&str) -> Option<String>) -> Result<(), ScenarioError> {
         for known in &self.known {
             if let Some(message) = problem_of(&known.case) {
@@ -291,7 +291,7 @@ impl Manifest {
         !self.known.is_empty()
     }
 
-    /// Cases of the known failures, of any version.
+    /// Case ids of all known failures, of any version.
     pub fn known_cases(&self) -> impl Iterator<Item = &str> {
         self.known.iter().map(|known| known.case.as_str())
     }

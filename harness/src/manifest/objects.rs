@@ -1,4 +1,4 @@
-//! Objects in a manifest: those that a program needs, and changes that set a driver's storage. They are templates with placeholders.
+//! API objects in a manifest: objects that a program needs, and patches that set a driver's storage. Both are templates with placeholders.
 //!
 //! Does not know how objects are sent to an API server.
 
@@ -15,31 +15,31 @@ use crate::driver_state::{Change, DriverState, NodeStorage};
 use crate::scenario::{ScenarioError, Spanned, yaml_error};
 use crate::text::text_of;
 
-/// Placeholders in objects.
+/// Placeholders that objects may contain.
 const OF_NODE: [&str; 1] = ["node"];
-/// Placeholders in changes.
+/// Placeholders that patches may contain.
 const OF_CHANGE: [&str; 3] = ["node", "available", "maximum"];
 
-/// Objects that exist before the program starts: from a file, or inline.
+/// Objects that exist before the program starts, from a file or inline.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct ObjectsFile {
     /// A file or a folder of files, relative to the manifest.
     file: Option<Spanned<String>>,
-    /// Inline documents. If they contain `{node}`, they are created for each node.
+    /// Inline YAML documents. If they contain `{node}`, they are created once per node.
     text: Option<Spanned<String>>,
 }
 
-/// Change of an object when a case changes the storage of a node.
+/// A patch that the harness applies when a case sets the storage of a node.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct ChangeFile {
-    /// Plural resource name, with its group if it has one: `nodes`, `nodes.example.com`.
+    /// Plural resource name, with its API group unless it is in the core group: `nodes`, `nodes.example.com`.
     resource: Spanned<String>,
     namespace: Option<Spanned<String>>,
     name: Spanned<String>,
     subresource: Option<Spanned<String>>,
-    /// A JSON merge patch with `{available}` and `{maximum}`.
+    /// A JSON merge patch that contains `{available}` and `{maximum}`.
     patch: Spanned<String>,
 }
 
@@ -52,9 +52,9 @@ pub(super) struct Objects {
 
 #[derive(Debug)]
 enum ObjectTexts {
-    /// Objects of a file.
+    /// Objects that were read from a file.
     FromFile(Vec<Value>),
-    /// Inline documents with placeholders.
+    /// Inline documents that contain placeholders.
     Inline(Template),
 }
 
@@ -68,11 +68,11 @@ struct ChangeTexts {
     patch: Template,
 }
 
-/// Creates an error at a position in the manifest.
+/// Creates an error for a position in the manifest.
 pub(super) type ErrorAt<'a> = &'a dyn Fn(Location, String) -> ScenarioError;
 
 impl Objects {
-    /// Reads the objects; files are relative to `folder`.
+    /// Reads the objects. Paths of files are relative to `folder`.
     pub(super) fn read(
         folder: &Path,
         (objects, changes): (&[Spanned<ObjectsFile>], &[Spanned<ChangeFile>]),
@@ -102,17 +102,17 @@ impl Objects {
         })
     }
 
-    /// Whether there are no objects and no changes.
+    /// Whether the role has neither objects nor patches.
     pub(super) fn is_empty(&self) -> bool {
         self.objects.is_empty() && self.changes.is_empty()
     }
 
-    /// Whether the storage of the driver can be set.
+    /// Whether a patch sets the storage of the driver.
     pub(super) fn can_set_storage(&self) -> bool {
         !self.changes.is_empty()
     }
 
-    /// Whether its maximum volume size can be set.
+    /// Whether a patch sets the driver's maximum volume size.
     pub(super) fn can_set_maximum(&self) -> bool {
         self.changes.iter().any(|change| change.patch.contains("maximum"))
     }
@@ -171,7 +171,7 @@ fn values(node: &str, storage: NodeStorage) -> BTreeMap<String, String> {
     .into()
 }
 
-/// The objects of a file, or of all files of a folder in the order of their names.
+/// Reads the objects of a file, or of all files of a folder, sorted by file name.
 fn read_files(
     folder: &Path,
     file: &Spanned<String>,
@@ -196,7 +196,7 @@ fn read_files(
     paths.iter().map(read).collect()
 }
 
-/// The YAML and JSON files of a folder, by name.
+/// The YAML and JSON files of a folder, sorted by name.
 fn files_of(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
     for entry in std::fs::read_dir(folder)? {
@@ -249,7 +249,7 @@ fn change(file: &ChangeFile, error_at: ErrorAt<'_>) -> Result<ChangeTexts, Scena
     })
 }
 
-/// Parses a text as objects with apiVersion, kind and name.
+/// Parses a text as API objects, which must have apiVersion, kind and name.
 fn parsed(text: &str) -> Result<Vec<Value>, String> {
     let all: Vec<Value> = serde_saphyr::from_multiple(text).map_err(|error| describe_error(text, &error))?;
     let objects: Vec<Value> = all.into_iter().filter(|object| !object.is_null()).collect();
@@ -265,7 +265,7 @@ fn parsed(text: &str) -> Result<Vec<Value>, String> {
     Ok(objects)
 }
 
-/// Parses a text as a merge patch.
+/// Parses a text as a JSON merge patch.
 fn patch(text: &str) -> Result<Value, String> {
     let patch: Value = serde_saphyr::from_str(text).map_err(|error| describe_error(text, &error))?;
     match patch.is_object() {
@@ -274,7 +274,7 @@ fn patch(text: &str) -> Result<Value, String> {
     }
 }
 
-/// Formats an error in an embedded text, with lines counted from its first.
+/// Formats an error in a text embedded in the manifest. Line 1 is the first line of the embedded text.
 fn describe_error(text: &str, error: &serde_saphyr::Error) -> String {
     match yaml_error(text, error) {
         (Some((line, column)), message) => format!("line {line}, column {column}: {message}"),

@@ -1,4 +1,4 @@
-//! Emulates the in-cluster configuration of a pod: its service account folder, and how to make it visible to a program.
+//! Emulates the in-cluster configuration of a pod: writes the service account folder, and mounts it where programs look for it.
 
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt;
@@ -9,7 +9,7 @@ use tokio::process::Command;
 
 /// Mounts the service account folder at its path in pods, in a private mount namespace, and executes the program.
 ///
-/// If the host has no such folder, the script mounts a new `/run` with the folder and the previous content.
+/// If the path does not exist on the host, the script mounts a tmpfs at `/run` that contains the path and the previous content of `/run`.
 const SCRIPT: &str = r#"
 at=/run/secrets/kubernetes.io/serviceaccount
 account=$1
@@ -29,7 +29,7 @@ fi
 mount --bind "$account" "$at" && exec "$@"
 "#;
 
-/// Writes the service account folder.
+/// Writes the files of the service account folder.
 pub(super) fn write(folder: &Path, token: &str, authority_pem: &str, namespace: &str) -> std::io::Result<()> {
     std::fs::create_dir(folder)?;
     write_secret(&folder.join("token"), token)?;
@@ -44,7 +44,7 @@ pub(super) fn write_secret(path: &Path, text: &str) -> std::io::Result<()> {
     file.write_all(text.as_bytes())
 }
 
-/// Command of a program for which the folder is mounted at its path in pods. Users other than root need a kernel with user namespaces.
+/// The command that runs a program with the folder mounted at its path in pods. Users other than root need a kernel with user namespaces.
 pub(super) fn command(program: &Path, account: &str) -> Command {
     let mut command = Command::new("unshare");
     command.arg("--mount");

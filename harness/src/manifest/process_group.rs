@@ -1,5 +1,5 @@
-//! A process with all its descendants: if only the process were killed, a wrapper script that does not `exec` the program would leave the
-//! program running.
+//! A process and all its descendants. Killing only the process would not be enough: a wrapper script that does not `exec` the program would
+//! leave the program running.
 
 use std::time::Duration;
 
@@ -9,20 +9,21 @@ use tokio::time::Instant;
 
 use super::{lifeline, mark};
 
-/// Interval between checks of a group: there is no notification when its last process has ended.
+/// Interval between checks whether a group still exists: the operating system sends no notification when its last process ends.
 const CHECK_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Maximum number of rounds in which processes outside the group are killed, in case they start others.
+/// Maximum number of rounds in which processes outside the group are killed. Several, because a process may start others before it is
+/// killed.
 const ROUNDS: usize = 100;
 
-/// The process group of a program, and marked processes that have left it. All are killed when this is dropped.
+/// The process group of a program, and marked processes that have left the group. All are killed when the value is dropped.
 pub(super) struct ProcessGroup {
     group: Option<Pid>,
     mark: String,
 }
 
 impl ProcessGroup {
-    /// The group of a process that was started as its leader, with this mark in its environment.
+    /// The group whose leader is this process. The environment of the process contains the mark.
     pub(super) fn of(leader: &Child, mark: String) -> Self {
         let group = leader.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         if let Some(group) = group {
@@ -31,11 +32,11 @@ impl ProcessGroup {
         ProcessGroup { group, mark }
     }
 
-    /// Sends SIGTERM to all processes, and SIGKILL after `grace` to those that remain.
+    /// Sends SIGTERM to all processes, and after `grace` SIGKILL to those that still run.
     pub(super) async fn end(&mut self, leader: &mut Child, grace: Duration) -> std::io::Result<()> {
         let due = Instant::now() + grace;
         self.signal(Signal::TERM);
-        // The leader must be reaped, otherwise the group would exist as long as the zombie.
+        // The leader must be reaped, otherwise its zombie would keep the group in existence.
         let left = tokio::time::timeout_at(due, leader.wait()).await;
         while left.is_ok() && self.is_alive() && Instant::now() < due {
             tokio::time::sleep(CHECK_INTERVAL).await;

@@ -1,10 +1,10 @@
-//! Texts with `{placeholders}`: arguments, environment and files of a program.
+//! Templates with `{placeholders}`: arguments, environment and files of a program.
 
 use std::collections::BTreeMap;
 
 use crate::renamed;
 
-/// Placeholders that every text of a program may use, with their descriptions.
+/// Placeholders that every text of a program may contain, with their descriptions.
 pub const NAMES: [(&str, &str); 14] = [
     ("kubeconfig", "path of a kubeconfig of the program's own"),
     ("api_url", "base URL of the API server, over TLS"),
@@ -37,7 +37,7 @@ pub const NAMES: [(&str, &str); 14] = [
     ),
 ];
 
-/// The current spelling of a placeholder.
+/// The current spelling of a placeholder that may have an old one.
 fn current(name: &str) -> String {
     match name.strip_prefix("settings.") {
         Some(setting) => format!("settings.{}", renamed::setting(setting)),
@@ -56,7 +56,7 @@ enum Part {
 }
 
 impl Template {
-    /// Parses the placeholders of a text. Braces around anything but a word are literal.
+    /// Parses the placeholders of a text. Braces around anything other than a word are literal.
     ///
     /// `more`: additional placeholders. `with_value`: whether `{value}` is allowed.
     pub(super) fn parse(text: &str, more: &[String], with_value: bool) -> Result<Self, String> {
@@ -69,7 +69,7 @@ impl Template {
         Self::with_names(text, &known)
     }
 
-    /// Like `parse`, with only these placeholders.
+    /// Like `parse`, but only these placeholders are allowed.
     pub(super) fn with_names(text: &str, known: &[&str]) -> Result<Self, String> {
         let mut parts = Vec::new();
         let mut rest = text;
@@ -94,13 +94,13 @@ impl Template {
         Ok(Template(parts))
     }
 
-    /// Whether it contains the placeholder.
+    /// Whether the text contains the placeholder.
     pub(super) fn contains(&self, name: &str) -> bool {
         let is_match = |part: &Part| matches!(part, Part::Name(own) if own == name);
         self.0.iter().any(is_match)
     }
 
-    /// The text with its placeholders replaced.
+    /// The text with all placeholders replaced by their values.
     pub(super) fn fill(&self, values: &BTreeMap<String, String>) -> String {
         let part = |part: &Part| match part {
             Part::Text(text) => text.clone(),
@@ -114,7 +114,7 @@ fn check(name: &str, known: &[&str]) -> Result<(), String> {
     if known.contains(&name) {
         return Ok(());
     }
-    // A name with a dot refers to an entry of the role's `files` or `ports`.
+    // A name with a dot must be an entry of the role's `files` or `ports`.
     let declared = match name.split_once('.') {
         Some((list @ ("files" | "ports"), entry)) => format!("add `{entry}` to the role's `{list}`, or "),
         _ => String::new(),

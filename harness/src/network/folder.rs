@@ -1,10 +1,10 @@
-//! The folder with the sockets of a case: a temporary one, or only a name if the sockets are in memory.
+//! The folder that contains the sockets of a case: a temporary folder, or only a name if the sockets are in memory.
 
 use std::path::{Path, PathBuf};
 
 use crate::temporary::{OF_CASE, Temporary};
 
-/// A folder; a temporary one is removed on drop.
+/// A folder for sockets. A temporary folder is removed on drop.
 #[derive(Debug)]
 pub(crate) enum Folder {
     Temporary(Temporary),

@@ -1,4 +1,4 @@
-//! Fetches a text over HTTP, such as metrics. Does not know the content.
+//! Performs HTTP GET requests, for example for metrics. Does not know the content of responses.
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Empty, Limited};
@@ -15,7 +15,7 @@ const RESPONSE_MAX: usize = 16 << 20;
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 impl Network {
-    /// Fetches a URL; returns an error as text.
+    /// Returns the body of the response for a URL. The error is a message.
     pub(crate) async fn get(&self, url: &str, token: Option<&str>) -> Result<String, String> {
         if url.starts_with("https://") {
             return get_over_tls(url).await.map_err(|error| error.to_string());
@@ -46,7 +46,7 @@ impl Network {
     }
 }
 
-/// Fetches an HTTPS URL without verifying the certificate: programs of Kubernetes serve metrics with self-signed certificates.
+/// Requests an HTTPS URL without verifying the certificate, because Kubernetes components serve metrics with self-signed certificates.
 async fn get_over_tls(url: &str) -> Result<String, Failure> {
     let url: Uri = url.parse()?;
     let path = url.path().to_owned();

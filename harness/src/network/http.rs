@@ -1,4 +1,4 @@
-//! Connector for hyper clients.
+//! The connector with which hyper and kube clients open connections.
 
 use std::io;
 use std::task::{Context, Poll};

@@ -12,16 +12,16 @@ use parking_lot::Mutex;
 use tokio::io::DuplexStream;
 use tokio::sync::mpsc;
 
-/// Buffer size per direction in bytes, as that of a socket.
+/// Buffer size per direction in bytes, similar to that of a socket.
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// An in-memory network. Clones are handles to the same one.
+/// An in-memory network. All clones share the same listeners.
 #[derive(Debug, Clone, Default)]
 pub struct Memory(Arc<Mutex<Names>>);
 
 #[derive(Debug, Default)]
 struct Names {
-    /// Number of names created so far.
+    /// Number of names created so far, from which the next name is derived.
     count: u64,
     listeners: BTreeMap<String, Listener>,
 }
@@ -33,7 +33,7 @@ struct Listener {
 }
 
 impl Memory {
-    /// Connects to the listener of a name. Fails with `ConnectionRefused` if the name has no listener.
+    /// Connects to the listener of a name. Returns `ConnectionRefused` if the name has no listener.
     pub(super) fn connect(&self, name: &str) -> io::Result<DuplexStream> {
         let (client, server) = tokio::io::duplex(BUFFER_BYTES);
         let names = self.0.lock();
@@ -55,21 +55,21 @@ impl Memory {
         format!("/memory/{}", names.count).into()
     }
 
-    /// A name without a listener.
+    /// A new name, on which nothing listens yet.
     pub(super) fn free_name(&self) -> String {
         let mut names = self.0.lock();
         names.count += 1;
         format!("memory:{}", names.count)
     }
 
-    /// Listens on a new name, which is returned.
+    /// Listens on a new name. Returns the name and the incoming connections.
     pub(super) fn listen_on_free_name(&self) -> (String, Incoming) {
         let name = self.free_name();
         let incoming = self.listen(&name);
         (name, incoming)
     }
 
-    /// Listens on a name until the result is dropped. Replaces an earlier listener of the name.
+    /// Listens on a name until the returned value is dropped. Replaces an earlier listener of the name.
     pub(crate) fn listen(&self, name: impl AsRef<Path>) -> Incoming {
         let name = name.as_ref().display().to_string();
         let (streams, accepted) = mpsc::unbounded_channel();
@@ -106,7 +106,7 @@ impl Stream for Incoming {
 impl Drop for Incoming {
     fn drop(&mut self) {
         let mut names = self.network.0.lock();
-        // A later listener of the same name may have replaced this one.
+        // A later listener may have replaced this one under the same name.
         if names
             .listeners
             .get(&self.name)

@@ -1,6 +1,6 @@
-//! How the servers and systems of a case connect: over sockets of this host, or in memory.
+//! How the servers and programs of a case connect: over sockets of this host, or in memory.
 //!
-//! Addresses have the same form in both: `host:port` for HTTP, and a path for CSI. Does not know requests or calls.
+//! Addresses have the same form in both: `host:port` for HTTP, and a path for CSI. Does not know HTTP requests or CSI calls.
 
 mod folder;
 mod get;
@@ -24,10 +24,10 @@ use self::memory::Incoming;
 pub use self::memory::Memory;
 pub use self::stream::NetworkStream;
 
-/// Connects the servers and systems of a case.
+/// The transport between the servers and programs of a case.
 #[derive(Debug, Clone, Default)]
 pub enum Network {
-    /// TCP on loopback, and Unix sockets.
+    /// TCP on the loopback interface, and Unix sockets.
     #[default]
     Host,
     /// In-memory streams, which no other process can reach.
@@ -35,12 +35,12 @@ pub enum Network {
 }
 
 impl Network {
-    /// A new in-memory network.
+    /// Creates an in-memory network.
     pub fn in_memory() -> Self {
         Network::Memory(Memory::default())
     }
 
-    /// A folder for sockets.
+    /// Creates the folder for the sockets of a case.
     pub(crate) fn folder(&self) -> io::Result<Folder> {
         match self {
             Network::Host => Folder::temporary(),
@@ -48,14 +48,14 @@ impl Network {
         }
     }
 
-    /// Connector for HTTP clients.
+    /// The connector for HTTP clients.
     pub fn http(&self) -> HttpConnector {
         HttpConnector::new(self.clone())
     }
 
-    /// A channel to the driver at a socket path, which need not exist yet. Must be called within a tokio runtime.
+    /// A gRPC channel to the driver at a socket path, which need not exist yet. Must be called within a tokio runtime.
     ///
-    /// Fails if the path is not UTF-8.
+    /// Returns an error if the path is not UTF-8.
     pub fn channel(&self, socket: &Path) -> io::Result<Channel> {
         match self {
             Network::Host => channel(socket),
@@ -95,7 +95,7 @@ impl Network {
         }
     }
 
-    /// An address without a listener, for a program that gets its address as an argument.
+    /// An address on which nothing listens, for a program that gets its listen address as an argument.
     pub(crate) fn free_address(&self) -> io::Result<String> {
         match self {
             Network::Host => {
@@ -114,7 +114,7 @@ impl Network {
         }
     }
 
-    /// Listens on a free port; returns its address and the incoming connections.
+    /// Listens on a free port. Returns the address and the incoming connections.
     pub(crate) async fn listen(&self) -> io::Result<(String, Connections)> {
         match self {
             Network::Host => {
@@ -133,9 +133,9 @@ impl Network {
 /// Incoming connections of a listener.
 #[derive(Debug)]
 pub enum Connections {
-    /// TCP.
+    /// TCP connections.
     Tcp(TcpListener),
-    /// Streams in memory.
+    /// In-memory streams.
     Memory(Incoming),
 }
 
@@ -146,7 +146,7 @@ impl Connections {
             Connections::Tcp(listener) => {
                 let accepted = listener.accept().await;
                 Some(accepted.map(|(stream, _)| {
-                    // Only an optimization: without it, responses are delayed.
+                    // On failure, small responses are only delayed.
                     let _ = stream.set_nodelay(true);
                     NetworkStream::Tcp(stream)
                 }))

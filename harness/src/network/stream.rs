@@ -1,4 +1,4 @@
-//! One connection of a network, over any transport.
+//! One connection of a network, independent of the transport.
 
 use std::io;
 use std::pin::Pin;
@@ -11,11 +11,11 @@ use tokio::net::{TcpStream, UnixStream};
 /// One connection of a network.
 #[derive(Debug)]
 pub enum NetworkStream {
-    /// TCP over loopback.
+    /// TCP over the loopback interface.
     Tcp(TcpStream),
     /// Unix socket.
     Unix(UnixStream),
-    /// Stream in memory.
+    /// In-memory stream.
     Memory(DuplexStream),
 }
 
@@ -25,7 +25,7 @@ impl Connection for NetworkStream {
     }
 }
 
-/// Evaluates an expression with the pinned inner stream.
+/// Evaluates an expression in which the name is bound to the pinned inner stream.
 macro_rules! with_stream {
     ($self:ident, $stream:ident => $do:expr) => {
         match $self.get_mut() {

@@ -49,7 +49,8 @@ impl Oracle<'_> {
                 answer,
             ))
         };
-        // Publishers may also act on a temporary capacity, so the specification gets it for this moment, and then the expected one.
+        // Publishers may act on a temporary capacity too, so the specification first receives the temporary capacity and then the expected
+        // one.
         let is_lost = self.storage.loses_answers();
         let is_temporary = is_lost || !is_same(&reported, &expected);
         let mut events = Vec::new();
@@ -68,17 +69,18 @@ impl Oracle<'_> {
         events
     }
 
-    /// The caller of a CSI call.
+    /// The client that made a CSI call.
     fn caller(&self, call: &CallFact) -> Actor {
         match call.code.as_str() {
             _ if self.is_harness_calling => Actor::User,
-            // A cancelled call may have started before events that were recorded later.
+            // A cancelled call may have started before events that the journal contains earlier, so it is not attributed to the publisher.
             "CANCELLED" => Actor::Other,
             _ => Actor::Publisher(self.programs.instance_on(call.node.as_deref())),
         }
     }
 
-    /// The event for a GetCapacity call of the harness that is not an action of the case. Such a call represents one of an unknown client.
+    /// The event for a GetCapacity call that the harness makes without an action of the case. Such a call represents a call by a client
+    /// other than the publisher.
     pub(super) fn unknown_client_call(&self, answer: &AnswerFact) -> Option<Event> {
         let mut own = self.plan.actions().filter_map(|action| match action {
             Action::CsiCall(call) => Some(&call.name),
@@ -119,7 +121,7 @@ impl Oracle<'_> {
         }
     }
 
-    /// Outcome of a CreateVolume call.
+    /// The result of a CreateVolume call.
     fn outcome(&self, call: &CallFact) -> CreateVolumeResult {
         match (call.code.as_str(), &call.volume_id) {
             ("OK", Some(id)) => CreateVolumeResult::Created {
@@ -131,7 +133,7 @@ impl Oracle<'_> {
                 is_received: call.is_answered(),
             },
             ("RESOURCE_EXHAUSTED", _) => CreateVolumeResult::Exhausted,
-            // CSI: after these codes the driver may still be creating the volume.
+            // CSI spec: after these codes, the driver may still be creating the volume.
             ("OK" | "CANCELLED" | "DEADLINE_EXCEEDED" | "UNAVAILABLE" | "ABORTED", _) => {
                 CreateVolumeResult::Unknown
             }
@@ -143,7 +145,7 @@ impl Oracle<'_> {
     }
 }
 
-/// Whether two GetCapacity results are equal; all errors are equal.
+/// Whether two GetCapacity results are equal. All errors count as equal.
 pub(super) fn is_same(one: &CapacityResponse, other: &CapacityResponse) -> bool {
     match (one, other) {
         (CapacityResponse::Error { .. }, CapacityResponse::Error { .. }) => true,

@@ -1,6 +1,6 @@
-//! The state that the specification requires of objects and pods, as rows and nodes of explicit expectations.
+//! What the specification requires of objects and pods, in the form of explicit `capacities` and `placement` expectations.
 //!
-//! Where the KEPs allow several outcomes, the actual state is used if it is one of them.
+//! Where the KEPs allow several results, the actual result is used if it is allowed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,17 +17,17 @@ use crate::journal::{Fact, What};
 use crate::plan::Plan;
 use crate::scenario::Role;
 
-/// The state that the specification requires at the end of a step.
+/// What the specification requires at the end of a step.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Demands {
-    /// All objects of the publisher, as for `capacities`. None if they cannot be expressed as rows.
+    /// The required objects of the publisher, in the form of `capacities`. None if rows cannot express them.
     pub capacities: Option<Rows>,
-    /// Nodes of pods, as for `placement`; without pods whose volumes are still to be created.
+    /// The required nodes of pods, in the form of `placement`. Omits pods whose volumes are still to be created.
     pub placement: BTreeMap<String, ExpectedNode>,
 }
 
 impl Demands {
-    /// The requirements as the expectations of a step in a case file.
+    /// The requirements in the format of a step's `expect` in a case file.
     pub fn expectations(&self) -> Value {
         let mut list = Vec::new();
         if let Some(rows) = &self.capacities {
@@ -47,7 +47,7 @@ impl Demands {
     }
 }
 
-/// A row in case file notation.
+/// A row in the format of case files.
 fn json_of_row(row: Row) -> Value {
     match row {
         Row::Nothing => "nothing".into(),
@@ -71,7 +71,7 @@ fn json_of_placement(placement: &ExpectedNode) -> Value {
     }
 }
 
-/// The requirements at the end of each step that the journal has started.
+/// The requirements at the end of each step that has started in the journal.
 pub fn demands(plan: &Plan, facts: impl IntoIterator<Item = Fact>) -> Vec<Demands> {
     let mut oracle = Oracle::new(plan);
     let mut all = Vec::new();
@@ -88,7 +88,7 @@ pub fn demands(plan: &Plan, facts: impl IntoIterator<Item = Fact>) -> Vec<Demand
 }
 
 impl Oracle<'_> {
-    /// The requirements if everything were quiet now.
+    /// The requirements if all programs became idle now.
     pub(crate) fn demands(&self) -> Demands {
         Demands {
             capacities: self.rows(),
@@ -108,7 +108,7 @@ impl Oracle<'_> {
                 object.class.clone(),
                 self.plan.segments.format(&object.segment()?),
             );
-            // Two objects for one class and segment cannot be expressed: the case format has one row for them.
+            // The case format has one row per class and segment, so it cannot express two objects.
             if rows.insert(key, row(object)).is_some() {
                 return None;
             }
@@ -157,7 +157,7 @@ fn placement_on(nodes: impl Iterator<Item = String>) -> ExpectedNode {
     }
 }
 
-/// The existing objects, in which those that violate the specification are replaced by correct objects.
+/// The existing objects, with objects that violate the specification replaced by correct ones.
 fn with_violations_corrected(world: &World, stored: &Objects) -> Objects {
     let mut right = stored.clone();
     let mut wrong: BTreeSet<(String, Segment)> = BTreeSet::new();
@@ -175,7 +175,7 @@ fn with_violations_corrected(world: &World, stored: &Objects) -> Objects {
                     None => drop(right.remove(&key)),
                 }
             }
-            // Not part of rows and nodes.
+            // These subjects appear in neither rows nor nodes.
             violation::Subject::Pod(_)
             | violation::Subject::Claim(_)
             | violation::Subject::Volume(_)
@@ -209,7 +209,7 @@ fn row(object: &CapacityObject) -> Row {
     })
 }
 
-/// Whether the driver reports no capacity. An object with capacity 0 and no object are both correct then.
+/// Whether the driver reports no capacity. Then both an object with capacity 0 and no object are correct.
 fn has_no_capacity(state: &DesiredState) -> bool {
     state.unspecified() == Some(Unspecified::ZeroOrAbsent)
 }

@@ -1,4 +1,4 @@
-//! Converts facts of the journal into events of the specification.
+//! Converts facts of the journal into events that the specification understands.
 
 use std::time::Duration;
 
@@ -22,13 +22,13 @@ use crate::plan::{Action, NAMESPACE, WORKLOADS};
 use crate::scenario::Role;
 
 impl<'p> Oracle<'p> {
-    /// The events of a fact.
+    /// The events for a fact.
     pub(super) fn events(&mut self, fact: &Fact) -> Vec<Event> {
         match &fact.what {
             What::StepStarted(mark) => {
                 self.next = (mark.step, 0);
                 self.deselected.clear();
-                // The initial objects exist before any program starts.
+                // All initial objects exist before the first step and before any program starts.
                 let begins = mark.step == 0;
                 let at_first = [Event::InitialObjectsCreated, Event::Quiescent];
                 let at_first = at_first.into_iter().filter(|_| begins);
@@ -64,7 +64,7 @@ impl<'p> Oracle<'p> {
         }
     }
 
-    /// Events for an action of the plan, which is found by its text in the journal.
+    /// Events for an action of the plan. The journal contains only the action's text, which identifies the action.
     fn action(&mut self, text: &str) -> Vec<Event> {
         let (step, from) = self.next;
         let plan = self.plan;
@@ -73,7 +73,7 @@ impl<'p> Oracle<'p> {
         let Some((at, (action, _))) =
             rest.find(|(_, (action, current))| current == text || action.has_old_text(text))
         else {
-            // The action is not in the plan: it is an injected defect of the driver or the API server.
+            // An action that is not in the plan belongs to an injected defect of the driver or the API server.
             return vec![Event::UserRequested(Vec::new())];
         };
         self.next = (step, at + 1);
@@ -83,7 +83,7 @@ impl<'p> Oracle<'p> {
         events
     }
 
-    /// Events for the effect of an action.
+    /// Events for the effects of an action.
     fn action_events(&mut self, action: &'p Action) -> Vec<Event> {
         let action = match action {
             Action::Attempt(inner) => inner,
@@ -100,7 +100,7 @@ impl<'p> Oracle<'p> {
         }
     }
 
-    /// Events for a program's API request, or for a rejected request of the case.
+    /// The event for an API request of a program, or for a rejected request of the case.
     fn request(&self, request: &RequestFact, at_us: u64) -> Option<Event> {
         if *request.client == *HARNESS {
             let is_refused = request.resource == RESOURCE && request.code >= 400 && !request.injected;
@@ -121,14 +121,15 @@ impl<'p> Oracle<'p> {
         })
     }
 
-    /// Events for changed capacities, and for calls that may fail.
+    /// Events for changed GetCapacity results, and for GetCapacity calls that may fail.
     fn capacity_changes_and_failures(&self) -> Vec<Event> {
         let mut events = self.capacity_changes();
         events.extend(self.possible_failures());
         events
     }
 
-    /// Events for calls that may fail: while connections are cut, a call may fail without a fact, as the driver never receives it.
+    /// Events for GetCapacity calls that may fail. While connections are cut, a call may fail without a fact in the journal, because the
+    /// driver never receives it.
     fn possible_failures(&self) -> Vec<Event> {
         let driver = &self.plan.driver.name;
         let expected_calls = match self.storage.loses_answers() {
@@ -167,7 +168,7 @@ impl<'p> Oracle<'p> {
         expected_calls
     }
 
-    /// Events for a change, including changed capacities if it affects the publishers' calls.
+    /// Events for a change. If the change affects which GetCapacity calls publishers make, includes changed GetCapacity results.
     pub(super) fn changed(&mut self, change: Change) -> Vec<Event> {
         if let Change::Api(api) = &change {
             self.served(api);
@@ -179,12 +180,12 @@ impl<'p> Oracle<'p> {
         if !changes_calls {
             return vec![Event::Changed(change)];
         }
-        // Applies the change first, as it determines the calls.
+        // The change is applied first, because it determines the expected calls.
         self.monitor.observe(Event::Changed(change));
         self.capacity_changes_and_failures()
     }
 
-    /// Events for capacities that differ from the last known ones.
+    /// Events for GetCapacity results that differ from the last known ones.
     pub(super) fn capacity_changes(&self) -> Vec<Event> {
         let (world, driver) = (self.world(), &self.plan.driver.name);
         let known = world.drivers.get(driver).cloned().unwrap_or_default();
@@ -206,7 +207,7 @@ impl<'p> Oracle<'p> {
         events
     }
 
-    /// Processes a change of the API server's release or gates.
+    /// Processes a change of the API server's release or feature gates.
     fn served(&mut self, api: &Api) {
         let before = &self.world().api;
         let (was_served, had_flag) = (before.version().is_some(), before.release.has_storage_capacity());
@@ -215,7 +216,7 @@ impl<'p> Oracle<'p> {
             self.scheduler_has_no_objects = !self.observed.has_listed(Role::Scheduler, RESOURCE);
             self.lacks_maximum = !had_maximum;
         }
-        // Removing the storageCapacity field causes no watch event for CSIDrivers.
+        // The removal of the storageCapacity field causes no watch event for CSIDrivers, so the scheduler may still use the old value.
         let keeps_flag = self.scheduler_has_no_objects && had_flag && !api.release.has_storage_capacity();
         self.is_scheduler_state_unknown = match api.version() {
             Some(_) => false,
@@ -249,7 +250,7 @@ impl<'p> Oracle<'p> {
                 events.push(Event::ObjectWritten { by, key, object });
                 events
             }
-            // The scheduler ignores the publisher's own pods.
+            // Pods in the publisher's namespace are not scheduled, so they are relevant only as owners of objects.
             Some(Change::Pod(..) | Change::Claim(..)) | None if is_own => owner_deleted(commit),
             Some(change) => {
                 let mut events = self.decision(commit, &change);
@@ -271,7 +272,7 @@ impl<'p> Oracle<'p> {
         }
     }
 
-    /// Scheduling decisions in a change of a pod or PVC.
+    /// Events for a scheduling decision that a change of a pod or PVC contains.
     fn decision(&mut self, commit: &CommitFact, change: &Change) -> Vec<Event> {
         let is_scheduler = Role::of_client(&commit.client) == Some(Role::Scheduler);
         match change {
@@ -321,16 +322,16 @@ impl<'p> Oracle<'p> {
         users.map(|(key, _)| key.clone()).collect()
     }
 
-    /// Records the allowed nodes of the pending pods that use a PVC with a newly selected node.
+    /// Records the allowed nodes of the pending pods that use a PVC whose node has just been selected.
     fn allow_users(&mut self, claim: &NamespacedName) {
         for pod in self.users(claim) {
-            // Once a node is selected for one PVC, the pod's other PVCs must follow.
+            // After a node is selected for one PVC, the pod's other PVCs must get the same node.
             let is_first_selection = !self.is_chosen(&pod);
             self.allow(&pod, is_first_selection);
         }
     }
 
-    /// Whether a node is selected for an unbound PVC of the pod.
+    /// Whether an unbound PVC of the pod has a selected node.
     pub(super) fn is_chosen(&self, key: &NamespacedName) -> bool {
         let world = self.world();
         let claims = world.pods.get(key).into_iter().flat_map(claims_of);
@@ -341,7 +342,7 @@ impl<'p> Oracle<'p> {
         claims.any(|claim| claim.volume.is_empty() && claim.selected_node.is_some())
     }
 
-    /// Records the nodes to which a pod may be bound at this moment. `replace`: replaces an earlier record.
+    /// Records the nodes to which a pod may be bound at this moment. `replace`: whether to replace an earlier record.
     fn allow(&mut self, pod: &NamespacedName, replace: bool) {
         if replace || !self.allowed.contains_key(pod) {
             let decision = IndexedWorld::new(self.world()).decide(pod);
@@ -350,7 +351,7 @@ impl<'p> Oracle<'p> {
         }
     }
 
-    /// The event for a watch event of a capacity object to a publisher.
+    /// The event for the delivery of a CSIStorageCapacity watch event to a publisher.
     fn delivery(&self, delivery: &DeliveryFact) -> Option<Event> {
         let is_publisher = Role::of_client(&delivery.client) == Some(Role::Publisher);
         let is_capacity = &*delivery.resource == RESOURCE;
@@ -369,7 +370,7 @@ fn claims_of(pod: &Pod) -> impl Iterator<Item = &String> {
     })
 }
 
-/// The event for a publisher that acquires or renews its Lease.
+/// The event for a publisher acquiring or renewing its Lease.
 fn lease_event(commit: &CommitFact) -> Option<Event> {
     let holder = commit.object["spec"]["holderIdentity"].as_str();
     let is_held = Role::of_client(&commit.client) == Some(Role::Publisher)
@@ -399,7 +400,7 @@ fn filter_event(call: &ExtenderFact) -> Option<Event> {
     })
 }
 
-/// The event for a deleted object, which may own others.
+/// The event for the deletion of an object that may own other objects.
 fn owner_deleted(commit: &CommitFact) -> Vec<Event> {
     let uid = commit.object["metadata"]["uid"].as_str();
     let uid = uid.filter(|_| commit.change == Committed::Deleted);

@@ -45,7 +45,7 @@ use storage::Storage;
 pub(crate) use change::change;
 pub use demands::{Demands, demands};
 
-/// The specification's view of a run.
+/// The specification applied to one run.
 pub(crate) struct Oracle<'p> {
     plan: &'p Plan,
     monitor: Monitor,
@@ -53,37 +53,37 @@ pub(crate) struct Oracle<'p> {
     programs: Programs<'p>,
     observed: ObservedRevisions,
     program_metrics: ProgramMetrics,
-    /// The running step, and the index of its next action.
+    /// Indexes of the running step and of its next action.
     next: (usize, usize),
-    /// Whether the harness itself is calling the driver.
+    /// Whether the harness is currently calling the driver.
     is_harness_calling: bool,
-    /// Whether the scheduler has never listed capacity objects: it started while they were not served, or did not list them before they
-    /// became unserved.
+    /// Whether the scheduler has never listed CSIStorageCapacity objects: it started while the API server did not serve them, or did not
+    /// list them before the API server stopped serving them.
     scheduler_has_no_objects: bool,
-    /// Whether the last version in which capacity objects were served lacks `maximumVolumeSize`.
+    /// Whether the last API version in which CSIStorageCapacity objects were served lacks `maximumVolumeSize`.
     lacks_maximum: bool,
-    /// Whether the scheduler's knowledge is unknown: it missed objects before they became unserved, or still has a storageCapacity field
-    /// that is no longer served.
+    /// Whether the content of the scheduler's cache is unknown: the scheduler missed CSIStorageCapacity objects before the API server
+    /// stopped serving them, or has cached a storageCapacity field that is no longer served.
     is_scheduler_state_unknown: bool,
-    /// Nodes that pods were allowed to use when a node was selected.
+    /// For each pod, the nodes that were allowed when a node was selected.
     allowed: BTreeMap<NamespacedName, BTreeSet<String>>,
-    /// Pods that lost their selected node in this step, as provisioning failed there; the scheduler retries them.
+    /// Pods whose selected node was removed in this step because provisioning failed. The scheduler retries them.
     deselected: BTreeSet<NamespacedName>,
-    /// Whether a fault serves old state to programs.
+    /// Whether a fault rule makes the API server return stale data.
     has_stale_reads: bool,
-    /// Maximum duration of a CSI call, in journal time; the journal contains a call only once it ends.
+    /// Maximum duration of a CSI call in microseconds of journal time. The journal contains a call only after the call has ended.
     longest_delay_us: u64,
-    /// Whether CSI calls may be delayed, so that their start is unknown.
+    /// Whether CSI calls may be delayed, so that the start of a call is unknown.
     delays_responses: bool,
-    /// Journal time of the last fact, and of the last fact that changes the requirements of the specification.
+    /// Journal time of the last fact, and (`changed_us`) of the last fact that changes the requirements of the specification.
     now_us: u64,
     changed_us: u64,
-    /// Cached result of `is_settled`, reset by facts that may change it.
+    /// Cached result of `is_settled`. Facts that may change the result reset it.
     is_settled: OnceLock<bool>,
 }
 
 impl<'p> Oracle<'p> {
-    /// State before the run.
+    /// The oracle before the first fact of a run.
     pub(crate) fn new(plan: &'p Plan) -> Self {
         let programs = Programs::of(plan);
         let mut world = World::default();
@@ -118,7 +118,7 @@ impl<'p> Oracle<'p> {
         }
     }
 
-    /// Processes the next fact. Returns its violations.
+    /// Processes the next fact. Returns the violations that it shows.
     pub(crate) fn observe(&mut self, fact: &Fact) -> Vec<Violation> {
         self.observed.observe(fact);
         match &fact.what {
@@ -149,7 +149,7 @@ impl<'p> Oracle<'p> {
             };
             let wrong = self.monitor.observe(event);
             if let Some((pod, node)) = placed.filter(|_| wrong.is_empty()) {
-                // Correct for the cluster state that the scheduler has observed, which may be outdated.
+                // The node was correct according to the cluster state that the scheduler had received, which may be outdated.
                 self.allowed.entry(pod).or_default().insert(node);
             }
             violations.extend(wrong);
@@ -157,14 +157,14 @@ impl<'p> Oracle<'p> {
         self.without_excused(violations)
     }
 
-    /// Removes violations of rules that the case excuses.
+    /// Removes violations of rules that the case excludes.
     fn without_excused(&self, mut violations: Vec<Violation>) -> Vec<Violation> {
         violations.retain(|violation| !self.plan.excused_rules.contains(violation.rule.id));
         violations
     }
 
-    /// Records that the cluster is quiet: programs have observed all changes. Does nothing if a watch is delayed or restarts, or if a CSI
-    /// call may have started before the last change.
+    /// Records that the cluster is quiet, so that programs have received all changes. Does nothing if a watch is delayed or restarting, or
+    /// if a CSI call may have started before the last change.
     pub(crate) fn settle(&mut self) {
         self.is_settled = OnceLock::new();
         let is_call_in_flight = self.now_us.saturating_sub(self.changed_us) < self.longest_delay_us;
@@ -175,14 +175,14 @@ impl<'p> Oracle<'p> {
         }
     }
 
-    /// Whether there would be no violation if everything were quiet now. Cached, as polling without changes must be cheap.
+    /// Whether no rule would be violated if the cluster became quiet now. Cached, because polling without changes must be cheap.
     pub(crate) fn is_settled(&self) -> bool {
         *self.is_settled.get_or_init(|| self.unsettled().is_empty())
     }
 
-    /// Violations if everything were quiet now.
+    /// The violations that would exist if the cluster became quiet now.
     pub(crate) fn unsettled(&self) -> Vec<Violation> {
-        // Programs with rejected settings have no other obligations.
+        // A program whose settings are invalid must only exit; other rules do not apply to it.
         let mut violations = settings::judge(self.world(), self.programs.runs(Role::Scheduler));
         violations.extend(self.monitor.object_violations());
         violations.extend(self.monitor.volume_violations(&self.storage));
@@ -191,14 +191,14 @@ impl<'p> Oracle<'p> {
             violations.extend(pending.filter(|it| !self.is_retried(&it.subject)));
         }
         let has_replicas = self.plan.publisher.replicas.is_some();
-        // The leading replica is unknown.
+        // With several replicas, it is unknown which one leads.
         let instance = |client: &str| (!has_replicas).then(|| self.programs.instance(client));
         let readings = self.program_metrics.readings_with_activity(instance);
         violations.extend(readings.flat_map(|reading| metrics::judge(self.world(), &reading)));
         self.without_excused(violations)
     }
 
-    /// Whether the role's programs must exit because of their settings.
+    /// Whether the programs of the role must exit because their settings are invalid.
     pub(crate) fn must_end(&self, role: Role) -> bool {
         match role {
             Role::Publisher => {
@@ -210,7 +210,7 @@ impl<'p> Oracle<'p> {
         }
     }
 
-    /// Whether a running publisher must call GetCapacity.
+    /// Whether a running publisher needs to call GetCapacity.
     pub(crate) fn must_call_get_capacity(&self) -> bool {
         let world = self.world();
         let must_call = |(instance, publisher): (&Instance, &Publisher)| {
@@ -230,8 +230,8 @@ impl<'p> Oracle<'p> {
         matches!(subject, Subject::Pod(pod) if self.deselected.contains(pod))
     }
 
-    /// The cluster state that the scheduler has observed. While capacity objects are not served, it has no objects if it never listed them,
-    /// and otherwise those that were last served.
+    /// The cluster state according to the scheduler's cache. While CSIStorageCapacity objects are not served, the cache contains none if
+    /// the scheduler never listed them, and otherwise the objects that were last served.
     fn seen_by_scheduler(&self) -> Cow<'_, World> {
         let world = self.world();
         match world.api.version() {
@@ -255,7 +255,7 @@ impl<'p> Oracle<'p> {
     }
 }
 
-/// Whether a fact may change more than its events contain: objects, running programs or the driver's storage.
+/// Whether a fact may change objects, running programs or the driver's storage in ways that its events do not contain.
 fn may_change_requirements(what: &What) -> bool {
     match what {
         What::StepStarted(_) | What::Action(_) | What::Process(_) | What::Commit(_) => true,

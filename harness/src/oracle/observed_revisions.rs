@@ -1,4 +1,4 @@
-//! Revisions that programs have observed: until watch events arrive, programs may act on old state.
+//! Revisions that programs have received: until watch events arrive, programs may act on old state.
 //!
 //! Does not know objects.
 
@@ -14,12 +14,12 @@ use crate::scenario::Role;
 /// Resources that affect scheduling.
 const SCHEDULER_RESOURCES: [&str; 5] = ["csidrivers", "csinodes", RESOURCE, "nodes", "storageclasses"];
 
-/// Resources that affect publishing. A publisher need not watch capacity objects of other clients, ...
+/// Resources that affect publishing. A central publisher need not watch the CSIStorageCapacity objects of other clients.
 const PUBLISHER_RESOURCES: [&str; 3] = ["csinodes", "nodes", "storageclasses"];
-/// ... and on a node it need not watch other nodes.
+/// Resources that affect a distributed publisher, which need not watch other nodes either.
 const NODE_PUBLISHER_RESOURCES: [&str; 1] = ["storageclasses"];
 
-/// The API version of capacity objects in `group/version`. None if unknown.
+/// The served API version of CSIStorageCapacity with this `group/version`. None if the version is unknown.
 fn known_version(text: &str) -> Option<&'static str> {
     let version = text.rsplit('/').next();
     VERSIONS.into_iter().find(|known| version == Some(known))
@@ -28,21 +28,21 @@ fn known_version(text: &str) -> Option<&'static str> {
 /// Revisions by resource.
 type Revisions = BTreeMap<Arc<str>, u64>;
 
-/// Resources that programs watch, with the last revision they observed, and the last committed revisions.
+/// The last committed revision of each resource, and the last revision that each program has received.
 #[derive(Debug, Default)]
 pub(super) struct ObservedRevisions {
     /// The last committed revision of each resource.
     committed: Revisions,
-    /// Whether each publisher publishes for its own node only. Otherwise client names end in the replica number.
+    /// Whether each publisher publishes for its own node only. If not, the suffix of a publisher's client name is a replica number.
     is_distributed: bool,
-    /// By client. Contains only resources that the client has listed, or received events of, since its start.
+    /// The last received revisions by client. Contains only resources that the client has listed, or received events of, since its start.
     observed: BTreeMap<Arc<str>, Revisions>,
-    /// The API version in which a client last listed capacity objects.
+    /// The API version in which a client last listed CSIStorageCapacity objects.
     versions: BTreeMap<Arc<str>, &'static str>,
 }
 
 impl ObservedRevisions {
-    /// State before any program has read anything. `is_distributed`: each publisher publishes for its own node only.
+    /// The state before any program has read an object. `is_distributed`: whether each publisher publishes for its own node only.
     pub(super) fn new(is_distributed: bool) -> Self {
         ObservedRevisions {
             is_distributed,
@@ -76,8 +76,8 @@ impl ObservedRevisions {
         }
     }
 
-    /// Sets the newest API version in which capacity objects are served. Clients that use a newer one receive no events until they list the
-    /// objects in a served version.
+    /// Sets the newest API version in which CSIStorageCapacity objects are served. A client that used a newer version receives no events
+    /// until it lists the objects in a served version.
     pub(super) fn set_newest_version(&mut self, newest: Option<&str>) {
         let is_unserved = |version: &str| {
             VERSIONS
@@ -97,7 +97,7 @@ impl ObservedRevisions {
         }
     }
 
-    /// Marks a resource as unread, as the server now serves additional fields without a commit: clients must receive the objects again.
+    /// Marks a resource as not received by any client. Needed when the server starts to serve additional fields, which causes no commit.
     pub(super) fn mark_unread(&mut self, resource: &str) {
         let known = self
             .observed
@@ -106,7 +106,7 @@ impl ObservedRevisions {
         known.for_each(|revision| *revision = 0);
     }
 
-    /// Whether a program has not yet received a change of a resource that it watches.
+    /// Whether any program has not yet received a change of a resource that it watches.
     pub(super) fn is_behind(&self) -> bool {
         let mut known = self.observed.values().flatten();
         known.any(|(resource, observed)| self.changed_after(resource, *observed))
@@ -138,7 +138,7 @@ impl ObservedRevisions {
         })
     }
 
-    /// Records that a client has observed a revision.
+    /// Records that a client has received a revision of a resource.
     fn record(&mut self, client: &Arc<str>, resource: &str, revision: u64) {
         if !self.relevant_resources(client).contains(&resource) {
             return;
@@ -164,7 +164,7 @@ impl ObservedRevisions {
     }
 }
 
-/// Sets a revision unless it is older than the stored one: a list may return an old revision.
+/// Sets a revision unless the stored one is newer, because a list response may contain an old revision.
 fn set(revisions: &mut Revisions, resource: &str, revision: u64) {
     match revisions.get_mut(resource) {
         Some(known) => *known = revision.max(*known),

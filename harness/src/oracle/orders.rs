@@ -1,4 +1,4 @@
-//! Requests of a case about capacity objects and CSIDrivers, in the specification's types. Does not know responses.
+//! Requests of a case for CSIStorageCapacity and CSIDriver objects, in the types of the specification. Does not know the responses.
 
 use capacity_spec::always::{CapacityPatch, PatchValue, UserRequest};
 use capacity_spec::world::{CapacityObject, Change, NamespacedName};
@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 
 use crate::plan::{Action, Plan, Target};
 
-/// Requests that create the initial objects.
+/// The requests that create the initial objects of a case.
 pub(super) fn at_first(plan: &Plan) -> Vec<UserRequest> {
     plan.objects.iter().filter_map(creation).collect()
 }
 
-/// The request of an action. None if it is about something else.
+/// The request of an action. None if the action concerns other resources.
 pub(super) fn of(action: &Action) -> Option<UserRequest> {
     match action {
         Action::Attempt(action) => of(action),
@@ -72,7 +72,7 @@ fn key(target: &Target) -> Option<NamespacedName> {
     }
 }
 
-/// Fields of a capacity object that a merge patch sets.
+/// The fields of a CSIStorageCapacity object that a merge patch sets. None if a patched field is invalid.
 fn fields(merge: &Value) -> Option<CapacityPatch> {
     let mut whole = json!({"metadata": {}, "storageClassName": ""});
     for (field, value) in merge

@@ -1,4 +1,4 @@
-//! The owners of the publisher's pod. One of them owns the capacity objects of the publisher.
+//! The publisher's pod and its owners. The owner at a configured level owns the publisher's CSIStorageCapacity objects.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,14 @@ use crate::plan::NAMESPACE;
 /// Pods and their owners in the publisher's namespace.
 #[derive(Default)]
 pub(super) struct Owners {
-    /// By UID.
+    /// The existing pods and owners by UID.
     known: BTreeMap<String, Known>,
 }
 
-/// A pod or an owner.
+/// A pod, or an owner of a pod.
 struct Known {
     owner: Owner,
-    /// UID of its owner.
+    /// UID of the object's controller owner.
     owner_uid: Option<String>,
     /// `spec.nodeName` of a pod.
     node: Option<String>,

@@ -1,6 +1,6 @@
-//! Metrics reported by programs, and the observed activity that they must match.
+//! Metrics of programs, together with the observed activity that the metrics must match.
 //!
-//! Does not know any metric name.
+//! Does not know the names of metrics.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,42 +13,42 @@ use fake_csi::{Effect, Method, Rule};
 use crate::journal::{CallFact, MetricsFact};
 use crate::scenario::Role;
 
-/// Maximum number of calls that may have started before a delay was injected, and end during it.
+/// Maximum number of calls that may have been in flight when a delay was injected, and end during the delay.
 const IN_FLIGHT: u64 = 20;
 
-/// The last reported metrics, and the observed activity.
+/// The last scraped metrics, and the observed activity.
 #[derive(Debug, Default)]
 pub(super) struct ProgramMetrics {
-    /// Metrics by client; empty if facts that they may count were recorded since they were read.
+    /// Samples by client. Empty if the journal contains facts after the scrape that may change the metrics.
     readings: Vec<(Arc<str>, Vec<Sample>)>,
-    /// Responses to each publisher since its start.
+    /// Number of driver responses to each publisher since its start.
     responses: BTreeMap<Instance, u64>,
-    /// Pods with PVCs bound by each scheduler since its start.
+    /// Number of pods with PVCs that each scheduler has bound since its start.
     bound: BTreeMap<Arc<str>, u64>,
-    /// The injected delay since the last start of a program. None without a delay, or if there was another fault before.
+    /// The delay injected since the last start of a program. None if there is no delay, or if another fault was injected before.
     delay: Option<Delay>,
-    /// Whether the case has added a fault rule for GetCapacity.
+    /// Whether the case has injected a fault into GetCapacity.
     has_earlier_fault: bool,
-    /// Whether a program may have received an error for a successful request since everything was last quiet.
+    /// Whether a program may have received an error for a request that succeeded, since the cluster was last quiet.
     has_failed_requests: bool,
 }
 
-/// Delayed responses.
+/// An injected delay of responses.
 #[derive(Debug, Clone, Copy)]
 struct Delay {
     by: Duration,
     times: u32,
-    /// Responses so far.
+    /// Number of responses since the delay was injected.
     responses: u64,
 }
 
 impl ProgramMetrics {
-    /// Discards the stored metrics after a fact that they may count. Returns whether there were any.
+    /// Discards the stored metrics when a fact occurs that may change them. Returns whether metrics were stored.
     pub(super) fn discard(&mut self) -> bool {
         !std::mem::take(&mut self.readings).is_empty()
     }
 
-    /// Stores metrics that were read.
+    /// Stores scraped metrics.
     pub(super) fn read(&mut self, metrics: &MetricsFact) {
         let read = metrics.readings.iter().map(|reading| {
             let samples = reading.samples.iter().map(|sample| Sample {
@@ -61,14 +61,14 @@ impl ProgramMetrics {
         self.readings = read.collect();
     }
 
-    /// Processes the start or end of a program.
+    /// Processes the start or end of a program, which resets its counters.
     pub(super) fn program_changed(&mut self, client: &Arc<str>, instance: &Instance) {
         self.responses.remove(instance);
         self.bound.remove(client);
         self.delay = None;
     }
 
-    /// Processes a fault rule of the driver.
+    /// Processes a new fault rule of the driver.
     pub(super) fn fault_added(&mut self, rule: &Rule) {
         if rule.method != Method::GetCapacity {
             return;
@@ -84,7 +84,7 @@ impl ProgramMetrics {
         self.has_earlier_fault = true;
     }
 
-    /// Processes a response of the driver to a publisher.
+    /// Counts a driver response to a publisher.
     pub(super) fn driver_responded(&mut self, call: &CallFact, instance: &Instance) {
         if call.method != Method::GetCapacity || !call.is_answered() {
             return;
@@ -95,17 +95,17 @@ impl ProgramMetrics {
         }
     }
 
-    /// Processes a failed request. The server may have executed it.
+    /// Records that a request failed. The server may still have executed it.
     pub(super) fn request_failed(&mut self) {
         self.has_failed_requests = true;
     }
 
-    /// Forgets failed requests once everything is quiet.
+    /// Called when the cluster is quiet: failed requests before this moment no longer matter.
     pub(super) fn settle(&mut self) {
         self.has_failed_requests = false;
     }
 
-    /// Processes the binding of a pod with PVCs.
+    /// Counts the binding of a pod with PVCs.
     pub(super) fn pod_bound(&mut self, client: &Arc<str>) {
         if self.has_failed_requests {
             return;
@@ -113,7 +113,7 @@ impl ProgramMetrics {
         *self.bound.entry(client.clone()).or_default() += 1;
     }
 
-    /// Metrics together with the observed activity. `instance`: the publisher instance of a client, if known.
+    /// The metrics of each program, with the observed activity. `instance` returns the publisher instance of a client, if it is known.
     pub(super) fn readings_with_activity(
         &self,
         instance: impl Fn(&str) -> Option<Instance>,
@@ -146,7 +146,7 @@ impl ProgramMetrics {
         })
     }
 
-    /// Minimum seconds that the only publisher must have waited for responses.
+    /// Minimum time in seconds that the only publisher must have waited for delayed responses.
     fn min_wait(&self) -> f64 {
         let delay = self
             .delay

@@ -1,4 +1,4 @@
-//! Settings of a case's programs, in the specification's types.
+//! Settings of the programs of a case, in the types of the specification.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,22 +14,22 @@ use crate::journal::{CommitFact, ProcessEvent, ProcessFact};
 use crate::plan::{Action, NAMESPACE, Plan, api};
 use crate::scenario::{self, ExtenderSpec, Role, SchedulerSpec};
 
-/// Programs of a case at a moment of its journal.
+/// The programs of a case at one position of the journal.
 pub(super) struct Programs<'p> {
     plan: &'p Plan,
-    /// Running clients.
+    /// Running programs: client name and role.
     running: BTreeMap<Arc<str>, Role>,
-    /// Nodes with their own driver instance, and the segments that it reports.
+    /// Nodes with a driver instance, and the topology segment that NodeGetInfo returns there.
     plugins: BTreeMap<String, Segment>,
-    /// Nodes whose publisher calls NodeGetInfo for the segment; others read it from CSINode and Node.
+    /// Nodes whose publisher calls NodeGetInfo for its segment. Other publishers read the segment from CSINode and Node.
     calls_node_info: BTreeSet<String>,
     owners: Owners,
-    /// The managed-by label in the publisher's first write.
+    /// The managed-by label in the first write of each publisher.
     labels: BTreeMap<Instance, String>,
 }
 
 impl<'p> Programs<'p> {
-    /// State before any program runs.
+    /// The state before any program runs.
     pub(super) fn of(plan: &'p Plan) -> Self {
         Programs {
             plan,
@@ -41,7 +41,7 @@ impl<'p> Programs<'p> {
         }
     }
 
-    /// Initial settings of a case.
+    /// The initial extenders and settings of API server and scheduler, as changes.
     pub(super) fn at_first(&self) -> [Change; 3] {
         let gates = &self.plan.gates;
         let extenders = self.plan.extenders.iter();
@@ -57,14 +57,14 @@ impl<'p> Programs<'p> {
         self.running.values().any(|running| *running == role)
     }
 
-    /// The publisher instance of a client.
+    /// The publisher instance with this client name.
     pub(super) fn instance(&self, client: &str) -> Instance {
-        // In central mode the suffix of the client name is the replica number.
+        // For a central publisher, the suffix of the client name is a replica number.
         let node = client.split_once('@').map(|(_, node)| node.to_owned());
         self.instance_on(node.as_deref())
     }
 
-    /// The publisher of a node, or the central one.
+    /// The publisher instance on a node; None: the central publisher.
     pub(super) fn instance_on(&self, node: Option<&str>) -> Instance {
         let node = node.filter(|_| self.plan.is_distributed());
         Instance {
@@ -112,20 +112,20 @@ impl<'p> Programs<'p> {
         }
     }
 
-    /// Processes a commit, as the object may own the publisher's objects.
+    /// Processes a commit. The object may be an owner of CSIStorageCapacity objects.
     pub(super) fn commit(&mut self, commit: &CommitFact) {
         self.owners.commit(commit);
     }
 
-    /// Processes a publisher's write. If the KEP does not prescribe the managed-by label, the first label that the publisher writes is
-    /// required from then on.
+    /// Processes a write of a publisher. If the KEP does not prescribe a value for the managed-by label, later writes must have the value
+    /// of the first write.
     pub(super) fn wrote(&mut self, instance: &Instance, object: &CapacityObject) -> Vec<Change> {
         let is_open = self.settings(instance).managed_by(instance).is_none();
         let Some(label) = object.labels.get(MANAGED_BY_LABEL).filter(|_| is_open) else {
             return Vec::new();
         };
         self.labels.insert(instance.clone(), label.clone());
-        // The publisher may have been killed during this write, and was running before.
+        // Only a running publisher can write, even if it was killed during this write.
         let wrote = Some(self.settings(instance));
         vec![
             Change::Publisher(instance.clone(), wrote),
@@ -134,7 +134,7 @@ impl<'p> Programs<'p> {
         ]
     }
 
-    /// The cleaner. None if it does not run.
+    /// Settings of the cleaner. None if no cleaner runs.
     fn cleaner(&self) -> Option<Cleaner> {
         let labels = self.labels.iter();
         let nodes = labels.filter_map(|(instance, label)| Some((label.clone(), instance.node.clone()?)));
@@ -146,14 +146,14 @@ impl<'p> Programs<'p> {
         })
     }
 
-    /// Settings of a publisher. None if it does not run.
+    /// Settings of a publisher. None if the publisher does not run.
     fn publisher(&self, instance: &Instance) -> Option<Publisher> {
         let mut publishers = self.running.iter().filter(|(_, role)| **role == Role::Publisher);
         let runs = publishers.any(|(client, _)| self.instance(client) == *instance);
         runs.then(|| self.settings(instance))
     }
 
-    /// Settings of a publisher, running or not.
+    /// Settings of a publisher, whether it runs or not.
     pub(super) fn settings(&self, instance: &Instance) -> Publisher {
         let spec = &self.plan.publisher;
         let deployment = match &instance.node {

@@ -1,6 +1,7 @@
-//! Capacity that the driver of a case must report, computed from the case's storage, the volumes created so far, and injected faults.
+//! The capacity that the driver of a case must return, computed from the storage in the case file, the completed CSI calls and the injected
+//! faults.
 //!
-//! Computed from the case file and completed calls. Does not know the driver's code, device groups and reservations.
+//! Does not know the driver's code, device groups and reservations.
 
 use std::collections::BTreeMap;
 
@@ -15,36 +16,37 @@ use crate::journal::CallFact;
 use crate::plan::{Action, Plan};
 use crate::scenario::Role;
 
-/// Storage of a case at a moment of its journal.
+/// The storage of a case at one position of the journal.
 pub(super) struct Storage<'p> {
     plan: &'p Plan,
     pools: BTreeMap<Segment, Layout>,
-    /// Capacity used by each volume, by volume id.
+    /// Capacity that each volume uses, by volume id.
     used: BTreeMap<String, UsedCapacity>,
-    /// Active fault rules of the driver, with their ids.
+    /// Active fault rules of the driver, each with its `id` in the case.
     fault_rules: Vec<(Option<&'p str>, &'p Rule)>,
     is_down: bool,
-    /// Earlier pool states since everything was last quiet.
+    /// Earlier states of the pools since the cluster was last quiet.
     earlier_pools: Vec<BTreeMap<Segment, Layout>>,
-    /// Whether volumes were created, deleted or expanded since everything was last quiet, and whether one was deleted.
+    /// Whether volumes were created, deleted or expanded since the cluster was last quiet, and (`has_deletions`) whether a volume was
+    /// deleted.
     has_volume_changes: bool,
     has_deletions: bool,
-    /// Whether a fault rule has made the driver report an injected capacity.
+    /// Whether a fault rule has ever made the driver return an injected capacity.
     has_injected_capacity: bool,
-    /// Whether connections are cut, so that any response may be lost.
+    /// Whether a fault rule cuts connections, so that any response may be lost.
     loses_answers: bool,
 }
 
 /// Capacity used by a volume.
 struct UsedCapacity {
     segment: Segment,
-    /// The device, if the pool has devices.
+    /// The device on which the volume is; None if the pool has no devices.
     device: Option<String>,
-    /// Raw bytes.
+    /// Raw bytes that the volume uses.
     raw: u128,
 }
 
-/// A requested volume.
+/// A volume that a call requests.
 struct RequestedVolume<'c> {
     parameters: &'c Parameters,
     is_block: bool,
@@ -52,7 +54,7 @@ struct RequestedVolume<'c> {
 }
 
 impl<'p> Storage<'p> {
-    /// Initial state of a case.
+    /// The initial storage of a case.
     pub(super) fn of(plan: &'p Plan) -> Self {
         Storage {
             plan,
@@ -68,8 +70,7 @@ impl<'p> Storage<'p> {
         }
     }
 
-    /// Processes an action of the harness. Fault rules with limited `times` are not recorded, because they have ended when everything is
-    /// quiet.
+    /// Processes an action of the harness. Ignores fault rules with limited `times`, because these have expired once the cluster is quiet.
     pub(super) fn act(&mut self, action: &'p Action) {
         match action {
             Action::SetPool(..) => self.earlier_pools.push(self.pools.clone()),
@@ -84,7 +85,7 @@ impl<'p> Storage<'p> {
                 drop(self.pools.insert(segment.clone(), layout.clone()));
             }
             Action::SetPool(segment, None) => drop(self.pools.remove(segment)),
-            // A delay does not change the response.
+            // A delay does not change the returned capacity.
             Action::DriverFault { id, rule }
                 if rule.times.is_none() && !matches!(rule.effect, Effect::Delay(_)) =>
             {
@@ -102,14 +103,14 @@ impl<'p> Storage<'p> {
         self.loses_answers
     }
 
-    /// Drops earlier states when everything is quiet.
+    /// Called when the cluster is quiet: programs no longer act on earlier states.
     pub(super) fn settle(&mut self) {
         self.earlier_pools.clear();
         (self.has_volume_changes, self.has_deletions) = (false, false);
     }
 
-    /// Capacities that GetCapacity may return for a segment and parameters, including earlier states since everything was last quiet. Empty
-    /// if unknown.
+    /// Results that GetCapacity may return for a segment and parameters, including results since the cluster was last quiet. Empty if
+    /// unknown.
     pub(super) fn possible(&self, segment: &Segment, parameters: &Parameters) -> Vec<ReportedCapacity> {
         if self.has_volume_changes || self.has_injected_capacity {
             return Vec::new();
@@ -120,7 +121,7 @@ impl<'p> Storage<'p> {
             .collect()
     }
 
-    /// Whether any fault of the case affects calls about volumes.
+    /// Whether the case injects a fault into a call that creates or deletes volumes.
     pub(super) fn has_volume_faults(&self) -> bool {
         self.plan
             .driver_fault_rules()
@@ -162,7 +163,7 @@ impl<'p> Storage<'p> {
         }
     }
 
-    /// Whether the driver creates a volume without sufficient capacity. False if the order of events is uncertain.
+    /// Whether the driver has created a volume without sufficient capacity. False if the order of events is uncertain.
     pub(super) fn is_overfull(&self, call: &CallFact) -> bool {
         let (Some(placed), Some(id)) = (&call.placed, &call.volume_id) else {
             return false;
@@ -179,7 +180,7 @@ impl<'p> Storage<'p> {
                 .is_none()
     }
 
-    /// The part of a pool on which a volume is created: the smallest sufficient device, if there are devices.
+    /// The part of a pool in which the driver must create a volume. With devices, the smallest device that is large enough.
     fn extent_for(&self, segment: &Segment, volume: &RequestedVolume<'_>) -> Option<Extent<'_>> {
         let (of, layout) = self.pools.get_key_value(segment)?;
         let cost = self.cost(volume.parameters);
@@ -188,7 +189,7 @@ impl<'p> Storage<'p> {
         fitting.min_by_key(|extent| self.free(of, extent).0)
     }
 
-    /// The GetCapacity result for a segment and parameters once everything is quiet.
+    /// The GetCapacity result for a segment and parameters once the cluster is quiet.
     pub(super) fn get_capacity_result(&self, segment: &Segment, parameters: &Parameters) -> CapacityResponse {
         if self.is_down {
             return CapacityResponse::error();
@@ -204,7 +205,7 @@ impl<'p> Storage<'p> {
         }
     }
 
-    /// The free capacity of all pools of the segment, and the largest contiguous part if every pool reports one.
+    /// Total free capacity of the pools in a segment, and the largest contiguous free capacity if every pool reports one.
     fn capacity_of(
         &self,
         pools: &BTreeMap<Segment, Layout>,
@@ -228,7 +229,7 @@ impl<'p> Storage<'p> {
         capacity
     }
 
-    /// Free raw bytes of a part of a pool: in total, and contiguous.
+    /// Free raw bytes of a part of a pool: total, and largest contiguous.
     fn free(&self, of: &Segment, extent: &Extent<'_>) -> (u128, u128) {
         let is_on_extent =
             |used: &&UsedCapacity| used.segment == *of && used.device.as_deref() == extent.device;
@@ -274,7 +275,7 @@ impl Backend for Storage<'_> {
     }
 }
 
-/// The volume requested by a call, with this size.
+/// The volume that a call requests, with this size.
 fn requested_volume(call: &CallFact, bytes: u128) -> RequestedVolume<'_> {
     RequestedVolume {
         parameters: &call.parameters,
@@ -283,19 +284,20 @@ fn requested_volume(call: &CallFact, bytes: u128) -> RequestedVolume<'_> {
     }
 }
 
-/// A part of a pool that can contain a volume: a device, or a pool without devices.
+/// A part of a pool that can contain volumes: a device, or a whole pool without devices.
 struct Extent<'l> {
     /// Name of the device. None for pools without devices.
     device: Option<&'l str>,
-    /// Raw bytes.
+    /// Size in raw bytes.
     size: u128,
-    /// Maximum raw bytes of a volume, if the driver reports one.
+    /// Maximum size of a volume in raw bytes, if the driver reports one.
     largest: Option<u128>,
-    /// Whether a volume uses all of it.
+    /// Whether a volume always uses the whole part, as with a raw device.
     is_whole: bool,
 }
 
-/// Parts of a pool that are usable for these class parameters, and for raw or mounted volumes if `is_block` is known.
+/// The parts of a pool that volumes with these class parameters can use. If `is_block` is set, only parts for block (true) or mounted
+/// (false) volumes.
 fn extents<'l>(
     layout: &'l Layout,
     parameters: &Parameters,
@@ -323,7 +325,7 @@ fn extents<'l>(
     undivided.into_iter().chain(usable)
 }
 
-/// Whether a device supports these class parameters and this access type.
+/// Whether volumes with these class parameters and this access type can use a device.
 fn is_usable_device(device: &Device, parameters: &Parameters, is_block: Option<bool>) -> bool {
     let mut matching = device.parameters.iter();
     let agrees =
@@ -340,13 +342,13 @@ fn bytes(bytes: u128) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 
-/// Parses the segment of a fact. None is the segment that contains everything.
+/// Parses the topology segment in a fact. None means the segment that contains every node.
 pub(super) fn parsed(plan: &Plan, segment: Option<&str>) -> Segment {
     let segment = segment.map(|text| plan.segments.parse(text));
     segment.and_then(Result::ok).unwrap_or_default()
 }
 
-/// Whether a fault rule applies to GetCapacity calls for a segment and parameters.
+/// Whether a fault rule matches GetCapacity calls for a segment and parameters.
 fn matches_call(rule: &Rule, segment: &Segment, parameters: &Parameters) -> bool {
     let mut required = rule.parameters.iter();
     rule.method == Method::GetCapacity

@@ -1,4 +1,4 @@
-//! Actions of the harness in a step, with every name resolved.
+//! Actions that the harness performs in a step, with all names resolved.
 
 use std::collections::BTreeMap;
 
@@ -11,73 +11,74 @@ use serde_json::Value;
 use super::group_resource::GroupResource;
 use crate::scenario::{ApplySpec, Expression, PublisherSpec, ReplaceSpec, ResponseSpec, Role, SchedulerSpec};
 
-/// One action of the harness. Objects are complete; only targets that are selected by content are resolved at run time.
+/// One action of the harness. Objects are complete. Only targets that are selected by labels or by class and segment are resolved at run
+/// time.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
-    /// Change the pool of a topology segment; None removes it.
+    /// Set the pool of a topology segment; None removes the pool.
     SetPool(Segment, Option<Storage>),
     /// Create an object.
     Create(Value),
     /// Apply a JSON merge patch.
     Merge(Target, Value),
-    /// Replace an object.
+    /// Replace an object (PUT).
     Replace(ReplaceSpec),
-    /// Server-side apply.
+    /// Send a server-side apply request.
     Apply(ApplySpec),
     /// Delete an object.
     Delete(Target),
-    /// Start the driver on a node: a new endpoint, and in distributed mode a publisher for it.
+    /// Start the driver on a node: open its endpoint and, in distributed mode, start a publisher on the node.
     DriverUp(String, Segment),
     /// Stop the driver on a node.
     DriverDown(String),
-    /// Add the driver with these topology keys to `spec.drivers` of a CSINode; None removes it.
+    /// Add the driver with these topology keys to `spec.drivers` of a node's CSINode; None removes the driver.
     Registration(String, Option<Vec<String>>),
     /// Inject a fault rule into the driver.
     DriverFault {
-        /// The fault's name in the case.
+        /// The `id` of the fault in the case.
         id: Option<String>,
         /// The fault rule.
         rule: fake_csi::Rule,
     },
-    /// Remove the driver fault with this name.
+    /// Remove the driver fault with this `id`.
     RemoveDriverFault(String),
     /// Call the driver.
     CsiCall(CsiCall),
-    /// Discover the versions in which the API server serves a resource.
+    /// Read from API discovery in which versions the API server serves a resource.
     Discover(GroupResource),
-    /// Publish the volumes of the named pod, as the kubelet of its node does.
+    /// Publish the volumes of the pod with this name, as the kubelet on its node does.
     Mount(String),
     /// Reserve devices in the driver, as a scheduler extender does.
     Reserve(Reservation),
-    /// Release the reservation with this name.
+    /// End the reservation with this name.
     Unreserve(String),
-    /// Stop a role.
+    /// Stop all programs of a role.
     Stop(Role),
-    /// Start a role again.
+    /// Start the programs of a stopped role.
     Start(Role),
     /// Restart the publisher with these settings.
     RestartPublisher(PublisherSpec),
     /// Restart the scheduler with these settings.
     RestartScheduler(SchedulerSpec),
-    /// Inject a fault rule into the API server, optionally killing the client whose request matches.
+    /// Inject a fault rule into the API server, and optionally kill the client whose request matches the rule.
     Fault {
-        /// The fault's name in the case.
+        /// The `id` of the fault in the case.
         id: String,
         /// The fault rule.
         rule: fake_apiserver::Rule,
         /// Whether to kill the client whose request matches.
         kills: bool,
     },
-    /// Remove the API server fault with this name.
+    /// Remove the API server fault with this `id`.
     RemoveFault(String),
-    /// Change the API server to this release and these feature gates.
+    /// Make the API server emulate this release with these feature gates.
     Release(Release, BTreeMap<String, bool>),
-    /// Send the inner action's request; an error response from the API server is accepted.
+    /// Perform the inner action. An error response of the API server does not fail the case.
     Attempt(Box<Action>),
 }
 
 impl Action {
-    /// Whether the text is an old spelling of this action, read in stored journals until 1.0.
+    /// Whether the text is an old timeline text of this action. Stored journals with old texts are readable until 1.0.
     pub(crate) fn has_old_text(&self, text: &str) -> bool {
         match self {
             Action::DriverFault { .. } => text.starts_with("the driver is told: "),
@@ -86,7 +87,7 @@ impl Action {
         }
     }
 
-    /// The resource that this action writes to. None if it is no write to the API.
+    /// The resource that this action writes to the API server. None if the action writes no objects.
     pub fn resource(&self) -> Option<String> {
         match self {
             Action::Create(object) => Some(ResourceRef::plural_of(object)?.to_owned()),
@@ -101,42 +102,42 @@ impl Action {
     }
 }
 
-/// An existing object.
+/// One or several existing objects.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Target {
-    /// By resource, namespace and name.
+    /// The object with this resource, namespace and name.
     Named {
         /// Plural resource name.
         resource: String,
         /// Namespace, for namespaced resources.
         namespace: Option<String>,
-        /// Name.
+        /// metadata.name.
         name: String,
     },
-    /// All objects with these labels; an empty set selects all.
+    /// All objects of a resource with these labels; an empty set of labels selects all objects.
     Labelled(Labelled),
-    /// The CSIStorageCapacity objects of that class and segment.
+    /// The CSIStorageCapacity objects of a class and segment.
     Capacity {
         /// storageClassName.
         class: String,
-        /// The segment, as spelled in cases.
+        /// The topology segment, spelled as in case files.
         segment: String,
     },
 }
 
-/// Objects selected by labels.
+/// Selects objects by their labels.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Labelled {
     /// Plural resource name.
     pub resource: String,
-    /// Restricts the selection to this namespace.
+    /// Selects only objects in this namespace; None: in all namespaces.
     pub namespace: Option<String>,
     /// The labels.
     pub labels: Labels,
 }
 
 impl Labelled {
-    /// Whether the selection contains the object. `namespace`: the object's namespace; empty if cluster-scoped.
+    /// Whether the selection contains the object. `namespace`: the object's namespace; empty for a cluster-scoped object.
     pub fn selects(&self, namespace: &str, object: &Value) -> bool {
         let own = &object["metadata"]["labels"];
         let mut labels = self.labels.iter();
@@ -155,25 +156,25 @@ impl Target {
     }
 }
 
-/// A CSI call by the harness, with a name for its response.
+/// A CSI call that the harness makes, and the name of its response.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CsiCall {
-    /// The name of the response in the case.
+    /// Name of the response in the case.
     pub name: String,
-    /// The storage class that the call is about.
+    /// StorageClass of the requested capacity or volume.
     pub class: Option<String>,
-    /// The topology segment that the call is about.
+    /// Topology segment of the requested capacity or volume.
     pub segment: Option<Segment>,
-    /// The call.
+    /// The method and its arguments.
     pub kind: CsiCallKind,
-    /// Condition on the fields of the response until which the call is repeated.
+    /// The call is repeated until its response satisfies this condition.
     pub until: ResponseSpec,
 }
 
-/// A CSI call. Fields of earlier responses are filled in at run time.
+/// The method and arguments of a CSI call. Values of earlier responses are inserted at run time.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CsiCallKind {
-    /// A call without arguments, by its method.
+    /// A call of this method without arguments.
     Plain(Method),
     /// GetCapacity with these parameters.
     Capacity(BTreeMap<String, String>),
@@ -181,12 +182,12 @@ pub enum CsiCallKind {
     Create {
         /// Name of the volume.
         volume: String,
-        /// required_bytes.
+        /// Requested size (`required_bytes`).
         size: Expression,
-        /// Parameters of the class, and additional ones.
+        /// Parameters of the StorageClass, and additional ones.
         parameters: BTreeMap<String, String>,
     },
-    /// DeleteVolume for the volume of the CreateVolume response with this name.
+    /// DeleteVolume for the volume in the CreateVolume response with this name.
     Delete(String),
 }
 

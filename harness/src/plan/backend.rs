@@ -1,4 +1,4 @@
-//! Converts pools of a case into storage of the fake driver. Does not know how volumes use it.
+//! Converts the pools of a case into storage of the fake driver. Does not know how volumes use storage.
 
 use fake_csi::{Access, Device, Storage};
 

@@ -1,10 +1,10 @@
-//! The CSI methods that are called in a case. Expectations and fault rules for other methods would have no effect.
+//! Which CSI methods are called in a case. Expectations and fault rules for other methods would have no effect, so they are rejected.
 
 use fake_csi::Method;
 
 use crate::scenario::{Mode, Role};
 
-/// Methods that the publisher calls: those of external-provisioner.
+/// Methods that the publisher calls: the same as external-provisioner.
 const PUBLISHER: [Method; 8] = [
     Method::Probe,
     Method::GetPluginInfo,
@@ -16,21 +16,21 @@ const PUBLISHER: [Method; 8] = [
     Method::DeleteVolume,
 ];
 
-/// Method that the harness calls in the role of external-resizer if a publisher runs.
+/// Method that the harness calls as external-resizer does, if a publisher runs.
 const RESIZER: Method = Method::ControllerExpandVolume;
 
-/// The callers of CSI methods in a case.
+/// The programs and actions that call CSI methods in a case.
 pub(super) struct Callers {
-    /// Whether a publisher runs.
+    /// Whether the case runs a publisher.
     has_publisher: bool,
-    /// Whether the publisher runs on each node.
+    /// Whether a publisher runs on each node.
     is_distributed: bool,
-    /// Methods called by `callDriver` and `mount` actions of all steps.
+    /// Methods that `callDriver` and `mount` actions of any step call.
     by_actions: Vec<Method>,
 }
 
 impl Callers {
-    /// The callers in a case that runs these roles, with a publisher of this mode.
+    /// `roles`: the roles that the case runs. `mode`: how the publisher is deployed.
     pub(super) fn of(roles: &[Role], mode: Mode) -> Self {
         Callers {
             has_publisher: roles.contains(&Role::Publisher),
@@ -44,7 +44,7 @@ impl Callers {
         self.by_actions.push(method);
     }
 
-    /// Checks that calls of the method (or, for None, of any method) have a node: that of the endpoint.
+    /// Checks that calls of the method (None: of any method) go to the driver instance of a node.
     pub(super) fn check_node(&self, method: Option<Method>, node: &str) -> Result<(), String> {
         let is_of_kubelet = match method {
             Some(method) => matches!(method, Method::NodePublishVolume | Method::NodeGetInfo),
@@ -60,7 +60,7 @@ impl Callers {
         ))
     }
 
-    /// Checks that the method (or, for None, any method) is called in the case.
+    /// Checks that the method (None: any method) is called in the case.
     pub(super) fn check(&self, method: Option<Method>) -> Result<(), String> {
         let is_called_by_publisher = |method| PUBLISHER.contains(&method) || method == RESIZER;
         let is_called = match method {

@@ -1,4 +1,4 @@
-//! The parts of a case that apply to all steps: the initial cluster, settings of the systems under test, and metadata for reports.
+//! The parts of a case that apply to all steps: the initial cluster, settings of the programs under test, and metadata for reports.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,70 +10,70 @@ use serde_json::Value;
 use crate::scenario::{ExtenderSpec, GrantSpec, Level, Mode, PublisherSpec, Role, SchedulerSpec};
 use crate::segment::Segments;
 
-/// Namespace of the publisher and its objects. Pods and PVCs are in another namespace, as in real clusters.
+/// Namespace of the publisher and its CSIStorageCapacity objects. Pods and PVCs are in another namespace, as in real clusters.
 pub const NAMESPACE: &str = "csi";
 /// Namespace of pods and PVCs.
 pub const WORKLOADS: &str = "default";
 
-/// RBAC rules by role. A role without entry has all permissions; if the map is empty, RBAC is off.
+/// RBAC rules by role. A role without an entry has all permissions. If the map is empty, RBAC is off.
 pub type Grants = BTreeMap<Role, Vec<GrantSpec>>;
 
 /// Everything that a run and its verdict need, except the steps.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Case {
-    /// Unique path-like id of the case.
+    /// Id of the case: a unique path such as `publisher/value/zero`.
     pub(crate) id: String,
     /// The tested behaviour in one sentence.
     pub title: String,
-    /// Ids of the requirements that the case tests, from the requirement catalogue.
+    /// Ids of the requirements in the requirement catalogue that the case tests.
     pub requirements: Vec<String>,
-    /// Whether and for whom a failure counts.
+    /// Whether, and for which programs, a failure of the case counts.
     pub level: Level,
-    /// What the case requires beyond the KEPs and the CSI spec; such a case is never core.
+    /// What the case requires beyond the KEPs and the CSI spec. A case with this text is never core.
     pub beyond: Option<String>,
-    /// Features that the case lists explicitly.
+    /// Features that the case file lists, in addition to features that its settings imply.
     pub named_features: Vec<String>,
-    /// Public bug reports that this case would have caught.
+    /// Public bug reports about bugs that this case detects.
     pub catches: Vec<String>,
-    /// File of the case, for messages and annotations.
+    /// Path of the case file, for messages and annotations.
     pub source: String,
-    /// The equivalent case file.
+    /// A case file that is equivalent to the case.
     pub text: String,
     /// Release of the API server at the start.
     pub release: Release,
     /// Feature gates of the API server at the start.
     pub gates: BTreeMap<String, bool>,
-    /// Roles that run.
+    /// Roles whose programs run in the case.
     pub roles: Vec<Role>,
-    /// How the publisher is deployed.
+    /// Whether the publisher is central or distributed.
     pub mode: Mode,
     /// Settings of the publisher.
     pub publisher: PublisherSpec,
     /// Settings of the scheduler.
     pub scheduler: SchedulerSpec,
-    /// Scheduler extenders.
+    /// Scheduler extenders of the case.
     pub extenders: Vec<ExtenderSpec>,
     /// RBAC rules by role; empty if RBAC is off.
     pub grants: Grants,
-    /// Metrics that the specification checks; empty if it checks none.
+    /// Metrics that the specification checks; empty if it checks no metrics.
     pub specified_metrics: BTreeSet<&'static str>,
-    /// Ids of specification rules that are not checked.
+    /// Ids of specification rules that are not checked in this case.
     pub excused_rules: BTreeSet<&'static str>,
-    /// Time for which the driver must be absent before the cleaner deletes objects.
+    /// How long the driver must be absent from a node before the cleaner deletes the CSIStorageCapacity objects of that node.
     pub orphan_after: std::time::Duration,
     /// Configuration of the driver.
     pub driver: DriverPlan,
-    /// Parses and formats topology segments.
+    /// The topology keys of the case, which define how segments are parsed and formatted.
     pub segments: Segments,
-    /// Objects that exist before the systems start.
+    /// Objects that exist before the programs start.
     pub objects: Vec<Value>,
-    /// Nodes, with their segments, on which the driver runs at the start.
+    /// Nodes on which the driver runs at the start, each with its segment.
     pub driver_nodes: Vec<(String, Segment)>,
-    /// Parameters of every class of the case, by class.
+    /// Parameters of every StorageClass of the case.
     pub class_parameters: BTreeMap<String, BTreeMap<String, String>>,
 }
 
-/// Class parameters that the driver receives: without the reserved ones for sidecars.
+/// Class parameters that the driver receives: all except those reserved for sidecars.
 pub(crate) fn without_sidecars<'p>(
     parameters: impl Iterator<Item = (&'p String, &'p str)>,
 ) -> BTreeMap<String, String> {
@@ -82,12 +82,12 @@ pub(crate) fn without_sidecars<'p>(
 }
 
 impl Case {
-    /// Whether each node has its own publisher.
+    /// Whether a publisher runs on each node.
     pub fn is_distributed(&self) -> bool {
         self.mode == Mode::Distributed
     }
 
-    /// Marks the case as requiring more than the KEPs and the CSI spec, unless it is marked already.
+    /// Marks the case as requiring more than the KEPs and the CSI spec, unless it is already marked.
     pub fn mark_beyond(&mut self, why: String) {
         self.beyond.get_or_insert(why);
         if self.level == Level::Core {
@@ -100,13 +100,13 @@ impl Case {
         &self.id
     }
 
-    /// Parameters of a class as the driver receives them.
+    /// Parameters of a StorageClass that the driver receives.
     pub fn driver_parameters(&self, class: &str) -> BTreeMap<String, String> {
         let parameters = self.class_parameters.get(class).into_iter().flatten();
         without_sidecars(parameters.map(|(key, value)| (key, value.as_str())))
     }
 
-    /// The first two parts of the id: the suite of the case.
+    /// The first two parts of the case id, which name the suite.
     pub fn area(&self) -> String {
         self.id().split('/').take(2).collect::<Vec<_>>().join("/")
     }
@@ -117,25 +117,25 @@ impl Case {
 pub struct DriverPlan {
     /// Name of the CSI driver.
     pub name: String,
-    /// Whether GET_CAPACITY is advertised.
+    /// Whether the driver advertises GET_CAPACITY.
     pub get_capacity: bool,
-    /// Whether CLONE_VOLUME is advertised.
+    /// Whether the driver advertises CLONE_VOLUME.
     pub clone_volume: bool,
-    /// Pre-existing snapshots by handle.
+    /// Snapshots that exist at the start, by handle.
     pub snapshots: BTreeMap<String, Snapshot>,
-    /// Supported mutable parameters; if not empty, MODIFY_VOLUME is advertised.
+    /// Mutable parameters that the driver supports. If not empty, the driver advertises MODIFY_VOLUME.
     pub mutable_parameters: Vec<String>,
-    /// Whether the driver rejects calls that violate the CSI spec. If not, they are reported as findings.
+    /// Whether the driver rejects calls that violate the CSI spec. If not, violations are reported as findings.
     pub strict: bool,
-    /// Whether GetCapacity includes reserved capacity.
+    /// Whether the capacity in GetCapacity responses includes reserved devices.
     pub reports_reserved: bool,
-    /// gRPC code of CreateVolume if the capacity is insufficient.
+    /// gRPC code with which CreateVolume fails if the capacity is insufficient.
     pub exhausted: i32,
-    /// Variation of GetCapacity responses between calls, in bytes.
+    /// How many bytes GetCapacity responses vary between calls.
     pub varies_by: u64,
     /// Whether CreateVolume returns `capacity_bytes`.
     pub returns_volume_size: bool,
-    /// Raw bytes per volume byte, by class parameter.
+    /// Raw bytes that a volume uses per byte of its size, by class parameter (name, value).
     pub costs: Vec<(String, String, u64)>,
     /// Version of the CSI spec that the driver implements.
     pub version: SpecVersion,

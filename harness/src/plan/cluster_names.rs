@@ -1,5 +1,5 @@
-//! Nodes, segments and resources that exist in any step of a case. A typo in an expectation or fault must be an error, not "never seen" or
-//! a timeout.
+//! Nodes, segments and resources that exist in any step of a case. A typo in an expectation or fault must be an error instead of a fact
+//! that never occurs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,20 +16,20 @@ use crate::segment::Segments;
 /// Names that may exist in the cluster in any step.
 #[derive(Default)]
 pub(super) struct ClusterNames {
-    /// Values of node labels by key, of all nodes and steps.
+    /// Values of node labels by label key, over all nodes and steps.
     label_values: BTreeMap<String, BTreeSet<String>>,
     /// Resources defined by CustomResourceDefinitions of the case.
     custom_resources: BTreeSet<String>,
 }
 
 impl ClusterNames {
-    /// Names in the initial cluster.
+    /// Names that exist in the initial cluster.
     pub(super) fn of(cluster: &ClusterSpec, segments: &Segments) -> Self {
         let mut names = ClusterNames::default();
         for node in &cluster.nodes {
             names.add_labels(node_labels(node, segments));
         }
-        // All rows of a file share its pools, even if their nodes differ.
+        // All rows of a table file have the same pools, even if their nodes differ, so a pool's segment counts as existing.
         let stored = cluster.capacity_objects.iter();
         let stored = stored.filter_map(|object| object.segment.as_ref());
         cluster
@@ -43,7 +43,7 @@ impl ClusterNames {
         names
     }
 
-    /// Adds labels of a node in any step.
+    /// Adds the labels that a node has in any step.
     pub(super) fn add_labels(&mut self, labels: impl IntoIterator<Item = (String, String)>) {
         for (key, value) in labels {
             self.label_values.entry(key).or_default().insert(value);
@@ -60,7 +60,7 @@ impl ClusterNames {
         self.add_labels(texts.collect::<Vec<_>>());
     }
 
-    /// Checks a resource, with or without subresource, or `*`.
+    /// Checks a plural resource name, with or without subresource, or `*`.
     pub(super) fn check_resource(&self, text: &str) -> Result<(), String> {
         let plural = text.split('/').next().unwrap_or(text);
         if plural == "*" || self.custom_resources.contains(plural) || ResourceRef::by_plural(plural).is_some()
@@ -72,7 +72,8 @@ impl ClusterNames {
         ))
     }
 
-    /// Checks that an initial pool or object has the segment, or that its label values occur on a node at any time.
+    /// Checks that a pool or object of the initial cluster is in the segment, or that each label value of the segment occurs on a node in
+    /// some step.
     pub(super) fn check_segment(&self, segment: &Segment, segments: &Segments) -> Result<(), String> {
         let has =
             |key: &String, value: &String| self.label_values.get(key).is_some_and(|it| it.contains(value));
@@ -89,7 +90,7 @@ impl ClusterNames {
         ))
     }
 
-    /// Checks the resource of a fact pattern, and the fields of its objects.
+    /// Checks the resource in a fact pattern, and the object fields that the pattern compares.
     pub(super) fn check_pattern(&self, pattern: &Pattern) -> Result<(), String> {
         match pattern.resource() {
             Some(resource) => {

@@ -1,4 +1,4 @@
-//! Adapts a case without maximum volume sizes to a driver that always reports one, equal to the capacity.
+//! Adapts a case that sets no maximum volume sizes to a driver that always reports a maximum equal to the capacity.
 //!
 //! Does not change rows and objects for which the case sets a maximum.
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{Action, Plan};
 use crate::expectation::{Predicate, Row};
 
-/// Sets the maximum in expected capacities, initial objects and created objects.
+/// Sets the maximum volume size in expected capacities, initial objects and created objects to their capacity.
 pub(super) fn set_maximum_to_capacity(plan: &mut Plan) {
     plan.objects.iter_mut().for_each(set_in_object);
     for step in &mut plan.steps {

@@ -1,4 +1,4 @@
-//! Names that a scenario defines up to a step. Without this check, a typo in an expectation would count as "absent" or time out.
+//! Names that a scenario defines up to a step. Without this check, a typo in an expectation would count as "absent" or cause a timeout.
 
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,20 +12,20 @@ use super::{Action, WORKLOADS};
 use crate::expectation::Pattern;
 use crate::scenario::{ClassSpec, ClusterSpec};
 
-/// Names of objects in the workload namespace that expectations may use, and of storage classes.
+/// Names of objects in the workload namespace that expectations may use, and of StorageClasses.
 #[derive(Default)]
 pub(super) struct DefinedNames {
     pods: BTreeSet<String>,
-    /// Pods in all namespaces.
+    /// Names of pods in all namespaces.
     all_pods: BTreeSet<String>,
     claims: BTreeSet<String>,
-    /// Storage classes of all steps, as a PVC may be created before its class.
+    /// Names of StorageClasses in all steps, because a PVC may be created before its class.
     classes: BTreeSet<String>,
-    /// Snapshots in the driver.
+    /// Names of the snapshots that exist in the driver.
     snapshots: BTreeSet<String>,
-    /// Values of class parameters by key, in all steps.
+    /// Values of class parameters by name, in all steps.
     parameters: BTreeMap<String, BTreeSet<String>>,
-    /// Effects of the faults injected so far, as the journal formats them.
+    /// Effects of the faults injected so far, formatted as in the journal.
     faults: Vec<String>,
 }
 
@@ -41,13 +41,13 @@ impl DefinedNames {
         names
     }
 
-    /// Adds a class of any step.
+    /// Adds a StorageClass that any step creates.
     pub(super) fn add_class(&mut self, spec: &ClassSpec) {
         self.classes.insert(spec.name.clone());
         self.add_parameters(spec.parameters.clone());
     }
 
-    /// Adds an object of any step if it is a StorageClass.
+    /// Adds an object that any step creates, if it is a StorageClass.
     pub(super) fn add_class_object(&mut self, object: &Value) {
         if object["kind"] == "StorageClass" {
             self.classes.extend(name_of(object));
@@ -95,24 +95,24 @@ impl DefinedNames {
         }
     }
 
-    /// Checks that a PVC's class is defined, or missing on purpose.
+    /// Checks that the class of a PVC is defined, or is missing on purpose.
     pub(super) fn check_claimed_class(&self, name: &str) -> Result<(), String> {
         let remedy = "add it to `missingClasses` if the class is missing on purpose";
         check_defined("class", name, &self.classes, "classes", remedy)
     }
 
-    /// Checks that a PVC's snapshot is defined.
+    /// Checks that the snapshot of a PVC is defined.
     pub(super) fn check_snapshot(&self, name: &str) -> Result<(), String> {
         let remedy = "add it to `driver.snapshots`";
         check_defined("snapshot", name, &self.snapshots, "snapshots", remedy)
     }
 
-    /// Checks that the pod of an expectation is defined.
+    /// Checks that the pod in an expectation is defined.
     pub(super) fn check_expected_pod(&self, name: &str) -> Result<(), String> {
         check_defined("pod", name, &self.pods, "pods", "create it in a step before")
     }
 
-    /// Checks that the PVC of an expectation is defined.
+    /// Checks that the PVC in an expectation is defined.
     pub(super) fn check_expected_claim(&self, name: &str) -> Result<(), String> {
         check_defined(
             "claim",
@@ -134,7 +134,8 @@ impl DefinedNames {
         parameters.try_for_each(|parameter| self.check_parameter(parameter))
     }
 
-    /// Checks that the pod or class of a fact pattern can exist. Names of other objects are not known to the case.
+    /// Checks that the pod or class in a fact pattern is defined. Objects of other resources may be created by programs, so their names are
+    /// not checked.
     fn check_object_name(&self, pattern: &Pattern) -> Result<(), String> {
         let Some(name) = &pattern.name else {
             return Ok(());
@@ -152,7 +153,7 @@ impl DefinedNames {
         }
     }
 
-    /// Checks that a fault can have this text: its effect and its target, as in `status 503: create pods`.
+    /// Checks that an injected fault can have this text, which contains an effect and a target, as in `status 503: create pods`.
     fn check_fault(&self, text: &str) -> Result<(), String> {
         let (effect, _) = text.split_once(": ").unwrap_or((text, ""));
         let mut words = text.split(' ');
@@ -168,7 +169,7 @@ impl DefinedNames {
         ))
     }
 
-    /// Checks that a class has the parameter, or that a publisher adds it.
+    /// Checks that a StorageClass has the parameter, or that the publisher adds it.
     fn check_parameter(&self, (key, value): (&String, &String)) -> Result<(), String> {
         let values = self.parameters.get(key);
         if key.starts_with(SIDECAR_PREFIX) || values.is_some_and(|values| values.contains(value)) {
@@ -184,17 +185,17 @@ impl DefinedNames {
         ))
     }
 
-    /// Checks that a pod to delete exists by this step.
+    /// Checks that the pod to delete is defined up to this step.
     pub(super) fn check_deleted_pod(&self, name: &str) -> Result<(), String> {
         check_defined("pod", name, &self.pods, "pods", "create it before")
     }
 
-    /// Checks that a PVC to delete exists by this step.
+    /// Checks that the PVC to delete is defined up to this step.
     pub(super) fn check_deleted_claim(&self, name: &str) -> Result<(), String> {
         check_defined("claim", name, &self.claims, "claims", "create it before")
     }
 
-    /// Checks that a class to delete exists by this step.
+    /// Checks that the StorageClass to delete is defined up to this step.
     pub(super) fn check_deleted_class(&self, name: &str) -> Result<(), String> {
         check_defined("class", name, &self.classes, "classes", "create it before")
     }
@@ -217,7 +218,7 @@ fn check_defined(
     ))
 }
 
-/// Lists the defined names for a message.
+/// Lists names for a message; `none` if the list is empty.
 fn or_none<S: Borrow<str>>(names: &[S]) -> String {
     match names {
         [] => "none".to_owned(),

@@ -1,4 +1,5 @@
-//! Inputs on which the course and the verdict of a case depend. They show which runs of the case would be identical.
+//! What the verdict of a case depends on, such as individual requests or the content of objects. Used to skip runs whose result would be
+//! the same.
 //!
 //! Does not know any injected defect.
 
@@ -12,13 +13,13 @@ use super::{Action, Plan};
 use crate::expectation::{Expect, Pattern, Predicate};
 
 impl Plan {
-    /// Whether the driver delays calls: the journal contains a call only once it ends.
+    /// Whether a fault rule delays driver calls. The journal contains a call only after it has ended.
     pub(crate) fn delays_responses(&self) -> bool {
         self.driver_fault_rules()
             .any(|rule| rule.effect.delays_response())
     }
 
-    /// The longest delay of a driver call that succeeds.
+    /// The longest delay of a driver call that succeeds afterwards.
     pub(crate) fn longest_delay(&self) -> Duration {
         let delays = self
             .driver_fault_rules()
@@ -29,7 +30,7 @@ impl Plan {
         delays.max().unwrap_or_default()
     }
 
-    /// Whether the result depends on individual requests: through RBAC, faults, or expectations about requests, metrics and logs.
+    /// Whether the verdict depends on individual requests: through RBAC, faults, or expectations about requests, metrics and logs.
     pub(crate) fn depends_on_requests(&self) -> bool {
         !self.grants.is_empty()
             || self
@@ -46,21 +47,21 @@ impl Plan {
             })
     }
 
-    /// Whether the result depends on the content of objects that no program reads.
+    /// Whether the verdict depends on objects of this resource even if no program reads them.
     pub(crate) fn depends_on(&self, resource: &str) -> bool {
         self.actions()
             .any(|action| action.resource().as_deref() == Some(resource))
             || expectations(self).any(|expect| expect.predicate.kind().depends_on(resource))
     }
 
-    /// Whether the API server has its default release and gates throughout, so that the case is not about them.
+    /// Whether the API server has its default release and feature gates in all steps, so that the case does not test releases.
     pub fn has_default_release(&self) -> bool {
         self.release == Release::default()
             && self.gates.is_empty()
             && !self.actions().any(|action| matches!(action, Action::Release(..)))
     }
 
-    /// Whether a connection to the driver may break while both ends run.
+    /// Whether a connection to the driver may be cut while both sides run.
     pub(crate) fn may_cut_connections(&self) -> bool {
         self.actions().any(|action| {
             cuts_connection(action) || matches!(action, Action::DriverUp(..) | Action::DriverDown(_))

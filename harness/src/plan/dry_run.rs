@@ -1,7 +1,7 @@
-//! Validates the plain objects of a case with a dry run when the plan is made, so that an invalid object is an error with its file position
-//! before the case runs.
+//! Validates the plain objects of a case by dry-run requests when the plan is made, so that an invalid object is an error with its file
+//! position before the case runs.
 //!
-//! Only errors of the object itself count. Conflicts with other objects are known at run time only.
+//! Only errors in the object count. Conflicts with other objects are known only at run time.
 
 use std::collections::BTreeMap;
 
@@ -11,28 +11,28 @@ use serde_json::Value;
 
 use crate::standalone::api_server;
 
-/// Explicitly set feature gates.
+/// Feature gates that the case sets explicitly.
 type Gates = BTreeMap<String, bool>;
 
-/// Servers by release and gates. Cached, as starting a server takes as long as hundreds of dry runs, and all cases are resolved before one
-/// runs.
+/// Servers by release and feature gates. Cached, because starting a server takes as long as hundreds of dry runs, and all cases are
+/// resolved before the first one runs.
 static SERVERS: Mutex<BTreeMap<(Release, Gates), LocalClient>> = Mutex::new(BTreeMap::new());
 
-/// State for dry runs of a case's objects.
+/// State for the dry runs of one case.
 #[derive(Default)]
 pub(super) struct DryRun {
-    /// CustomResourceDefinitions of the case.
+    /// CustomResourceDefinitions that the case has created so far.
     definitions: Vec<Value>,
 }
 
 impl DryRun {
-    /// Checks that a server of this release and these gates would accept the object.
+    /// Checks that an API server of this release with these feature gates would accept the object.
     pub(super) fn create(&mut self, object: &Value, release: Release, gates: &Gates) -> Result<(), String> {
         self.check_kind(object)?;
         if !self.is_known(object) {
             return Ok(());
         }
-        // Dry runs store nothing, so objects cannot conflict with each other.
+        // A dry run stores no object, so objects cannot conflict with each other.
         let rejection = self.server(release, gates).dry_run_create(object.clone()).err();
         if object["kind"] == "CustomResourceDefinition" {
             self.definitions.push(object.clone());
@@ -47,7 +47,7 @@ impl DryRun {
         }
     }
 
-    /// A server of this release and these gates: shared by all cases, except those with CustomResourceDefinitions.
+    /// An API server of this release with these feature gates. All cases share it, except cases with CustomResourceDefinitions.
     fn server(&self, release: Release, gates: &Gates) -> LocalClient {
         let start = || {
             let options = ServerOptions {
@@ -68,13 +68,13 @@ impl DryRun {
         }
         let client = start();
         for definition in &self.definitions {
-            // The definition was validated when the case defined it.
+            // The CustomResourceDefinition was already validated when the case created it.
             client.create(definition.clone()).ok();
         }
         client
     }
 
-    /// Checks that the kind exists. Kinds of built-in groups must be known; other groups may be unknown.
+    /// Checks that the kind exists. Kinds in built-in API groups must be known; kinds in other groups may be unknown.
     pub(super) fn check_kind(&self, object: &Value) -> Result<(), String> {
         let (version, kind) = (text(object, "apiVersion"), text(object, "kind"));
         if version.is_empty() || kind.is_empty() {
@@ -93,7 +93,7 @@ impl DryRun {
         }
     }
 
-    /// Whether the kind is built in or defined by the case. A driver under test may define further kinds.
+    /// Whether the kind is built in or defined by a CustomResourceDefinition of the case. A driver under test may define further kinds.
     fn is_known(&self, object: &Value) -> bool {
         let (group, kind) = (group(text(object, "apiVersion")), text(object, "kind"));
         let is_defined = |it: &Value| it["spec"]["group"] == group && it["spec"]["names"]["kind"] == kind;
@@ -105,12 +105,12 @@ fn text<'o>(object: &'o Value, field: &str) -> &'o str {
     object[field].as_str().unwrap_or_default()
 }
 
-/// The group of an `apiVersion`; empty for the core group.
+/// The API group in an `apiVersion`; empty for the core group.
 fn group(version: &str) -> &str {
     version.split_once('/').map_or("", |(group, _)| group)
 }
 
-/// Whether the error is about the object itself: unreadable (400) or invalid (422).
+/// Whether the object causes the error: it cannot be parsed (400) or is invalid (422).
 fn is_object_error(status: &Status) -> bool {
     const UNREADABLE: u16 = 400;
     const INVALID: u16 = 422;

@@ -1,6 +1,7 @@
-//! Applies edits of a scenario file to its running cluster: actions for what can change, messages for what cannot.
+//! Computes how to apply an edited scenario file to its running cluster: actions for the parts that can change, messages for those that
+//! cannot.
 //!
-//! Pure. Compares the two versions of the file only, so changes that other clients made to the cluster remain.
+//! Performs no I/O. Compares only the two versions of the file, so changes that other clients made to the cluster remain.
 
 use std::collections::BTreeMap;
 
@@ -13,23 +14,23 @@ use super::{Action, Plan, Target};
 /// The difference between two versions of a scenario.
 #[derive(Debug, Clone, Default)]
 pub struct Edit {
-    /// Actions to perform, in order, with their timeline text.
+    /// Actions to perform, in order, each with its timeline text.
     pub actions: Vec<(Action, String)>,
-    /// Changed settings that need a restart, so the cluster keeps the old ones.
+    /// Names of changed settings that need a restart of the cluster. The running cluster retains the old values.
     pub fixed: Vec<&'static str>,
 }
 
 impl Edit {
-    /// Whether the versions are equivalent.
+    /// Whether both versions of the scenario are equivalent.
     pub fn is_empty(&self) -> bool {
         self.actions.is_empty() && self.fixed.is_empty()
     }
 }
 
-/// Compares a setting that programs read at their start.
+/// Compares a setting that programs read only when they start.
 type Differs = fn(&Plan, &Plan) -> bool;
 
-/// Settings that cannot change while the cluster runs, by their key in the file.
+/// Settings that cannot change while the cluster runs, with their key in the file.
 const FIXED: [(&str, Differs); 11] = [
     ("roles", |a, b| a.roles != b.roles),
     ("mode", |a, b| a.mode != b.mode),
@@ -48,10 +49,10 @@ const FIXED: [(&str, Differs); 11] = [
     ("driver.costs", |a, b| a.driver.costs != b.driver.costs),
 ];
 
-/// If one of these changes, no other part of the file can be applied.
+/// Settings whose change makes it impossible to apply any other change of the file.
 const IDENTITY: [&str; 2] = ["driver.name", "driver.topologyKeys"];
 
-/// The edit that leads from the old plan to the new one.
+/// The edit that changes the cluster of the old plan to that of the new plan.
 pub fn edit(old: &Plan, new: &Plan) -> Edit {
     let differing = FIXED.iter().filter(|(_, differs)| differs(old, new));
     let fixed: Vec<&str> = differing.map(|(name, _)| *name).collect();
@@ -68,7 +69,7 @@ pub fn edit(old: &Plan, new: &Plan) -> Edit {
     }
     pools(old, new, &mut actions);
     let (ups, downs) = drivers(old, new);
-    // The driver starts before the CSINode lists it, and stops after the CSINode no longer lists it.
+    // The driver starts before the CSINode lists it, and stops after the CSINode has stopped listing it.
     actions.extend(ups);
     objects(old, new, &mut actions);
     actions.extend(downs);
@@ -98,7 +99,7 @@ fn pools(old: &Plan, new: &Plan, actions: &mut Vec<(Action, String)>) {
 
 type Actions = Vec<(Action, String)>;
 
-/// Actions that start the driver on nodes, and actions that stop it.
+/// Actions that start the driver on nodes, and actions that stop the driver on nodes.
 fn drivers(old: &Plan, new: &Plan) -> (Actions, Actions) {
     let added = new
         .driver_nodes
@@ -122,7 +123,7 @@ fn drivers(old: &Plan, new: &Plan) -> (Actions, Actions) {
     )
 }
 
-/// (resource, namespace, name)
+/// Key of an object: resource, namespace, name.
 type Key = (&'static str, Option<String>, String);
 
 fn by_key(plan: &Plan) -> BTreeMap<Key, &Value> {
@@ -145,7 +146,7 @@ fn objects(old: &Plan, new: &Plan, actions: &mut Actions) {
         namespace: namespace.clone(),
         name: name.clone(),
     };
-    // In the file's order, in which dependencies come first.
+    // Objects are created in the order of the file, in which dependencies come first.
     for object in &new.objects {
         let Some((key, _)) = after.iter().find(|(_, other)| std::ptr::eq(**other, object)) else {
             continue;
@@ -205,7 +206,7 @@ steps: [{id: s, expect: [{capacities: {fast: {n1: 1Gi}}, why: w}]}]
         resolve(&parse("f.yaml", text).unwrap()[0]).unwrap()
     }
 
-    /// The timeline texts and the fixed settings of an edit.
+    /// The timeline texts of an edit, and the settings that it cannot change.
     fn words(from: &str, to: &str) -> (Vec<String>, Vec<&'static str>) {
         let edit = edit(&plan(FILE), &plan(&FILE.replace(from, to)));
         (

@@ -1,4 +1,4 @@
-//! Features that a case requires of a system under test beyond its role. Systems that do not claim them skip the case.
+//! Optional features that a case requires of a program under test. Programs that do not claim a feature skip the cases that require it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -16,11 +16,11 @@ use crate::settings::{Claim, SETTINGS, Settings};
 /// An optional capability of a role.
 #[derive(Clone, Copy)]
 pub struct Feature {
-    /// Its name, `<role>.<word>`.
+    /// Name of the feature, `<role>.<word>`.
     pub name: &'static str,
-    /// The capability in one sentence.
+    /// What the program can do, in one sentence.
     pub text: &'static str,
-    /// Whether a case's settings and steps require the feature, in addition to those that the case lists.
+    /// Whether a case requires the feature because of its settings or steps. A case file may also list features explicitly.
     needed: Needed,
 }
 
@@ -28,7 +28,7 @@ pub struct Feature {
 #[derive(Clone, Copy)]
 enum Needed {
     ByPlan(fn(&Plan) -> bool),
-    /// A setting of the role.
+    /// The case sets a setting of the role to a value that satisfies the condition.
     BySettings(Role, fn(&Settings) -> bool),
 }
 
@@ -37,7 +37,7 @@ const MAXIMUM_VOLUME_SIZE_SINCE: u8 = 21;
 /// The first release that serves `resource.k8s.io/v1` (minor version).
 const RESOURCE_V1_SINCE: u8 = 34;
 
-/// Features that are not about a single setting.
+/// Features that do not depend on a single setting.
 const GENERAL_FEATURES: [Feature; 23] = [
     beyond("publisher.beyond", |plan| goes_beyond(plan, Role::Publisher)),
     beyond("scheduler.beyond", |plan| goes_beyond(plan, Role::Scheduler)),
@@ -148,7 +148,7 @@ const GENERAL_FEATURES: [Feature; 23] = [
     },
 ];
 
-/// Feature that a case marked `beyond` requires of a role.
+/// Feature that programs of a role need for cases marked `beyond`.
 const fn beyond(name: &'static str, needed: fn(&Plan) -> bool) -> Feature {
     Feature {
         name,
@@ -161,7 +161,7 @@ fn goes_beyond(plan: &Plan, role: Role) -> bool {
     plan.beyond.is_some() && has_role(plan, role)
 }
 
-/// All features: those of settings, and `GENERAL_FEATURES`.
+/// All features: those derived from settings, and `GENERAL_FEATURES`.
 pub fn features() -> impl Iterator<Item = Feature> {
     let of_settings = SETTINGS.iter().filter_map(|setting| match setting.claim {
         Claim::Feature {
@@ -178,7 +178,7 @@ pub fn features() -> impl Iterator<Item = Feature> {
     GENERAL_FEATURES.into_iter().chain(of_settings)
 }
 
-/// The feature with this name, in its current or old spelling.
+/// The feature with this name, which may be the current or the old spelling.
 pub fn feature(name: &str) -> Result<Feature, String> {
     let name = renamed::current(&[Context::Feature], name);
     if name == "publisher.old-releases" {
@@ -217,7 +217,7 @@ impl Feature {
 }
 
 impl Plan {
-    /// Whether several driver instances, each with its own endpoint, run at any time.
+    /// Whether several driver instances, each with its own endpoint, run at some time in the case.
     pub fn has_several_drivers(&self) -> bool {
         let later = self
             .actions()
@@ -231,8 +231,8 @@ impl Plan {
             .any(|action| matches!(action, Action::Stop(Role::Driver)))
     }
 
-    /// Driver configuration of the case that an external driver cannot be given. None if there is none. Initial storage is ignored if the
-    /// driver itself is under test, as it has its own storage.
+    /// A part of the case's driver configuration that cannot be set in an external driver. None if there is no such part. Initial storage
+    /// is ignored if the driver itself is under test, because it has its own storage.
     pub fn unsupported_driver_settings(&self) -> Option<&'static str> {
         let storage = "its storage (`backend`)";
         let changes = self.actions().any(|action| matches!(action, Action::SetPool(..)));
@@ -244,8 +244,7 @@ impl Plan {
             .or(last)
     }
 
-    /// Driver configuration of the case, except storage, that an external driver cannot be given. None if there is none. Some external
-    /// drivers can be configured with storage.
+    /// Like `unsupported_driver_settings`, but ignores storage, which can be set in some external drivers.
     pub fn unsupported_settings_besides_storage(&self) -> Option<&'static str> {
         let changes = self.actions().find_map(|action| match action {
             Action::DriverFault { .. } | Action::RemoveDriverFault(_) => {
@@ -274,14 +273,14 @@ impl Plan {
         !self.driver.pools.is_empty() || self.actions().any(|action| matches!(action, Action::SetPool(..)))
     }
 
-    /// Whether the publisher calls GetCapacity only once for storage added later: a driver that observes the storage through a watch may
-    /// still return the old capacity.
+    /// Whether the publisher calls GetCapacity only once for storage that is added later. A driver that observes its storage through a
+    /// watch may then still return the old capacity.
     pub fn calls_once_for_new_storage(&self) -> bool {
         let adds_storage = |action: &Action| matches!(action, Action::SetPool(..) | Action::DriverUp(..));
         has_role(self, Role::Publisher) && !self.publisher.polls && self.actions().any(adds_storage)
     }
 
-    /// All storage that the case defines.
+    /// All storage that the case configures, initially or in a step.
     pub fn storage(&self) -> impl Iterator<Item = &Storage> {
         let later = self.actions().filter_map(|action| match action {
             Action::SetPool(_, storage) => storage.as_ref(),
@@ -290,18 +289,18 @@ impl Plan {
         self.driver.pools.iter().map(|(_, storage)| storage).chain(later)
     }
 
-    /// Whether every API server of the case has the field `maximumVolumeSize`.
+    /// Whether every release of the API server in the case has the field `maximumVolumeSize`.
     pub fn serves_maximum_volume_size(&self) -> bool {
         !runs_older_than(self, MAXIMUM_VOLUME_SIZE_SINCE)
     }
 
-    /// Whether any storage has a maximum volume size.
+    /// Whether any configured storage has a maximum volume size.
     pub fn has_maximum_volume_size(&self) -> bool {
         self.storage()
             .any(|storage| matches!(storage, Storage::Linear { largest: Some(_), .. }))
     }
 
-    /// Whether the driver must create volumes: for a call of the case, or for a PVC through the publisher.
+    /// Whether the driver must create volumes: because the case calls CreateVolume, or because a publisher provisions a PVC.
     pub fn needs_create_volume(&self) -> bool {
         let is_create_call = |action: &Action| matches!(action, Action::CsiCall(call) if matches!(call.kind, CsiCallKind::Create { .. }));
         let from_the_start = self.objects.iter().any(is_claim_or_pod);
@@ -323,7 +322,7 @@ fn has_role(plan: &Plan, role: Role) -> bool {
     plan.roles.contains(&role)
 }
 
-/// All publisher settings of the case, initial and later.
+/// All publisher settings of the case, initial and in later steps.
 fn publishers(plan: &Plan) -> impl Iterator<Item = PublisherSpec> {
     let later = plan.actions().filter_map(|action| match action {
         Action::RestartPublisher(spec) => Some(*spec),
@@ -333,7 +332,7 @@ fn publishers(plan: &Plan) -> impl Iterator<Item = PublisherSpec> {
     first.into_iter().chain(later)
 }
 
-/// All scheduler settings of the case, initial and later.
+/// All scheduler settings of the case, initial and in later steps.
 fn schedulers(plan: &Plan) -> impl Iterator<Item = &SchedulerSpec> {
     let later = plan.actions().filter_map(|action| match action {
         Action::RestartScheduler(spec) => Some(spec),
@@ -350,7 +349,7 @@ impl Step {
         actions.any(|(action, _)| matches!(action, Action::Start(Role::Driver)))
     }
 
-    /// Whether this step changes the API server's release or gates.
+    /// Whether this step changes the API server's release or feature gates.
     pub(crate) fn changes_the_release(&self) -> bool {
         let mut actions = self.actions.iter();
         actions.any(|(action, _)| matches!(action, Action::Release(..)))
@@ -377,14 +376,14 @@ pub(super) fn cuts_connection(action: &Action) -> bool {
     }
 }
 
-/// Whether the API server is older than this release at any time.
+/// Whether the API server is older than this release at some time in the case.
 fn runs_older_than(plan: &Plan, minor: u8) -> bool {
     let becomes_older =
         |action: &Action| matches!(action, Action::Release(release, _) if release.minor() < minor);
     plan.release.minor() < minor || plan.actions().any(becomes_older)
 }
 
-/// The newest version in which an API server serves CSIStorageCapacity.
+/// The newest API version in which a release serves CSIStorageCapacity.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Served {
     V1,
@@ -394,7 +393,7 @@ enum Served {
 }
 
 impl Served {
-    /// The version served by a release with these feature gates.
+    /// The version that a release with these feature gates serves.
     fn by(release: Release, gates: &BTreeMap<String, bool>) -> Served {
         match release.minor() {
             24.. => Served::V1,
@@ -405,7 +404,7 @@ impl Served {
     }
 }
 
-/// Whether the API server serves this version as the newest at any time.
+/// Whether this version is the newest served one at some time in the case.
 fn serves_at_any_time(plan: &Plan, wanted: Served) -> bool {
     let later = plan.actions().filter_map(|action| match action {
         Action::Release(release, gates) => Some(Served::by(*release, gates)),

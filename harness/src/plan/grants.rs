@@ -1,4 +1,5 @@
-//! RBAC objects for the grants of a case: a ClusterRole, and a Role per namespace, bound to the group of all instances of a role.
+//! RBAC objects for the permissions that a case grants: a ClusterRole, and a Role per namespace, bound to the user group of all instances
+//! of a program role.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +10,7 @@ use crate::scenario::{GrantSpec, Role};
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 
-/// The user group of all instances of a role; also the name of its RBAC objects.
+/// User group of all instances of a program role, which is also the name of their RBAC objects.
 pub(crate) fn group_of(role: Role) -> &'static str {
     role.as_str()
 }
@@ -38,13 +39,13 @@ pub(super) fn check(grants: &Grants) -> Result<(), String> {
     Ok(())
 }
 
-/// The RBAC objects for these grants.
+/// The RBAC objects for these permissions.
 pub(super) fn objects(grants: &Grants) -> Vec<Value> {
     grants
         .iter()
         .flat_map(|(role, rules)| {
             let mut by_namespace: BTreeMap<Option<&str>, Vec<&GrantSpec>> = BTreeMap::new();
-            // The ClusterRole exists even without rules, so that a case may edit it.
+            // The ClusterRole exists even if it has no rules, so that an action of the case can edit it.
             by_namespace.insert(None, Vec::new());
             for rule in rules {
                 let namespace = rule.namespace.as_deref();
@@ -56,7 +57,7 @@ pub(super) fn objects(grants: &Grants) -> Vec<Value> {
         .collect()
 }
 
-/// A Role or ClusterRole and its binding.
+/// A Role or ClusterRole, and its RoleBinding or ClusterRoleBinding.
 fn pair(name: &str, namespace: Option<&str>, rules: &[&GrantSpec]) -> [Value; 2] {
     let kind = if namespace.is_some() {
         "Role"
@@ -79,7 +80,7 @@ fn pair(name: &str, namespace: Option<&str>, rules: &[&GrantSpec]) -> [Value; 2]
 }
 
 impl Plan {
-    /// The same case, in which each of these roles has exactly these permissions.
+    /// The same case, with exactly these permissions for each of the roles.
     #[must_use]
     pub fn granted(&self, grants: &Grants) -> Plan {
         let mut plan = self.clone();

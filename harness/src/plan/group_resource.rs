@@ -1,17 +1,17 @@
-//! A resource with its group, in kubectl's notation: `csistoragecapacities.storage.k8s.io`, `pods`.
+//! A resource and its API group in kubectl's notation: `csistoragecapacities.storage.k8s.io`, `pods`.
 
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
 use serde::Deserialize;
 
-/// A resource of a group, in any version.
+/// A resource and its API group, independent of the version.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(try_from = "String")]
 pub struct GroupResource {
     /// The API group; empty for the core group.
     pub group: String,
-    /// The plural name.
+    /// Plural resource name.
     pub resource: String,
 }
 

@@ -1,4 +1,4 @@
-//! Metrics that a case reads, over all its steps.
+//! Which metrics a case reads, over all its steps.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ pub(super) fn specified(cluster: &ClusterSpec) -> BTreeSet<&'static str> {
     names.filter(|_| cluster.metrics).collect()
 }
 
-/// Metrics that a step expects.
+/// Metrics that the expectations of a step read.
 fn metrics_of(step: &Step) -> impl Iterator<Item = &Metric> {
     let lists = step.expect.iter().filter_map(|expect| match &expect.predicate {
         Predicate::Metrics(metrics) => Some(&metrics.0),
@@ -22,7 +22,7 @@ fn metrics_of(step: &Step) -> impl Iterator<Item = &Metric> {
 }
 
 impl Plan {
-    /// Metrics that the case expects.
+    /// Metrics that the expectations of the case read.
     pub fn metrics(&self) -> impl Iterator<Item = &Metric> {
         self.steps.iter().flat_map(metrics_of)
     }
@@ -32,7 +32,7 @@ impl Plan {
         self.metrics_sources().contains(&source)
     }
 
-    /// Components whose metrics the case reads.
+    /// The components whose metrics the case reads.
     pub(crate) fn metrics_sources(&self) -> BTreeSet<MetricsSource> {
         let is_specified = |source: &MetricsSource| {
             !self.specified_metrics.is_empty() && source.role().is_none_or(|role| self.roles.contains(&role))
@@ -78,7 +78,7 @@ mod tests {
             (json!({"publisher": {"a{b}": 1}}), "names no series; write a name"),
             (
                 json!({"publisher": {"a": "lots"}}),
-                "is no amount; write a number",
+                "is not a number or comparison; write a number",
             ),
             (json!({"driver": {"a": 1}}), "cleaner, server"),
         ] {

@@ -1,7 +1,7 @@
-//! A scenario with every name resolved: Kubernetes objects, pools and expectations, ready to run.
+//! A scenario whose names are resolved: Kubernetes objects, pools and expectations, ready to run.
 //!
-//! Resolving is pure: it reads a [`Scenario`](crate::scenario::Scenario) and returns a [`Plan`] or an error with a file position. The plan
-//! contains all that runs, verdicts and reports need of the case. Does not run anything.
+//! Resolving reads a [`Scenario`](crate::scenario::Scenario) and returns a [`Plan`], or an error with a file position. The plan contains
+//! everything that runs, verdicts and reports need. Runs nothing.
 
 mod action;
 mod actions;
@@ -59,7 +59,7 @@ pub struct Plan {
     pub steps: Vec<Step>,
 }
 
-/// A plan dereferences to its case.
+/// Makes the fields of the case accessible as fields of the plan.
 impl Deref for Plan {
     type Target = Case;
 
@@ -75,7 +75,7 @@ impl DerefMut for Plan {
 }
 
 impl Plan {
-    /// Inserts actions before all others. `note`: their timeline text.
+    /// Inserts actions before all others. `note`: the text of these actions in the timeline.
     pub fn begin_with(&mut self, actions: impl IntoIterator<Item = Action>, note: &str) {
         if let Some(step) = self.steps.first_mut() {
             let actions = actions.into_iter().map(|action| (action, note.to_owned()));
@@ -83,7 +83,7 @@ impl Plan {
         }
     }
 
-    /// Log line texts that expectations match.
+    /// Texts for which expectations search in log lines.
     pub(crate) fn log_words(&self) -> Vec<String> {
         let expectations = self.steps.iter().flat_map(|step| &step.expect);
         let patterns = expectations.flat_map(|expect| expect.predicate.kind().patterns());
@@ -104,7 +104,7 @@ impl Plan {
         })
     }
 
-    /// How often API and driver faults with limited `times` can match, in total.
+    /// Maximum number of requests and calls that fault rules with limited `times` can affect, in total.
     pub(crate) fn fault_matches_max(&self) -> u32 {
         let times = self.actions().filter_map(|action| match action {
             Action::Fault { rule, .. } => rule.times,
@@ -115,15 +115,15 @@ impl Plan {
     }
 }
 
-/// One step.
+/// One step of a case.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
-    /// Short name.
+    /// Id of the step, unique within the case.
     pub id: String,
     /// First line of the step in the file.
     pub line: u64,
-    /// Actions of the harness, each with its timeline text.
+    /// Actions of the harness in this step, each with its timeline text.
     pub actions: Vec<(Action, String)>,
-    /// Expectations.
+    /// Expectations of this step.
     pub expect: Vec<Expect>,
 }

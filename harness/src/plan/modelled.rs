@@ -1,4 +1,4 @@
-//! Rejects `expect: specification` in cases that use something the specification does not model.
+//! Rejects `expect: specification` in cases that use something that the specification does not cover.
 
 use capacity_types::capacity_api::RESOURCE;
 use fake_apiserver::{Effect as FaultEffect, Rule};
@@ -9,7 +9,7 @@ use super::{Action, NAMESPACE, Plan, Target};
 use crate::expectation::Predicate;
 use crate::scenario::{ExtenderSpec, Role, SchedulerSpec};
 
-/// Fields of a pod's spec that the scheduler uses and the specification does not model.
+/// Fields of a pod's spec that kube-scheduler uses and the specification does not cover.
 const POD_FIELDS: [&str; 10] = [
     "/affinity/podAffinity",
     "/affinity/podAntiAffinity",
@@ -23,10 +23,10 @@ const POD_FIELDS: [&str; 10] = [
     "/topologySpreadConstraints",
 ];
 
-/// Suffix of class parameters that name secrets.
+/// Suffix of the names of class parameters that refer to secrets.
 const SECRET: &str = "-secret-name";
 
-/// Checks that the specification models everything in a case that expects it. The error has the index of the step and names the unsupported
+/// Checks that the specification covers everything in a case that expects it. The error contains the index of the step and the unsupported
 /// part.
 pub(super) fn check(plan: &Plan) -> Result<(), (usize, String)> {
     let mut faults: Vec<&String> = Vec::new();
@@ -58,7 +58,7 @@ pub(super) fn check(plan: &Plan) -> Result<(), (usize, String)> {
     Ok(())
 }
 
-/// A part of the case that the specification does not model. None if it models everything.
+/// A part of the case that the specification does not cover. None if it covers everything.
 fn unsupported_part(plan: &Plan) -> Option<String> {
     let in_case = [
         (plan.roles.contains(&Role::Driver)).then_some("a driver under test"),
@@ -117,7 +117,7 @@ fn unsupported_action(action: &Action) -> Option<String> {
     what.map(str::to_owned)
 }
 
-/// An effect of deleting an object of the publisher that the specification does not model. None if it models all.
+/// An effect, not covered by the specification, of deleting an object in the publisher's namespace. None if there is no such effect.
 fn unsupported_deletion(plan: &Plan, target: &Target, publisher_runs: bool) -> Option<&'static str> {
     let Target::Named {
         resource,
@@ -162,7 +162,7 @@ fn unsupported_object(object: &Value) -> Option<String> {
     }
 }
 
-/// Whether a fault blocks programs for as long as it is active, without an end.
+/// Whether a fault rule blocks programs until it is removed.
 fn is_endless(rule: &Rule) -> bool {
     let blocks = match rule.effect {
         FaultEffect::Status { .. } | FaultEffect::Disconnect | FaultEffect::LoseAnswer => true,
@@ -174,7 +174,7 @@ fn is_endless(rule: &Rule) -> bool {
 }
 
 impl super::Step {
-    /// Whether this step expects the specification.
+    /// Whether this step expects `specification`.
     pub fn expects_specification(&self) -> bool {
         let mut expectations = self.expect.iter();
         expectations.any(|expect| matches!(expect.predicate, Predicate::Specification))
@@ -182,7 +182,7 @@ impl super::Step {
 }
 
 impl Plan {
-    /// Whether any step expects the specification.
+    /// Whether any step expects `specification`.
     pub fn expects_specification(&self) -> bool {
         self.steps.iter().any(super::Step::expects_specification)
     }

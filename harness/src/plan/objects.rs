@@ -1,4 +1,4 @@
-//! Builds the Kubernetes objects that the harness writes, one function per kind. Does not know where they are sent.
+//! Builds the Kubernetes objects that the harness creates, one function per kind. Does not know who sends them to the API server.
 
 use std::collections::BTreeMap;
 
@@ -9,15 +9,15 @@ use super::NAMESPACE;
 use crate::scenario::{Binding, CapacitySpec, ClassSpec, NodeSpec, VolumeSpec};
 use crate::segment::Segments;
 
-/// Label of every node.
+/// Label that every node has.
 const HOSTNAME: &str = "kubernetes.io/hostname";
 
-/// A namespace.
+/// Builds a Namespace.
 pub(crate) fn namespace(name: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
 }
 
-/// Labels of a node: its explicit labels, its host name, and the driver's default value for every other topology key.
+/// Labels of a node: its explicit labels, its hostname, and the driver's default value for every other topology key.
 pub(crate) fn node_labels(spec: &NodeSpec, segments: &Segments) -> BTreeMap<String, String> {
     let mut labels = BTreeMap::from([(HOSTNAME.to_owned(), spec.name.clone())]);
     if spec.registered {
@@ -32,7 +32,7 @@ pub(crate) fn node_labels(spec: &NodeSpec, segments: &Segments) -> BTreeMap<Stri
     labels
 }
 
-/// A ready node.
+/// Builds a Node that is ready.
 pub(crate) fn node(spec: &NodeSpec, labels: &BTreeMap<String, String>) -> Value {
     let plenty = || json!({"cpu": "16", "memory": "64Gi", "pods": "110"});
     let resources = spec
@@ -57,7 +57,7 @@ pub(crate) fn node(spec: &NodeSpec, labels: &BTreeMap<String, String>) -> Value 
     node
 }
 
-/// The `spec.drivers` of a CSINode: the driver with its topology keys, or empty.
+/// `spec.drivers` of a CSINode: the driver with its topology keys; empty if `keys` is None.
 pub(crate) fn registration(driver: &str, node: &str, keys: Option<&[String]>) -> Value {
     match keys {
         Some(keys) => json!([{"name": driver, "nodeID": node, "topologyKeys": keys}]),
@@ -65,7 +65,7 @@ pub(crate) fn registration(driver: &str, node: &str, keys: Option<&[String]>) ->
     }
 }
 
-/// The CSINode of a node. Contains other drivers too if they have volume limits.
+/// Builds the CSINode of a node. It lists other drivers too if they have volume limits.
 pub(crate) fn csi_node(driver: &str, spec: &NodeSpec, keys: Option<&[String]>) -> Value {
     let own = registration(driver, &spec.name, keys);
     let mut drivers = own.as_array().cloned().unwrap_or_default();
@@ -87,7 +87,7 @@ pub(crate) fn csi_node(driver: &str, spec: &NodeSpec, keys: Option<&[String]>) -
     })
 }
 
-/// A CSIDriver. Without `storage_capacity` the field is omitted.
+/// Builds a CSIDriver. Without `storage_capacity`, the field is omitted.
 pub(crate) fn csi_driver(name: &str, storage_capacity: Option<bool>) -> Value {
     let mut spec = json!({"attachRequired": false});
     if let Some(on) = storage_capacity {
@@ -96,7 +96,7 @@ pub(crate) fn csi_driver(name: &str, storage_capacity: Option<bool>) -> Value {
     json!({"apiVersion": "storage.k8s.io/v1", "kind": "CSIDriver", "metadata": {"name": name}, "spec": spec})
 }
 
-/// A storage class.
+/// Builds a StorageClass.
 pub(crate) fn storage_class(spec: &ClassSpec, parameters: &BTreeMap<String, String>, driver: &str) -> Value {
     let mode = match spec.binding {
         Binding::WaitForFirstConsumer => "WaitForFirstConsumer",
@@ -120,7 +120,7 @@ pub(crate) fn storage_class(spec: &ClassSpec, parameters: &BTreeMap<String, Stri
     class
 }
 
-/// A CSIStorageCapacity object. `index` makes its name unique.
+/// Builds a CSIStorageCapacity object. `index` makes its name unique.
 pub(crate) fn capacity(spec: &CapacitySpec, driver: &str, segment: Option<&Segment>, index: usize) -> Value {
     let mut labels: Map<String, Value> = spec
         .labels
@@ -155,7 +155,7 @@ pub(crate) fn capacity(spec: &CapacitySpec, driver: &str, segment: Option<&Segme
     object
 }
 
-/// A pre-created PersistentVolume.
+/// Builds a PersistentVolume that exists before any PVC.
 pub(crate) fn volume(spec: &VolumeSpec) -> Value {
     let mut volume = json!({
         "apiVersion": "v1", "kind": "PersistentVolume",
@@ -179,7 +179,7 @@ pub(crate) fn volume(spec: &VolumeSpec) -> Value {
 /// The API group of external-snapshotter.
 pub(crate) const SNAPSHOT_GROUP: &str = "snapshot.storage.k8s.io";
 
-/// The string parameters of a StorageClass.
+/// The parameters of a StorageClass whose values are strings.
 pub(super) fn class_parameters(class: &Value) -> impl Iterator<Item = (String, String)> {
     let parameters = class["parameters"].as_object().into_iter().flatten();
     parameters.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())))

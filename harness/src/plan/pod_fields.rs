@@ -1,20 +1,21 @@
-//! Pod fields that kube-scheduler uses to choose a node but the built-in scheduler ignores: they would have no effect in a case.
+//! Rejects pod fields that kube-scheduler uses to choose a node but the built-in scheduler ignores, because they would have no effect in a
+//! case.
 
 use serde_json::Value;
 
 use crate::scenario::Role;
 
-/// Affinity field that only scores nodes.
+/// Affinity field that affects only the scores of nodes.
 const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
 
-/// Fields of `spec` and their plugins that the built-in scheduler lacks.
+/// Fields of a pod's `spec`, and the kube-scheduler plugins for them that the built-in scheduler lacks.
 const OTHER_PLUGINS: [(&str, &str); 3] = [
     ("resourceClaims", "DynamicResources"),
     ("schedulingGroup", "GangScheduling"),
     ("workloadRef", "GangScheduling"),
 ];
 
-/// Checks that the scheduler supports all scheduling fields of a pod. Pods with a node are not scheduled.
+/// Checks that the built-in scheduler supports all scheduling fields of a pod. Skips pods with a nodeName, because they are not scheduled.
 pub(super) fn check(object: &Value, roles: &[Role]) -> Result<(), String> {
     let spec = &object["spec"];
     let has_node = spec["nodeName"].as_str().is_some_and(|node| !node.is_empty());

@@ -1,6 +1,6 @@
-//! Resolves a [`Scenario`] to a [`Plan`]: names become objects; an undefined name is an error with its file position.
+//! Resolves a [`Scenario`] to a [`Plan`]: names become objects, and an undefined name is an error with its file position.
 //!
-//! `steps` resolves actions and expectations of a step.
+//! `steps` resolves the actions and expectations of a step.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -28,10 +28,10 @@ use crate::segment::Segments;
 /// gRPC code that CSI uses for insufficient capacity.
 const RESOURCE_EXHAUSTED: i32 = 8;
 
-/// Default time for which a driver is absent before the cleaner deletes objects.
+/// Default for how long a driver must be absent from a node before the cleaner deletes the CSIStorageCapacity objects of that node.
 const ORPHAN_AFTER: Duration = Duration::from_millis(200);
 
-/// Resolves a scenario to run as a case.
+/// Resolves a scenario that runs as a case.
 pub fn resolve(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     let plan = resolve_cluster(scenario)?;
     if plan.steps.is_empty() {
@@ -41,7 +41,7 @@ pub fn resolve(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     Ok(plan)
 }
 
-/// Resolves a scenario to start as a cluster. Steps are optional.
+/// Resolves a scenario that runs as a cluster. Steps are optional.
 pub fn resolve_cluster(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     let mut cluster = scenario.file.cluster.clone();
     let external = scenario.file.external_driver.as_ref();
@@ -124,7 +124,7 @@ pub fn resolve_cluster(scenario: &Scenario) -> Result<Plan, ScenarioError> {
             return Err(scenario.error(spec.defined, message));
         }
         let step = scope.step(spec, scenario, polls)?;
-        // A step without actions that repeats the specification would test nothing new.
+        // A step without actions that expects `specification`, as the step before does, would test nothing new.
         let before = steps.last().is_some_and(Step::expects_specification);
         let is_repeated = before && step.actions.is_empty() && step.expects_specification();
         steps.extend((!is_repeated).then_some(step));
@@ -203,7 +203,7 @@ pub fn resolve_cluster(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     Ok(plan)
 }
 
-/// Checks the id of a specification rule, in its current or old spelling.
+/// Checks the id of a specification rule, which may have the current or the old spelling.
 fn rule_id(id: &str) -> Result<&'static str, String> {
     let id = renamed::current(&[Context::Rule], id);
     let rule = RULES.iter().find(|rule| rule.id == id);
@@ -217,7 +217,7 @@ fn texts(list: &[Spanned<String>]) -> Vec<String> {
     list.iter().map(|item| item.value.clone()).collect()
 }
 
-/// Roles that run: those that the case lists, or those implied by its id.
+/// The roles whose programs run: the roles that the case lists, or those implied by its id.
 fn roles(cluster: &ClusterSpec, id: &str) -> Vec<Role> {
     if let Some(roles) = &cluster.roles {
         return roles.clone();
@@ -231,7 +231,7 @@ fn roles(cluster: &ClusterSpec, id: &str) -> Vec<Role> {
     }
 }
 
-/// Checks that extenders have unique names and a positive weight, and that at most one binds.
+/// Checks that extenders have unique names and a positive weight, and that at most one extender binds pods.
 fn extenders(cluster: &ClusterSpec) -> Result<(), String> {
     let (mut names, mut managed) = (BTreeSet::new(), BTreeSet::new());
     for extender in &cluster.extenders {
@@ -303,15 +303,15 @@ impl Scope<'_> {
         }
     }
 
-    /// Finds a pool without nodes while some node lacks a pool: probably a typo in the segment. Returns its index and the error. Rows of
-    /// one file share their pools, so a pool without nodes alone is no error.
+    /// Finds a pool that no node can access while some node has no pool, probably because of a typo in the segment. Returns the index of
+    /// the pool and the error. A pool without nodes alone is no error, because the rows of a table file share their pools.
     fn pool_without_nodes(&self, pools: &[(Segment, Storage)]) -> Option<(usize, String)> {
         let node_segments: BTreeSet<Segment> = self
             .nodes
             .values()
             .filter_map(|labels| self.segments.of_node(labels))
             .collect();
-        // Fast path: most pools belong to exactly one node.
+        // Fast path: the segment of most pools is exactly the segment of one node.
         let is_reached = |pool: &Segment| {
             node_segments.contains(pool) || self.nodes.values().any(|labels| contains(labels, pool))
         };
@@ -365,7 +365,7 @@ mod tests {
     use crate::plan::Action;
     use crate::scenario::parse;
 
-    /// Resolves a case with this cluster and these steps.
+    /// Resolves a case with this id, cluster and steps.
     fn resolved(id: &str, cluster: &Value, steps: &Value) -> Result<Plan, String> {
         let text = json!({"id": id, "title": "t", "cluster": cluster, "steps": steps}).to_string();
         let plan = parse("case.yaml", &text).and_then(|cases| resolve(&cases[0]));
@@ -736,7 +736,7 @@ mod tests {
             (json!([step("a"), step("a")]), "step `a` appears twice"),
         ] {
             let steps = match steps.as_array().map(Vec::len) {
-                // A step that creates the pod must come first.
+                // A step that creates the pod must precede.
                 Some(2) => json!([expects(&expect)[0], step("a")]),
                 _ => steps,
             };

@@ -1,4 +1,4 @@
-//! Names defined up to a step of a scenario, and what they refer to. Does not know any step.
+//! Names defined up to a step of a scenario, and their definitions. Does not know any step.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,23 +15,23 @@ use super::pod_fields;
 use crate::scenario::{CapacitySpec, ClassSpec, ClusterSpec, NodeSpec, PUBLISHED, Role};
 use crate::segment::Segments;
 
-/// The definitions visible to the step that is being resolved.
+/// The definitions that are visible to the step that is being resolved.
 pub(super) struct Scope<'s> {
     pub(super) cluster: &'s ClusterSpec,
-    /// Roles that run.
+    /// Roles whose programs run.
     pub(super) roles: Vec<Role>,
     pub(super) segments: Segments,
-    /// Parameters of all classes so far.
+    /// Parameters of all StorageClasses so far.
     pub(super) classes: BTreeMap<String, BTreeMap<String, String>>,
-    /// Additional parameters that the driver under test requires in every class.
+    /// Additional parameters that the driver under test requires in every StorageClass.
     pub(super) needed_parameters: BTreeMap<String, String>,
     /// Labels of all nodes so far.
     pub(super) nodes: BTreeMap<String, BTreeMap<String, String>>,
-    /// Number of objects created by `capacity` so far, for unique names.
+    /// Number of objects that `capacity` actions have created so far, used for unique names.
     pub(super) capacity_objects_created: usize,
-    /// Names of all API server faults so far.
+    /// Ids of all API server faults so far.
     pub(super) faults: BTreeSet<String>,
-    /// Names of all driver faults so far.
+    /// Ids of all driver faults so far.
     pub(super) driver_faults: BTreeSet<String>,
     /// Names of all reservations so far.
     pub(super) reservations: BTreeSet<String>,
@@ -43,11 +43,11 @@ pub(super) struct Scope<'s> {
     pub(super) callers: Callers,
     /// Nodes, segments and resources of all steps.
     pub(super) cluster_names: ClusterNames,
-    /// Whether the driver was unregistered from a node in an earlier step.
+    /// Whether an earlier step has unregistered the driver from a node.
     pub(super) is_unregistered: bool,
-    /// Current release of the API server.
+    /// Release that the API server emulates in the step.
     pub(super) release: Release,
-    /// Current feature gates of the API server.
+    /// Feature gates of the API server in the step.
     pub(super) gates: BTreeMap<String, bool>,
     /// Validates objects with a dry run against an API server.
     pub(super) dry_run: DryRun,
@@ -56,14 +56,14 @@ pub(super) struct Scope<'s> {
 }
 
 impl Scope<'_> {
-    /// Records the current release and feature gates of the API server.
+    /// Sets the release and feature gates of the API server.
     pub(super) fn serve(&mut self, release: Release, gates: &BTreeMap<String, bool>) {
         self.release = release;
         self.gates.clone_from(gates);
         self.has_capacities |= api(release, gates).version().is_some();
     }
 
-    /// Checks that the current API server would accept the object.
+    /// Checks that the API server, with its current release and feature gates, would accept the object.
     pub(super) fn check_accepted(&mut self, object: &Value) -> Result<(), String> {
         self.class_object(object);
         pod_fields::check(object, &self.roles)?;
@@ -79,7 +79,7 @@ impl Scope<'_> {
         }
     }
 
-    /// Checks that CSIStorageCapacity objects may exist.
+    /// Checks that CSIStorageCapacity objects may exist in the step.
     pub(super) fn can_have_capacities(&self) -> Result<(), String> {
         if self.has_capacities {
             return Ok(());
@@ -102,7 +102,7 @@ impl Scope<'_> {
         &self.cluster.driver.name
     }
 
-    /// Builds the Node and the CSINode.
+    /// Builds the Node and CSINode objects of a node.
     pub(super) fn node(&mut self, spec: &NodeSpec) -> [Value; 2] {
         let labels = objects::node_labels(spec, &self.segments);
         let keys = spec.topology_keys.as_deref();

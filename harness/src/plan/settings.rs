@@ -1,4 +1,4 @@
-//! Settings of the systems under test in a plan.
+//! Settings of the programs under test in a plan.
 
 use std::time::Duration;
 
@@ -6,15 +6,15 @@ use super::Case;
 use crate::scenario::{Mode, PublisherSpec, SchedulerSpec};
 use crate::settings::Settings;
 
-/// Poll interval that disables polling: no case runs that long.
+/// Poll interval of a publisher that must not poll: longer than any case.
 const NO_POLLING: Duration = Duration::from_secs(3600);
 
-/// Poll interval of this publisher, if polling publishers use `refresh`.
+/// Poll interval of this publisher: `refresh` if it polls.
 pub(crate) fn interval(publisher: PublisherSpec, refresh: Duration) -> Duration {
     if publisher.polls { refresh } else { NO_POLLING }
 }
 
-/// Checks that `ownerLevel` is within the publisher's owner chain.
+/// Checks that `ownerLevel` is an existing level of the publisher's owner chain.
 pub(super) fn owner_level(publisher: PublisherSpec, mode: Mode) -> Result<(), String> {
     let (highest, topmost) = match mode {
         Mode::Central => (2, "Deployment"),
@@ -30,7 +30,7 @@ pub(super) fn owner_level(publisher: PublisherSpec, mode: Mode) -> Result<(), St
 }
 
 impl Case {
-    /// Settings at the start, without extenders, whose addresses are not known yet.
+    /// Settings of the programs at the start. Extenders are omitted, because their addresses are not known yet.
     pub(crate) fn settings(&self, refresh: Duration) -> Settings {
         Settings {
             mode: self.mode,
@@ -43,7 +43,7 @@ impl Case {
         }
     }
 
-    /// The settings with another publisher.
+    /// The same settings with another publisher.
     pub(super) fn settings_with_publisher(&self, publisher: PublisherSpec) -> Settings {
         Settings {
             publisher,
@@ -51,7 +51,7 @@ impl Case {
         }
     }
 
-    /// The settings with another scheduler.
+    /// The same settings with another scheduler.
     pub(super) fn settings_with(&self, scheduler: &SchedulerSpec) -> Settings {
         Settings {
             scheduler: scheduler.clone(),

@@ -1,4 +1,4 @@
-//! Resolves a step of a scenario: its actions, and its expectations, which may use defined names only.
+//! Resolves a step of a scenario: its actions, and its expectations, which may use only defined names.
 
 use super::scope::Scope;
 use super::vocabulary::{self, names};
@@ -15,7 +15,7 @@ impl Scope<'_> {
         polls: bool,
     ) -> Result<Step, ScenarioError> {
         let mut actions = Vec::new();
-        // Pods are created after all PVCs of the step, so that the systems see the PVCs first.
+        // Pods are created after all PVCs of the step, so that programs receive the PVCs first.
         let mut pods = Vec::new();
         for action in &spec.value.actions {
             let mut resolved = action
@@ -68,7 +68,7 @@ impl Scope<'_> {
     }
 }
 
-/// Names that an expectation may use: those defined up to the step, and the step's actions.
+/// Names that an expectation may use: those defined up to the step, and the actions of the step.
 struct StepNames<'a> {
     scope: &'a Scope<'a>,
     actions: &'a [(Action, String)],
@@ -190,7 +190,7 @@ fn creates_pod(action: &Action, name: &str) -> bool {
     matches!(action, Action::Create(object) if object["kind"] == "Pod" && object["metadata"]["name"] == name)
 }
 
-/// Hint for a word that probably means a pod without a node.
+/// Hint for a node name that is probably meant as "no node".
 fn hint_for_node_word(node: &str) -> &'static str {
     match node.to_ascii_lowercase().as_str() {
         "pending" | "refused" | "unschedulable" | "nowhere" | "null" => {

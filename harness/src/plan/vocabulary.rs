@@ -1,4 +1,5 @@
-//! Parses names defined by the API and CSI, so that a typo is an error and does not count as "never seen". Does not know any case.
+//! Parses names that the API and the CSI spec define, so that a typo is an error instead of a fact that never occurs. Does not know any
+//! case.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +17,7 @@ pub(super) fn method(text: &str) -> Result<Method, String> {
     text.parse().map_err(unknown)
 }
 
-/// Parses the name of a gRPC code as the CSI spec spells it.
+/// Parses the name of a gRPC code, spelled as in the CSI spec.
 pub(super) fn code(text: &str) -> Result<Code, String> {
     code_from_name(text).ok_or_else(|| {
         let all: Vec<&str> = (0..=16).map(|number| code_name(Code::from(number))).collect();

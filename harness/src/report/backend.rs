@@ -1,6 +1,6 @@
-//! The storage behind the driver, computed from the plan, the actions and the CSI calls of a journal.
+//! The storage of the driver, computed from the plan, the actions and the CSI calls of a journal.
 //!
-//! Independent of the driver's own values. Does not know what was published.
+//! Independent of the capacity that the driver returns. Does not know CSIStorageCapacity objects.
 
 use std::collections::BTreeMap;
 
@@ -11,25 +11,25 @@ use fake_csi::Storage;
 use crate::journal::{CallFact, Fact, What};
 use crate::plan::{Action, Plan};
 
-/// A stored volume.
+/// A volume that the driver has created.
 struct Volume {
     segment: Segment,
     bytes: u64,
-    /// Raw bytes per volume byte.
+    /// Raw bytes that the volume uses per byte of its size.
     cost: u64,
 }
 
-/// The storage at one fact of the journal.
+/// The storage of the driver at one position of the journal.
 pub(super) struct Backend<'p> {
     plan: &'p Plan,
     pools: BTreeMap<Segment, Storage>,
-    /// Volumes by id.
+    /// Existing volumes by id.
     volumes: BTreeMap<String, Volume>,
     step: usize,
     action: usize,
 }
 
-/// Free capacity of a pool, in volume bytes of a storage class.
+/// Free capacity of a pool, in bytes of volumes of one StorageClass.
 struct FreeCapacity {
     free: i128,
     maximum: Option<i128>,
@@ -62,13 +62,14 @@ impl<'p> Backend<'p> {
         }
     }
 
-    /// Total free capacity of the pools accessible from the segment; `None` if there is no pool, or if it cannot be computed.
+    /// Total free capacity of the pools that are accessible from the segment. `None` if there is no such pool, or if the capacity cannot be
+    /// computed.
     pub(super) fn available(&self, segment: &Segment, parameters: &BTreeMap<String, String>) -> Option<i128> {
         let pools = self.accessible_pools(segment, parameters)?;
         (!pools.is_empty()).then(|| pools.iter().map(|pool| pool.free).sum())
     }
 
-    /// Largest volume that fits into one of these pools; `None` if a pool does not limit volumes, or if it cannot be computed.
+    /// Size of the largest volume that fits into one of these pools. `None` if a pool does not limit the size, or if it cannot be computed.
     pub(super) fn maximum_volume_size(
         &self,
         segment: &Segment,
@@ -79,14 +80,14 @@ impl<'p> Backend<'p> {
         largest.into_iter().max()
     }
 
-    /// The pools accessible from the segment; `None` if one of them cannot be computed.
+    /// The pools that are accessible from the segment. `None` if the capacity of one of them cannot be computed.
     fn accessible_pools(
         &self,
         segment: &Segment,
         parameters: &BTreeMap<String, String>,
     ) -> Option<Vec<FreeCapacity>> {
         let cost = self.cost(parameters).max(1);
-        // A call without a segment refers to all pools.
+        // A call without a segment concerns all pools.
         let serves = |pool: &Segment| {
             let is_same = |(key, value)| segment.get(key) == Some(value);
             segment.is_empty() || pool.iter().all(is_same)
@@ -100,7 +101,7 @@ impl<'p> Backend<'p> {
                     size.saturating_sub(*used).saturating_sub(used_bytes),
                     Some(u64::MAX),
                 ),
-                // No response contains the device of a volume.
+                // The device of a volume is unknown, because no CSI response contains it.
                 Storage::Devices(_) => return None,
             };
             Some(FreeCapacity {
@@ -131,10 +132,10 @@ impl<'p> Backend<'p> {
         } else if let Some(placed) = &call.placed {
             let segment = placed.segment.as_deref().unwrap_or("*");
             let volume = Volume {
-                // Cannot fail: the plan also wrote this text.
+                // Cannot fail, because the text was formatted from a segment of the plan.
                 segment: self.plan.segments.parse(segment).unwrap_or_default(),
                 bytes: u64::try_from(placed.bytes).unwrap_or(0),
-                // An expanded volume keeps its cost; ControllerExpandVolume has no class parameters.
+                // ControllerExpandVolume has no class parameters, so an expanded volume retains its cost.
                 cost: match self.volumes.get(id) {
                     Some(known) => known.cost,
                     None => self.cost(&call.parameters),
@@ -150,7 +151,7 @@ impl<'p> Backend<'p> {
         raw.fold(0, u64::saturating_add)
     }
 
-    /// Raw bytes per volume byte for these class parameters.
+    /// Raw bytes that a volume with these class parameters uses per byte of its size.
     fn cost(&self, parameters: &BTreeMap<String, String>) -> u64 {
         let costs = self.plan.driver.costs.iter();
         let applying = costs.filter(|(name, value, _)| parameters.get(name) == Some(value));

@@ -1,6 +1,7 @@
-//! Published versus true capacity over time, for each class and segment of a case.
+//! Published and true capacity over time, for each class and segment of a case.
 //!
-//! The true capacity comes from the plan and the journal (`backend`), not from the driver, so wrong responses of the driver are visible.
+//! The true capacity is computed from the plan and the journal (`backend`) instead of the driver's responses, so that wrong responses are
+//! visible.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,43 +17,43 @@ use capacity_types::CapacityValues;
 /// The compared field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CapacityField {
-    /// `capacity`, from `available_capacity`.
+    /// `capacity` of the object, `available_capacity` of the driver.
     Capacity,
-    /// `maximumVolumeSize`, from `maximum_volume_size`.
+    /// `maximumVolumeSize` of the object, `maximum_volume_size` of the driver.
     Maximum,
 }
 
-/// A value from a point in time on.
+/// A value that applies from a point in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Point {
     /// Microseconds since the journal was opened.
     pub at_us: u64,
-    /// Bytes; `None`: there is no value.
+    /// The value in bytes; `None` if there is no value.
     pub bytes: Option<i128>,
 }
 
-/// True, published and reported capacity of one class and segment.
+/// True capacity, published capacity and the driver's capacity over time, for one class and segment.
 #[derive(Debug, Clone)]
 pub struct Series {
-    /// The storage class.
+    /// Name of the StorageClass.
     pub class: String,
-    /// Topology segment, as cases write it.
+    /// Topology segment, spelled as in case files.
     pub segment: String,
     /// The compared field.
     pub field: CapacityField,
-    /// Capacity of the pools, in volume bytes of the class. `None` if it cannot be computed: for pools of devices the journal does not
-    /// contain which device a volume uses.
+    /// True capacity in bytes of volumes of the class. `None` if it cannot be computed: for pools of devices, the journal does not contain
+    /// which device a volume uses.
     pub truth: Vec<Point>,
-    /// Value in the API server: the maximum of several objects.
+    /// Capacity in the CSIStorageCapacity object. If there are several objects, their maximum.
     pub published: Vec<Point>,
-    /// Values of the driver's GetCapacity responses.
+    /// Capacity in the driver's GetCapacity responses.
     pub reported: Vec<Point>,
 }
 
-/// Class and segment.
+/// StorageClass and topology segment.
 type Key = (String, String);
 
-/// All series of a journal: for each class and segment that was published or is in `wanted`.
+/// All series of a journal: for each class and segment that a CSIStorageCapacity object or `wanted` contains.
 pub fn series(plan: &Plan, facts: &[Fact], wanted: impl IntoIterator<Item = Key>) -> Vec<Series> {
     let mut keys: BTreeSet<Key> = wanted.into_iter().collect();
     keys.extend(facts.iter().filter_map(|fact| match &fact.what {
@@ -74,7 +75,7 @@ pub fn series(plan: &Plan, facts: &[Fact], wanted: impl IntoIterator<Item = Key>
         .collect();
     let mut observed = Observed::new(plan);
     for (at, fact) in facts.iter().enumerate() {
-        // Other facts change neither the storage nor what is published.
+        // Other facts change neither the storage nor the published capacity.
         let has_effect = match &fact.what {
             What::Action(_) | What::Call(_) | What::StepStarted(_) => true,
             What::Commit(commit) => is_capacity(commit),
@@ -101,11 +102,11 @@ impl Series {
     }
 }
 
-/// State of the journal up to one fact.
+/// The state at one position of the journal.
 struct Observed<'p> {
     plan: &'p Plan,
     backend: Backend<'p>,
-    /// Objects by namespace and name.
+    /// CSIStorageCapacity objects by namespace and name.
     published: BTreeMap<(Option<String>, String), (Key, CapacityValues)>,
 }
 
@@ -138,7 +139,7 @@ impl<'p> Observed<'p> {
         }
     }
 
-    /// Appends points for values that changed with a fact.
+    /// Appends a point to each series whose value a fact has changed.
     fn append_points(&self, series: &mut Series, fact: &Fact) {
         let truth = self.truth(series);
         let published = self.published_for(series);
@@ -165,7 +166,7 @@ impl<'p> Observed<'p> {
     }
 
     fn is_about(&self, call: &CallFact, series: &Series) -> bool {
-        // A publisher may add parameters; those of the class must all be present.
+        // A publisher may add parameters, so it is sufficient that all parameters of the class are present.
         let has = |(key, value): (&String, &String)| call.parameters.get(key) == Some(value);
         call.method == Method::GetCapacity
             && call.segment.as_deref().unwrap_or("*") == series.segment
@@ -257,7 +258,7 @@ steps:
         })
     }
 
-    /// Capacity of class fast at n1, with one second between facts.
+    /// The series for class `fast` and segment `n1` in a journal of these facts, one second apart.
     fn of_n1(facts: Vec<What>) -> Series {
         let plan = resolve(&parse("a.yaml", CASE).unwrap()[0]).unwrap();
         let numbered = facts.into_iter().zip(0..);
@@ -295,7 +296,7 @@ steps:
         let series = of_n1(vec![
             What::StepStarted(StepMark { step: 0 }),
             created("v", 4),
-            // A repeated call allocates nothing more.
+            // A repeated call for the same volume uses no further capacity.
             created("v", 4),
             action,
             refused,

@@ -1,4 +1,4 @@
-//! Compares two runs of one scenario: their first difference, and their final states.
+//! Compares two runs of one scenario: the first difference, and the final states.
 //!
 //! Compares objects and calls; ignores generated names.
 
@@ -13,45 +13,45 @@ use crate::expectation::values_of;
 use crate::journal::{Fact, What};
 use crate::plan::{Plan, WORKLOADS};
 
-/// Comparison of two runs.
+/// The result of comparing two runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
-    /// First difference; `None` if there is none.
+    /// The first difference; `None` if the runs are equal.
     pub first: Option<Difference>,
-    /// Last step that both runs have started, from 0.
+    /// Index of the last step that both runs have started.
     pub step: usize,
-    /// All values of either run at the end of that step.
+    /// All values that exist in either run at the end of that step.
     pub rows: Vec<ValuePair>,
-    /// Writes and CSI calls until then, with their number in each run.
+    /// Writes and CSI calls before that moment, with their number in each run.
     pub operations: Vec<(String, [usize; 2])>,
 }
 
 /// A value in both runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ValuePair {
-    /// What the value is about, such as `capacity fast n1`.
+    /// The compared value, such as `capacity fast n1`.
     pub subject: String,
-    /// The value in each run; `None` if absent.
+    /// The value in each run; `None` if the run does not have it.
     pub got: [Option<String>; 2],
 }
 
-/// First difference between the runs.
+/// The first difference between the runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Difference {
-    /// Subject of the difference, such as `capacity fast n1`.
+    /// The value that differs, such as `capacity fast n1`.
     pub subject: String,
-    /// Next value in each run, with its step and time; `None` if there is none.
+    /// The next change of the value in each run, with step and time; `None` if no change follows.
     pub got: [Option<ValueChange>; 2],
 }
 
-/// A value that a subject has from then on.
+/// A change of a value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ValueChange {
-    /// Index of the step, from 0.
+    /// Index of the step.
     pub step: usize,
     /// Seconds since the start of the step.
     pub seconds: f64,
-    /// The value as text.
+    /// The new value as text.
     pub value: String,
 }
 
@@ -83,9 +83,9 @@ pub fn compare(plan: &Plan, one: &[Fact], other: &[Fact]) -> Comparison {
 }
 
 impl Difference {
-    /// Sort key: steps before times, because runs may have different speeds.
+    /// Sort key: by step first and by time second, because runs may differ in speed.
     fn sort_key(&self) -> f64 {
-        /// Longer than any step, in seconds.
+        /// Longer than any step, in seconds, so that the step decides.
         const STEP: f64 = 1e6;
         let keys = self.got.iter().flatten();
         #[expect(clippy::cast_precision_loss, reason = "the number of steps is small")]
@@ -94,7 +94,7 @@ impl Difference {
     }
 }
 
-/// First difference in the values of one subject.
+/// The first difference between the changes of one value.
 fn difference(subject: &str, runs: &[History; 2]) -> Option<Difference> {
     let of = |run: &History| run.changes.get(subject).cloned().unwrap_or_default();
     let (one, other) = (of(&runs[0]), of(&runs[1]));
@@ -108,18 +108,18 @@ fn difference(subject: &str, runs: &[History; 2]) -> Option<Difference> {
     })
 }
 
-/// History of one run.
+/// The changes of all values in one run.
 #[derive(Default)]
 struct History {
-    /// Number of started steps.
+    /// Number of steps that have started.
     steps: usize,
-    /// All values of each subject, in order.
+    /// All changes of each value, in order.
     changes: BTreeMap<String, Vec<ValueChange>>,
-    /// The step of every write and call, by kind.
+    /// For each kind of write or call, the step of every occurrence.
     operations: BTreeMap<String, Vec<usize>>,
 }
 
-/// Value of a subject that does not exist.
+/// Text for a value that does not exist.
 const NOTHING: &str = "-";
 
 impl History {
@@ -156,7 +156,7 @@ impl History {
         self.operations.entry(operation).or_default().push(step);
     }
 
-    /// Records changed values.
+    /// Records the values that have changed.
     fn record_values(&mut self, now: BTreeMap<String, String>, seconds: f64) {
         let step = self.steps.saturating_sub(1);
         let absent: Vec<String> = self
@@ -183,10 +183,10 @@ impl History {
 
 const COMPARED_RESOURCES: [&str; 3] = [RESOURCE, "pods", "persistentvolumeclaims"];
 
-/// Current values, without generated names.
+/// The current values, without generated names.
 fn values(plan: &Plan, cluster: &ClusterState) -> BTreeMap<String, String> {
     let mut values: BTreeMap<String, String> = BTreeMap::new();
-    // Several objects for one segment are listed together.
+    // Several CSIStorageCapacity objects for one segment are one value.
     let mut capacities: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (_, object) in cluster.objects(RESOURCE) {
         let class = object["storageClassName"].as_str().unwrap_or_default();
@@ -241,7 +241,7 @@ mod tests {
         crate::plan::resolve(&scenarios[0]).expect("the scenario resolves")
     }
 
-    /// A run with one step, in which a publisher writes these capacities of one object, one second apart.
+    /// A run with one step in which a publisher writes these capacities to one object, one second apart.
     fn run(capacities: &[&str]) -> Vec<Fact> {
         let mut facts = vec![What::StepStarted(StepMark { step: 0 })];
         facts.extend(capacities.iter().enumerate().map(|(number, capacity)| {

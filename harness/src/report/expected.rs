@@ -1,4 +1,4 @@
-//! Formats an expectation of a case file as one line. Does not know observations.
+//! Formats an expectation of a case file as one line. Does not know facts.
 
 use serde_json::Value;
 
@@ -6,11 +6,11 @@ use crate::plan::Plan;
 use crate::scenario::read;
 use capacity_types::flow;
 
-/// Expectation `at` of a step, both counted from 0, with all its keys except `why`.
+/// Formats an expectation with all its keys except `why`. `step`, `at`: indexes of the step and of the expectation in it.
 pub fn expectation(plan: &Plan, step: usize, at: usize) -> String {
-    // Cannot fail: the plan was made from this text.
+    // Cannot fail, because the plan was made from this text.
     let file: Value = read(&plan.source, &plan.text).unwrap_or_default();
-    // The plan omits steps without changes, so steps are matched by id.
+    // The plan may omit steps of the file, so steps are matched by id instead of index.
     let id = plan.steps.get(step).map(|step| step.id.as_str());
     let steps = file["steps"].as_array().into_iter().flatten();
     let named = steps.into_iter().find(|step| step["id"].as_str() == id);

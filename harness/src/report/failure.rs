@@ -1,4 +1,4 @@
-//! The text of a failure: requirement, step, expected and actual values, first missing link, timeline, and commands to run next.
+//! The text that explains a failure: requirement, step, expected and actual values, first missing link, timeline, and commands to run next.
 
 use std::fmt::Write as _;
 
@@ -7,40 +7,40 @@ use crate::journal::Fact;
 use crate::judge::{DiffRow, Failure, RowState};
 use crate::plan::Plan;
 
-/// Data that the caller has and the harness does not.
+/// Data for the text that the caller provides.
 #[derive(Debug, Clone, Default)]
 pub struct Context {
-    /// The requirements of the case, from the catalogue.
+    /// The requirements that the case tests, from the catalogue.
     pub requirements: Vec<Requirement>,
-    /// Whether the harness itself was delayed, so that the result is inconclusive.
+    /// Whether the harness was delayed, so that the result is inconclusive.
     pub is_inconclusive: bool,
-    /// Log lines of programs under test about errors.
+    /// Error messages in the logs of the programs under test.
     pub logged_errors: Vec<String>,
-    /// Command that reruns only this case.
+    /// Command that runs only this case again.
     pub rerun: String,
-    /// Further lines: files, other commands.
+    /// Further lines, such as paths of files and other commands.
     pub files: Vec<String>,
 }
 
-/// A requirement of the catalogue.
+/// A requirement from the requirement catalogue.
 #[derive(Debug, Clone)]
 pub struct Requirement {
     /// Id of the requirement.
     pub id: String,
     /// The requirement in one sentence.
     pub text: String,
-    /// Source of the requirement.
+    /// The document that contains the requirement.
     pub source: String,
-    /// Verbatim sentence of the source; `None` if it has none.
+    /// Verbatim sentence of the document; `None` if the document has no such sentence.
     pub quote: Option<String>,
     /// Document of the quote, if it differs from `source`.
     pub quote_from: Option<String>,
-    /// Part of `text` that goes beyond the quote.
+    /// The part of `text` that the quote does not require.
     pub beyond: Option<String>,
 }
 
 impl Requirement {
-    /// The quote with its id and source, or the catalogue's text if there is no quote.
+    /// The quote with its id and source; without a quote, the text of the catalogue.
     pub fn sentence(&self) -> String {
         let source = self.quote_from.as_ref().unwrap_or(&self.source);
         match &self.quote {
@@ -50,7 +50,7 @@ impl Requirement {
     }
 }
 
-/// Maximum number of rows; equal ones are dropped first.
+/// Maximum number of rows. Rows with equal values are dropped first.
 const ROWS_MAX: usize = 10;
 
 /// Explains a failure in about forty lines at most.
@@ -96,7 +96,7 @@ pub fn failure(plan: &Plan, facts: &[Fact], failure: &Failure, context: &Context
     for entry in timeline::timeline(facts, failure) {
         line(&mut out, &format!("    {entry}"));
     }
-    // If a program exited, the summary contains its last lines.
+    // If a program exited, the summary already contains its last lines.
     if failure.exit.is_none() {
         for (at, logged) in context.logged_errors.iter().enumerate() {
             line(
@@ -119,7 +119,7 @@ fn line(out: &mut String, text: &str) {
     out.push('\n');
 }
 
-/// Writes one table of all rows, the differences first.
+/// Writes one table of all rows, with the differing rows first.
 fn rows(out: &mut String, rows: &[DiffRow], paint: Paint) {
     if rows.is_empty() {
         return;

@@ -1,15 +1,15 @@
-//! Log lines about errors of the programs of a failed case. Does not know verdicts.
+//! Error messages in the logs of the programs of a failed case. Does not know verdicts.
 
 use crate::exit_reason::{error_lines, readable};
 use crate::process_log::OMITTED;
 
-/// Maximum number of lines of all programs.
+/// Maximum number of lines of all programs together.
 const LINES_MAX: usize = 4;
 
 /// Maximum length of a line, in characters.
 const WIDTH_MAX: usize = 200;
 
-/// The last error lines of each program, prefixed with its name. `logs`: output by client name.
+/// The last error messages of each program, prefixed with the client name. `logs`: output by client name.
 pub fn logged_errors(logs: &[(String, Vec<u8>)]) -> Vec<String> {
     let count = (LINES_MAX / logs.len().max(1)).max(1);
     let of_program = |(client, log): &(String, Vec<u8>)| {
@@ -23,7 +23,7 @@ pub fn logged_errors(logs: &[(String, Vec<u8>)]) -> Vec<String> {
     logs.iter().flat_map(of_program).collect()
 }
 
-/// Like [`logged_errors`]; without error lines, the last lines of each program.
+/// Like [`logged_errors`], but if a program has logged no error messages, its last lines.
 pub fn last_logged(logs: &[(String, Vec<u8>)]) -> Vec<String> {
     let lines = logged_errors(logs);
     if !lines.is_empty() {
@@ -47,7 +47,7 @@ pub fn last_logged(logs: &[(String, Vec<u8>)]) -> Vec<String> {
     logs.iter().flat_map(of_program).collect()
 }
 
-/// Note about output that was not stored.
+/// A note that the log lacks a part of the output.
 fn omission_note(log: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(log);
     let lines = text

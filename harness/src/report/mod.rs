@@ -1,4 +1,4 @@
-//! Reports for people. Formats what the judge found; decides nothing.
+//! Reports for users. Formats the results of the judge; decides nothing.
 
 mod backend;
 mod capacity;

@@ -1,38 +1,38 @@
-//! Terminal colours. Colour is never the only carrier of information.
+//! Terminal colours. A colour is never the only way in which information is shown.
 
 use std::io::IsTerminal;
 
-/// Whether to colour output.
+/// Whether output is coloured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Paint(bool);
 
 impl Paint {
-    /// Never colours.
+    /// Output without colours.
     pub const PLAIN: Paint = Paint(false);
 
-    /// Colours if the stream is a terminal and neither `NO_COLOR` nor a dumb terminal forbids it.
+    /// Colours if the stream is a terminal, unless `NO_COLOR` is set or `TERM` is `dumb`.
     pub fn of(stream: &impl IsTerminal) -> Self {
         let forbidden = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
             || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         Paint(stream.is_terminal() && !forbidden)
     }
 
-    /// Errors and failures.
+    /// Colours text about errors and failures.
     pub fn bad(self, text: &str) -> String {
         self.wrap(text, "31;1")
     }
 
-    /// Success.
+    /// Colours text about success.
     pub fn good(self, text: &str) -> String {
         self.wrap(text, "32")
     }
 
-    /// Less important text.
+    /// Colours less important text.
     pub fn dim(self, text: &str) -> String {
         self.wrap(text, "2")
     }
 
-    /// Emphasis.
+    /// Emphasizes text.
     pub fn strong(self, text: &str) -> String {
         self.wrap(text, "1")
     }

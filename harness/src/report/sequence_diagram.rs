@@ -1,4 +1,4 @@
-//! The facts of a failure as a sequence diagram: clients, servers and their messages, in order. Does not know drawing.
+//! The facts of a failure as a sequence diagram: clients, servers and their messages, in order. Does not know how the diagram is drawn.
 
 use std::collections::BTreeSet;
 
@@ -9,24 +9,24 @@ use crate::journal::{CallFact, Fact, RefusalFact, What};
 use crate::judge::Failure;
 use crate::scenario::Role;
 
-/// Maximum number of facts.
+/// Maximum number of messages.
 const MESSAGES_MAX: usize = 28;
 
-/// A participant of the diagram, in display order.
+/// A participant of the diagram. The order of the variants is the display order.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Participant {
-    /// The harness, with the cluster's controllers that it runs.
+    /// The harness and its controllers.
     Harness,
     /// The API server.
     ApiServer,
-    /// A system under test, by its client name.
+    /// A program under test, by its client name.
     Process(String),
     /// The CSI driver.
     Driver,
 }
 
 impl Participant {
-    /// Displayed name.
+    /// The name that the diagram shows.
     pub fn name(&self) -> &str {
         match self {
             Participant::Harness => "harness",
@@ -37,16 +37,16 @@ impl Participant {
     }
 }
 
-/// A fact of the diagram.
+/// A fact as a message of the diagram.
 #[derive(Debug, Clone)]
 pub struct Message {
-    /// Seconds since the start of the step; negative: before it.
+    /// Seconds since the start of the step; negative if the fact is before the step.
     pub seconds: f64,
-    /// Whether the verdict depends on it.
+    /// Whether the verdict depends on the fact.
     pub decides: bool,
-    /// Participant that caused it.
+    /// Participant that caused the fact.
     pub from: Participant,
-    /// Participant that received it; equal to `from` if there is none.
+    /// Participant that received the message; equal to `from` if there is no receiver.
     pub to: Participant,
     /// The fact as text.
     pub text: String,
@@ -57,11 +57,11 @@ pub struct Message {
 pub struct SequenceDiagram {
     /// The participants, from left to right.
     pub participants: Vec<Participant>,
-    /// The facts, in order.
+    /// The messages, in the order of their facts.
     pub messages: Vec<Message>,
 }
 
-/// The facts that decided a failure, and facts around them.
+/// The facts that decided a failure, and facts near them.
 pub fn sequence_diagram(facts: &[Fact], failure: &Failure) -> SequenceDiagram {
     let (deciding, started) = (deciding(failure), step_start(facts, failure));
     let chosen = choose(facts, failure, &deciding, MESSAGES_MAX);
@@ -84,7 +84,7 @@ pub fn sequence_diagram(facts: &[Fact], failure: &Failure) -> SequenceDiagram {
     for message in &messages {
         participants.extend([message.from.clone(), message.to.clone()]);
     }
-    // A program that did nothing is shown as well, because its inactivity may be the failure.
+    // A program without facts is also a participant, because its inactivity may be the failure.
     const PARTICIPANTS_MAX: usize = 8;
     for client in processes {
         if participants.len() < PARTICIPANTS_MAX {
@@ -97,7 +97,7 @@ pub fn sequence_diagram(facts: &[Fact], failure: &Failure) -> SequenceDiagram {
     }
 }
 
-/// Client names of all systems under test that were started.
+/// Client names of all programs under test that were started.
 fn processes(facts: &[Fact]) -> BTreeSet<&str> {
     let started = facts.iter().filter_map(|fact| match &fact.what {
         What::Process(process) => Some(&*process.client),
@@ -129,7 +129,7 @@ fn sender_and_receiver(fact: &Fact, processes: &BTreeSet<&str>) -> (Participant,
     }
 }
 
-/// Client of a CSI call, which does not name its client: the system that was given the socket.
+/// Client of a CSI call. A call does not contain its client, so the client is the program that uses the node's socket.
 fn caller(node: Option<&str>, processes: &BTreeSet<&str>) -> String {
     let of_node = node.map(|node| Role::Publisher.client(Some(node)));
     let known = |client: &str| processes.contains(client);

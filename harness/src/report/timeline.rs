@@ -1,4 +1,4 @@
-//! The facts that decided a failure, and facts around them, as a few lines.
+//! The facts that decided a failure, and facts near them, as a few lines.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -12,20 +12,20 @@ use crate::judge::Failure;
 /// Maximum number of lines.
 const LINES_MAX: usize = 12;
 
-/// Maximum number of lines for a whole case.
+/// Maximum number of lines in the timeline of a whole case.
 const CASE_LINES_MAX: usize = 1000;
 
-/// Minimum delay of the harness to report: shorter ones are frequent on a busy host and explain nothing.
+/// Minimum delay of the harness that is listed. Shorter delays are frequent on a busy host and explain nothing.
 const STALL_MIN_US: u64 = 200_000;
 
-/// The timeline of a failure: deciding facts are marked, insignificant ones are omitted.
+/// The timeline of a failure. Deciding facts are marked, insignificant facts are omitted.
 pub(super) fn timeline(facts: &[Fact], failure: &Failure) -> Vec<String> {
     let (deciding, started) = (deciding(failure), step_start(facts, failure));
     let chosen = choose(facts, failure, &deciding, LINES_MAX);
     lines(&chosen, in_step(facts, failure), &deciding, started)
 }
 
-/// The timeline of a whole case with any verdict: each new fact, from the start of the case.
+/// The timeline of a whole case: each fact whose text has not occurred before.
 pub fn case_timeline(facts: &[Fact]) -> Vec<String> {
     let mut chosen = significant(facts.iter());
     chosen.truncate(CASE_LINES_MAX);
@@ -85,7 +85,7 @@ fn lines<'f>(
     lines
 }
 
-/// Delay of the harness in microseconds, if it is long enough to report.
+/// Length of a harness delay in microseconds, if the delay is long enough to be listed.
 fn stall(what: &What) -> Option<u64> {
     match what {
         What::Lag(lag) if lag.late_us >= STALL_MIN_US => Some(lag.late_us),
@@ -93,19 +93,20 @@ fn stall(what: &What) -> Option<u64> {
     }
 }
 
-/// The deciding facts: the evidence of each link, and the fact that settled the verdict.
+/// Sequence numbers of the deciding facts: the evidence of each link, and the fact that decided the verdict.
 pub(super) fn deciding(failure: &Failure) -> BTreeSet<u64> {
     let links = failure.chain.links.iter().filter_map(|link| link.fact);
     links.chain([failure.decided_by]).collect()
 }
 
-/// Start of the failed step.
+/// Time at which the failed step started.
 pub(super) fn step_start(facts: &[Fact], failure: &Failure) -> Duration {
     let first = facts.iter().find(|fact| fact.seq == failure.step_started);
     first.map_or(Duration::ZERO, Fact::at)
 }
 
-/// The deciding facts, and then new facts of the step up to a limit: the more significant ones first, and of these the earlier ones.
+/// The deciding facts, and other significant facts of the step up to a limit. More significant facts are chosen first, and earlier facts
+/// before later ones.
 pub(super) fn choose<'f>(
     facts: &'f [Fact],
     failure: &Failure,
@@ -128,7 +129,7 @@ fn in_step<'f>(facts: &'f [Fact], failure: &Failure) -> impl Iterator<Item = &'f
     facts.iter().filter(move |fact| step.contains(&fact.seq))
 }
 
-/// The significant facts, each text once.
+/// The significant facts. Of facts with the same text, only the first.
 fn significant<'f>(facts: impl Iterator<Item = &'f Fact>) -> Vec<(Weight, &'f Fact)> {
     let mut seen = BTreeSet::new();
     facts
@@ -137,7 +138,7 @@ fn significant<'f>(facts: impl Iterator<Item = &'f Fact>) -> Vec<(Weight, &'f Fa
         .collect()
 }
 
-/// Significance of a fact, the highest first.
+/// Significance of a fact, from high to low.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Weight {
     /// Actions and errors.
@@ -148,7 +149,7 @@ enum Weight {
     Routine,
 }
 
-/// `None`: insignificant.
+/// Significance of a fact; `None` if the fact is never listed.
 fn weight(what: &What) -> Option<Weight> {
     match what {
         What::Action(_) | What::Fault(_) | What::Refused(_) => Some(Weight::Cause),

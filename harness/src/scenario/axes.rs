@@ -1,6 +1,6 @@
-//! The `axes` key: one file that expands to a case for each row of a covering array of named values.
+//! The `axes` key: expands a file to one case per row of a covering array over named values.
 //!
-//! A value sets cells, which replace `$names` in the file like those of a table. A cell may refer to other cells.
+//! A value sets cells, which replace `$names` in the file as the cells of a table do. A cell may refer to other cells.
 
 use std::collections::BTreeMap;
 
@@ -14,15 +14,15 @@ use super::coverage::PairCoverage;
 use super::ordered::Ordered;
 use super::table::{self, Row, TableError};
 
-/// The axes of a file and their constraints.
+/// The axes of a file, and the combinations of values that are excluded.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct Axes {
-    /// Axis → value → the cells that the value sets.
+    /// The cells that each value of an axis sets: axis → value → cells.
     axes: Spanned<Ordered<Ordered<Cells>>>,
-    /// Default values of the cells.
+    /// Default values of cells.
     #[serde(default)]
     cells: Cells,
-    /// Excluded combinations: axis → value or values.
+    /// Excluded combinations: each maps some axes to one or several values.
     #[serde(default)]
     constraints: Vec<Spanned<BTreeMap<String, OneOrMore>>>,
 }
@@ -34,10 +34,10 @@ enum OneOrMore {
     More(Vec<String>),
 }
 
-/// Limit of values of all axes of a file, as the rows cover all their pairs.
+/// Maximum number of values over all axes of a file, because the rows contain every pair of values.
 const VALUES_MAX: usize = 200;
 
-/// Separator of the values in a row's name.
+/// Separator between the values in the name of a row.
 pub(super) const JOIN: char = '+';
 
 impl Axes {
@@ -50,7 +50,7 @@ impl Axes {
         Ok(filled)
     }
 
-    /// The row with this name, whether in the covering array or not. None if it does not exist.
+    /// The row with this name, even if the covering array does not contain it. None if a value does not exist.
     pub(super) fn row(&self, text: &str, name: &str) -> Result<Option<Row>, TableError> {
         let space = self.space()?;
         match self.value_indexes(name).filter(|row| space.allows(row)) {
@@ -59,7 +59,7 @@ impl Axes {
         }
     }
 
-    /// Counts the covered pairs of values for every two axes in the rows with these names.
+    /// Counts, for every two axes, the pairs of values that occur in the rows with these names.
     pub(super) fn pairs(&self, names: &[&str]) -> Result<Vec<PairCoverage>, TableError> {
         let space = self.space()?;
         let rows: Vec<Vec<usize>> = names.iter().filter_map(|name| self.value_indexes(name)).collect();
@@ -78,7 +78,7 @@ impl Axes {
         Ok(choices(space.sizes.len(), 2).into_iter().map(of_axes).collect())
     }
 
-    /// The value indexes of a row. None if `name` is not a row name.
+    /// Index of each axis's value in a row name. None if `name` is not the name of a row.
     fn value_indexes(&self, name: &str) -> Option<Vec<usize>> {
         let words: Vec<&str> = name.split(JOIN).collect();
         let axes = Some(&self.axes.value.0).filter(|axes| axes.len() == words.len())?;
@@ -106,7 +106,7 @@ impl Axes {
         })
     }
 
-    /// Converts a constraint to indexes.
+    /// Converts an excluded combination to indexes.
     fn exclusion(&self, constraint: &Spanned<BTreeMap<String, OneOrMore>>) -> Result<Exclusion, TableError> {
         let mut exclusion = Exclusion::new();
         for (axis, values) in &constraint.value {
@@ -123,7 +123,7 @@ impl Axes {
         Ok(exclusion)
     }
 
-    /// Checks that values are valid parts of an id, and that each cell is set by one axis only.
+    /// Checks that value names are valid parts of an id, and that only one axis sets each cell.
     fn check(&self) -> Result<(), TableError> {
         let error = |message: String| Err(table::at(&self.axes, message));
         if self.axes.value.0.len() < 2 {
@@ -262,7 +262,7 @@ steps: [{id: s, expect: specification}]
         assert!(triples.is_superset(&pairs.into_iter().collect()));
     }
 
-    /// A run directory contains this text, from which the run can be judged again.
+    /// The text is stored in the run folder, and the verdict can be computed again from it.
     #[test]
     fn the_text_of_a_row_parses_to_the_same_case() {
         let row = parse_row("f.yaml", FILE, "distributed+one+1.n").expect("valid case");

@@ -1,4 +1,4 @@
-//! Storage of a topology segment in a case file, in one of three layouts. Does not know how the driver serves it.
+//! Storage of a topology segment in a case file, in one of three layouts. Does not know how the driver creates volumes in it.
 
 use std::collections::BTreeMap;
 
@@ -6,33 +6,33 @@ use serde::Deserialize;
 
 use super::{Bytes, FromShort};
 
-/// Raw storage of one topology segment: exactly one of `capacity`, `filesystem` and `devices`.
+/// Raw storage of one topology segment. Write exactly one of `capacity`, `filesystem` and `devices`.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PoolSpec {
-    /// Raw bytes of a single store.
+    /// Raw size in bytes of storage that can be divided freely.
     pub capacity: Option<Bytes>,
-    /// With `capacity`: maximum volume size in bytes, reported as maximum_volume_size; unset: not reported.
+    /// With `capacity`: maximum volume size in bytes, which GetCapacity returns as maximum_volume_size. Unset: not returned.
     #[serde(alias = "largest")]
     pub maximum: Option<Bytes>,
-    /// With `capacity`: overcommit factor for thin provisioning (`overprovision-ratio` of TopoLVM), such as `2` or `1.5`; GetCapacity
-    /// returns the remainder of the multiplied capacity. Unset: 1.
+    /// With `capacity`: overcommit factor for thin provisioning (`overprovision-ratio` of TopoLVM), such as `2` or `1.5`. GetCapacity
+    /// returns the free part of the multiplied capacity. Unset: 1.
     pub overcommit: Option<f64>,
-    /// A filesystem that other files use too; its free space is reported, also as maximum_volume_size.
+    /// A filesystem that also contains other files. GetCapacity returns its free space, also as maximum_volume_size.
     pub filesystem: Option<FilesystemSpec>,
-    /// Disks and volume groups by name; reports the sum, the largest and the smallest of the free ones.
+    /// Disks and volume groups by name. GetCapacity returns the sum of the free ones, and the largest and smallest possible volume.
     pub devices: Option<BTreeMap<String, Short>>,
 }
 
 type Short = super::Short<DeviceSpec>;
 
-/// A filesystem that other files use too.
+/// A filesystem that also contains other files.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FilesystemSpec {
-    /// Total bytes.
+    /// Size of the filesystem in bytes.
     pub size: Bytes,
-    /// Bytes used by other files.
+    /// Bytes that other files use.
     pub used: Bytes,
 }
 
@@ -40,15 +40,15 @@ pub struct FilesystemSpec {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DeviceSpec {
-    /// Raw bytes.
+    /// Raw size in bytes.
     pub size: Bytes,
-    /// Excludes classes that set one of these parameters to another value.
+    /// Class parameters that the device supports: a class that sets one of them to another value cannot use the device.
     #[serde(default)]
     pub parameters: BTreeMap<String, String>,
-    /// A group is divided into volumes of at least 10Mi; a disk is used as a whole.
+    /// Whether the device is a volume group, which is divided into volumes of at least 10Mi. A disk is used as a whole by one volume.
     #[serde(default)]
     pub group: bool,
-    /// Supported access types.
+    /// Access types that the device supports.
     #[serde(default)]
     pub access: AccessSpec,
 }
@@ -57,12 +57,12 @@ pub struct DeviceSpec {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AccessSpec {
-    /// Raw or mounted.
+    /// Block and mount volumes.
     #[default]
     Any,
-    /// Raw block device only.
+    /// Only block volumes.
     Block,
-    /// Mounted only.
+    /// Only mount volumes.
     Mount,
 }
 

@@ -1,15 +1,15 @@
-//! Bounds of expectations: timeouts and hold times.
+//! Time limits of expectations: timeouts and hold times.
 
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// A time bound in the unit of the case.
+/// A time limit, in the unit that the case uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bound {
-    /// Poll intervals of the publisher.
+    /// Number of poll intervals of the publisher.
     Refreshes(u32),
-    /// Rounds of the system: GetCapacity calls for the same class and segment, or scheduling attempts.
+    /// Number of rounds of the program: GetCapacity calls for the same class and segment, or scheduling attempts of the same pod.
     Rounds(u32),
     /// Wall-clock time.
     Time(Duration),
@@ -33,7 +33,7 @@ impl FromStr for Bound {
 }
 
 impl Bound {
-    /// How often the system must repeat the same call.
+    /// How often the program must repeat the same call or scheduling attempt.
     pub fn count(self) -> u32 {
         match self {
             Bound::Refreshes(count) | Bound::Rounds(count) => count,
@@ -41,7 +41,7 @@ impl Bound {
         }
     }
 
-    /// The upper limit in wall-clock time for the publisher's poll interval.
+    /// The time limit in wall-clock time. `refresh`: the publisher's poll interval.
     pub fn time(self, refresh: Duration) -> Duration {
         match self {
             Bound::Refreshes(count) | Bound::Rounds(count) => refresh * count,
@@ -62,7 +62,7 @@ impl fmt::Display for Bound {
     }
 }
 
-/// Parses a duration.
+/// Parses a duration such as `10s` or `500ms`.
 pub fn duration(text: &str) -> Result<Duration, String> {
     match text.parse() {
         Ok(Bound::Time(time)) => Ok(time),

@@ -1,25 +1,25 @@
-//! Sources of case files: a folder, or texts embedded in the program. Does not know their content.
+//! Where case files are: in a folder, or embedded in the executable. Does not know their content.
 
 use std::path::{Path, PathBuf};
 
 use super::ScenarioError;
 use crate::text::text_of;
 
-/// A set of case files. The id of each is its path in the set, without extension.
+/// A set of case files. The id of a file is its path in the set, without extension.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CaseFiles {
-    /// All case files below a folder.
+    /// All case files in a folder and its subfolders.
     Folder(PathBuf),
-    /// Case files embedded in the program: (id, text).
+    /// Case files embedded in the executable, as (id, text).
     Embedded(&'static [(&'static str, &'static str)]),
 }
 
 /// One case file.
 pub(super) struct CaseFile {
     pub(super) id: String,
-    /// The file's name in messages.
+    /// Name of the file in messages.
     pub(super) source: String,
-    /// The embedded text. None: read the file `source`.
+    /// The embedded text. None: the text is read from the file `source`.
     text: Option<&'static str>,
 }
 
@@ -38,7 +38,7 @@ impl CaseFiles {
         }
     }
 
-    /// The case file with this id; does not read other files.
+    /// The case file with this id. Reads no other files.
     pub(super) fn named(&self, id: &str) -> Option<CaseFile> {
         match self {
             CaseFiles::Folder(root) => {
@@ -99,14 +99,14 @@ fn files_in(root: &Path) -> Result<Vec<PathBuf>, ScenarioError> {
             }
             match path.extension().and_then(|extension| extension.to_str()) {
                 Some("yaml") => files.push(path),
-                // An error, as it would otherwise be ignored silently.
+                // A file with this extension is an error, because it would otherwise be ignored silently.
                 Some("yml") => {
                     return Err(ScenarioError::whole(
                         &path,
                         "is not read as a case; cases end in .yaml",
                     ));
                 }
-                // Documentation and editor files.
+                // Other files, such as documentation, are ignored.
                 _ => {}
             }
         }

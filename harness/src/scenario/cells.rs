@@ -1,4 +1,4 @@
-//! Cells that refer to other cells.
+//! Replaces references to cells in other cells.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ pub(super) type Cells = BTreeMap<String, Value>;
 /// Maximum depth of references between cells.
 const DEPTH_MAX: usize = 4;
 
-/// A cell with its `$name` references replaced, as a whole value or inside a string. `bytes_left`: bytes that the result may still use; 0
-/// after the call means that the limit was exceeded and the result is incomplete.
+/// Replaces the `$name` references in a cell, where they are the whole value or a part of a string. `bytes_left`: how many bytes the result
+/// may still use; 0 after the call means that the limit was exceeded and the result is incomplete.
 pub(super) fn replaced(cell: &Value, cells: &Cells, bytes_left: &mut usize) -> Value {
     replaced_at(cell, cells, 0, bytes_left)
 }
@@ -52,7 +52,7 @@ fn text_with(text: &str, cells: &Cells, depth: usize, bytes_left: &mut usize) ->
         return String::new();
     }
     let mut text = text.to_owned();
-    // Longest name first, as shorter names may be its prefix.
+    // Long names first, because a shorter name may be a prefix of a longer one.
     for (name, value) in cells.iter().rev() {
         let word = format!("${name}");
         if text.contains(&word)

@@ -1,4 +1,4 @@
-//! The `cluster` key of the case format: everything that exists before the systems under test start.
+//! The `cluster` key of the case format: everything that exists before the programs under test start.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,19 +15,19 @@ use super::{
     Size, Spanned,
 };
 
-/// Everything that exists before the systems under test start.
+/// Everything that exists before the programs under test start.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ClusterSpec {
-    /// The API server's release, such as `"1.20"`. Unset: 1.36.
+    /// Kubernetes release that the API server emulates, such as `"1.20"`. Unset: 1.36.
     #[serde(default)]
     pub release: Release,
-    /// Feature gates of the API server; omitted gates have the default of the release: CSIStorageCapacity is off before 1.21.
+    /// Feature gates of the API server. Omitted gates have the default of the release; CSIStorageCapacity is off before 1.21.
     #[serde(default, deserialize_with = "gates")]
     pub gates: BTreeMap<String, bool>,
-    /// Roles that run. Unset: the first part of the case's id, or publisher and scheduler if that is no role.
+    /// Roles whose programs run. Unset: the first part of the case's id; if that is not a role, publisher and scheduler.
     pub roles: Option<Vec<Role>>,
-    /// How the publisher is deployed.
+    /// Whether the publisher is deployed centrally or on each node.
     #[serde(default)]
     pub mode: Mode,
     /// Settings of the publisher.
@@ -36,54 +36,57 @@ pub struct ClusterSpec {
     /// Settings of the scheduler.
     #[serde(default)]
     pub scheduler: SchedulerSpec,
-    /// Scheduler extenders in call order; the harness implements them.
+    /// Scheduler extenders in the order in which the scheduler calls them. The harness implements them.
     #[serde(default)]
     pub extenders: Vec<ExtenderSpec>,
-    /// Enables RBAC: each of these roles has exactly the permissions of its rules. Unlisted roles have all permissions.
+    /// RBAC rules by role. If set, RBAC is on, and each listed role has exactly these permissions. Roles that are not listed have all
+    /// permissions.
     #[serde(default)]
     pub grants: BTreeMap<Role, Vec<GrantSpec>>,
-    /// Whether `specification` also checks the metrics of the programs and of the API server.
+    /// Whether `expect: specification` also checks the metrics of the programs and of the API server.
     #[serde(default)]
     pub metrics: bool,
-    /// Time for which the driver must be absent from a node before the cleaner acts, such as `300ms`; unset: `200ms`.
+    /// How long the driver must be absent from a node before the cleaner deletes the CSIStorageCapacity objects of that node, such as
+    /// `300ms`. Unset: `200ms`.
     #[serde(default, deserialize_with = "time")]
     pub orphan_after: Option<Duration>,
     /// The CSI driver.
     #[serde(default)]
     pub driver: DriverSpec,
-    /// Nodes, by name or with labels.
+    /// Nodes, as names or with labels.
     #[serde(default)]
     pub nodes: Vec<Short<NodeSpec>>,
-    /// Storage classes, by name or with settings.
+    /// StorageClasses, as names or with settings.
     #[serde(default)]
     pub classes: Vec<Short<ClassSpec>>,
-    /// Classes that PVCs use although they do not exist; any other undefined name is an error.
+    /// Names of StorageClasses that PVCs use although they do not exist. Any other undefined name is an error.
     #[serde(default)]
     pub missing_classes: Vec<String>,
     /// Raw storage by topology segment.
     #[serde(default)]
     pub backend: BTreeMap<String, Spanned<Short<PoolSpec>>>,
-    /// CSIStorageCapacity objects created by hand, or left behind by an earlier publisher.
+    /// CSIStorageCapacity objects that a user or an earlier publisher has created.
     #[serde(default)]
     pub capacity_objects: Vec<CapacitySpec>,
-    /// PersistentVolumes that already exist.
+    /// PersistentVolumes that exist at the start.
     #[serde(default)]
     pub volumes: Vec<VolumeSpec>,
-    /// Any other objects, as API manifests.
+    /// Any other API objects that exist at the start, as manifests.
     #[serde(default)]
     pub objects: Vec<Spanned<Value>>,
 }
 
-/// The CSI driver, its CSIDriver object and the storage cost of classes.
+/// The CSI driver, its CSIDriver object, and the raw storage that volumes use.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DriverSpec {
-    /// Plugin name returned by GetPluginInfo and used as provisioner of classes.
+    /// Name of the driver, which GetPluginInfo returns and StorageClasses have as provisioner.
     #[serde(default = "DriverSpec::default_name")]
     pub name: String,
-    /// Keys of the node labels that define a topology segment. Unset: `<driver name>/node`. Empty: no topology support.
+    /// Topology keys of the driver: the node labels that define a topology segment. Unset: `<driver name>/node`. Empty: the driver does not
+    /// support topology.
     pub topology_keys: Option<Vec<String>>,
-    /// CSIDriver.spec.storageCapacity; null omits the field.
+    /// CSIDriver.spec.storageCapacity; `null` omits the field.
     #[serde(default = "DriverSpec::default_tracking")]
     pub storage_capacity: Option<bool>,
     /// Whether the CSIDriver object exists.
@@ -92,28 +95,29 @@ pub struct DriverSpec {
     /// Whether the driver advertises GET_CAPACITY.
     #[serde(default = "DriverSpec::default_true")]
     pub get_capacity: bool,
-    /// Version of the CSI spec that the driver implements, such as `"1.3"`; unset: the newest. Before 1.4 no maximum_volume_size is
-    /// reported.
+    /// Version of the CSI spec that the driver implements, such as `"1.3"`. Unset: the newest. Before 1.4, responses have no
+    /// maximum_volume_size.
     #[serde(default, deserialize_with = "parsed")]
     pub csi_version: Option<SpecVersion>,
     /// Whether the driver advertises CLONE_VOLUME.
     #[serde(default)]
     pub clone_volume: bool,
-    /// Pre-existing snapshots, by handle; if any, the driver advertises CREATE_DELETE_SNAPSHOT. Each has a VolumeSnapshot of that name; a
-    /// volume restored from it must be in its segment.
+    /// Snapshots that exist at the start, by handle. If there are any, the driver advertises CREATE_DELETE_SNAPSHOT. The VolumeSnapshot has
+    /// the same name; a volume restored from the snapshot must be in the snapshot's segment.
     #[serde(default)]
     pub snapshots: BTreeMap<String, SnapshotSpec>,
-    /// Supported mutable parameters; if any, the driver advertises MODIFY_VOLUME.
+    /// Mutable parameters that the driver supports. If there are any, the driver advertises MODIFY_VOLUME.
     #[serde(default)]
     pub mutable_parameters: Vec<String>,
-    /// Whether the driver rejects calls that violate the CSI spec; otherwise it continues if possible, and they are findings.
+    /// Whether the driver rejects calls that violate the CSI spec. If not, the driver executes such calls as far as possible, and the
+    /// violations are findings.
     #[serde(default)]
     pub strict: bool,
-    /// Whether GetCapacity includes capacity that an extender reserved.
+    /// Whether the capacity that GetCapacity returns includes devices that an extender has reserved.
     #[serde(default = "DriverSpec::default_true", alias = "tellsReserved")]
     pub reports_reserved: bool,
-    /// Raw bytes per volume byte, by class parameter, such as 2 for mirrored volumes. For more volume bytes than raw bytes use `overcommit`
-    /// of a pool.
+    /// Raw bytes that volumes use per byte of their size, by class parameter: 2 for mirrored volumes, for example. To make volumes use
+    /// less, set `overcommit` of a pool.
     #[serde(default)]
     pub costs: Vec<CostSpec>,
 }
@@ -156,17 +160,17 @@ impl Default for DriverSpec {
     }
 }
 
-/// A pre-existing snapshot.
+/// A snapshot that exists at the start.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SnapshotSpec {
-    /// Topology segment of the snapshot.
+    /// Topology segment that contains the snapshot.
     pub segment: String,
-    /// Minimum size of a volume restored from it.
+    /// Minimum size of a volume that is restored from the snapshot.
     pub size: Bytes,
 }
 
-/// Volumes of classes with this parameter use `factor` raw bytes per byte.
+/// Raw bytes that volumes use if their StorageClass has this parameter value.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CostSpec {
@@ -174,33 +178,33 @@ pub struct CostSpec {
     pub parameter: String,
     /// Value of the parameter.
     pub value: String,
-    /// Raw bytes per volume byte: an integer of at least 1.
+    /// Raw bytes per byte of the volume's size: an integer of at least 1.
     pub factor: u64,
 }
 
-/// A node, and whether the driver runs on it.
+/// A node of the cluster. The driver runs on it if `registered` is true.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NodeSpec {
-    /// metadata.name; also the default value of `kubernetes.io/hostname` and of the topology keys.
+    /// metadata.name. Also the default value of the label `kubernetes.io/hostname` and of the driver's topology labels.
     pub name: String,
-    /// Additional labels; null removes a default label.
+    /// Additional labels; `null` removes a default label.
     #[serde(default)]
     pub labels: BTreeMap<String, Option<String>>,
-    /// Whether the driver is registered in the CSINode.
+    /// Whether the node's CSINode lists the driver.
     #[serde(default = "DriverSpec::default_true")]
     pub registered: bool,
-    /// Topology keys of that registration; unset: the driver's.
+    /// Topology keys of the driver in the CSINode. Unset: the driver's topology keys.
     pub topology_keys: Option<Vec<String>>,
     /// Node.spec.unschedulable.
     #[serde(default)]
     pub unschedulable: bool,
-    /// Node.spec.taints in API notation.
+    /// Node.spec.taints, as in the API.
     #[serde(default)]
     pub taints: Vec<Value>,
-    /// Node.status.allocatable; unset: cpu 16, memory 64Gi, pods 110.
+    /// Node.status.allocatable. Unset: cpu 16, memory 64Gi, pods 110.
     pub allocatable: Option<BTreeMap<String, String>>,
-    /// CSINode.spec.drivers[].allocatable.count by driver name: the volume limit of the node; unset: no limit.
+    /// Volume limits of the node by driver name (CSINode.spec.drivers[].allocatable.count). Unset: no limit.
     #[serde(default)]
     pub volume_limits: BTreeMap<String, u32>,
 }
@@ -228,7 +232,7 @@ impl FromShort for NodeSpec {
 pub struct ClassSpec {
     /// metadata.name.
     pub name: String,
-    /// StorageClass.provisioner; unset: the case's driver.
+    /// StorageClass.provisioner. Unset: the name of the case's driver.
     pub provisioner: Option<String>,
     /// StorageClass.parameters.
     #[serde(default)]
@@ -236,7 +240,7 @@ pub struct ClassSpec {
     /// StorageClass.volumeBindingMode.
     #[serde(default)]
     pub binding: Binding,
-    /// Values of `allowedTopologies`, by key, in a single term.
+    /// Values of `allowedTopologies` by topology key, in a single term.
     #[serde(default)]
     pub allowed_topologies: BTreeMap<String, Vec<String>>,
 }
@@ -258,33 +262,33 @@ impl FromShort for ClassSpec {
 /// StorageClass.volumeBindingMode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 pub enum Binding {
-    /// A PVC waits for its first pod.
+    /// A PVC is provisioned after a pod that uses it was scheduled.
     #[default]
     WaitForFirstConsumer,
-    /// A PVC is provisioned at once.
+    /// A PVC is provisioned immediately.
     Immediate,
 }
 
-/// A CSIStorageCapacity object that the publisher under test did not write.
+/// A CSIStorageCapacity object that the publisher under test has not created.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CapacitySpec {
-    /// metadata.name; unset: generated from class and topology.
+    /// metadata.name. Unset: generated from class and topology.
     pub name: Option<String>,
-    /// metadata.namespace; unset: the publisher's namespace.
+    /// metadata.namespace. Unset: the publisher's namespace.
     pub namespace: Option<String>,
     /// storageClassName.
     pub class: String,
-    /// Topology segment, or the only node of a segment. Short form of `topology`.
+    /// Topology segment in short form, or the name of the only node in a segment. Write either `segment` or `topology`.
     pub segment: Option<String>,
-    /// nodeTopology in API notation; `null` omits it (no node), `{}` selects every node.
+    /// nodeTopology, as in the API: `null` omits the field (no node), `{}` selects every node.
     #[serde(default)]
     pub topology: Option<Value>,
     /// capacity.
     pub capacity: Option<Size>,
     /// maximumVolumeSize.
     pub maximum: Option<Size>,
-    /// Whether it has the labels of the publisher under test, as if an earlier instance had written it.
+    /// Whether the object has the labels of the publisher under test, as if an earlier instance had created it.
     #[serde(default)]
     pub managed: bool,
     /// Additional labels.
@@ -292,7 +296,7 @@ pub struct CapacitySpec {
     pub labels: BTreeMap<String, String>,
 }
 
-/// A pre-existing PersistentVolume.
+/// A PersistentVolume that exists at the start.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct VolumeSpec {
@@ -302,6 +306,6 @@ pub struct VolumeSpec {
     pub class: String,
     /// spec.capacity.storage.
     pub size: Size,
-    /// The only node with access to it; unset: all nodes.
+    /// The only node that can access the volume. Unset: all nodes.
     pub node: Option<String>,
 }

@@ -1,19 +1,20 @@
 //! Covering arrays: few rows that contain every allowed combination of two or three values. Uses indexes; does not know names.
 //!
-//! Greedy, one row at a time, like AETG: a row starts with a missing combination, and each further axis takes the value that adds most
-//! missing combinations. Deterministic: the same space always results in the same rows.
+//! The search is greedy, one row at a time, like AETG: a row starts with a combination that no row contains yet, and each further axis gets
+//! the value that adds most such combinations. Deterministic: the same space always results in the same rows.
 //!
-//! Rows are names of cases. To keep them stable, a wider search runs only if a space has too many rows.
+//! Names of cases consist of row values, so rows should remain stable. Therefore a wider search runs only if the first search finds too
+//! many rows.
 
 use std::collections::BTreeMap;
 
-/// Size of the combinations that the rows cover.
+/// Size of the combinations that the rows must contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Strength {
-    /// All pairs.
+    /// All pairs of values of two axes.
     #[default]
     Pairs,
-    /// All triples.
+    /// All triples of values of three axes.
     Triples,
 }
 
@@ -26,29 +27,29 @@ impl Strength {
     }
 }
 
-/// Axes as their numbers of values, with the excluded combinations.
+/// The number of values of each axis, and the excluded combinations.
 #[derive(Debug)]
 pub(super) struct Space {
     pub(super) sizes: Vec<usize>,
     pub(super) excluded: Vec<Exclusion>,
 }
 
-/// An excluded combination: for each of its axes the excluded values.
+/// An excluded combination: some axes, each with its excluded values.
 pub(super) type Exclusion = Vec<(usize, Vec<usize>)>;
 
-/// Values of some axes, in the order of the axes: (axis, value).
+/// Values of some axes as (axis, value), in the order of the axes.
 type Combination = Vec<(usize, usize)>;
 
-/// An incomplete row: the value of each axis, if set.
+/// An incomplete row: for each axis the value, or None.
 type Partial = Vec<Option<usize>>;
 
-/// A combination encoded as one sortable number, so that lookups do not allocate.
+/// A combination encoded as one number, so that lookups do not allocate memory.
 type Key = u64;
 
-/// Factor above the lower bound (`least`) from which a wider search runs.
+/// The wider search runs if the number of rows exceeds the lower bound (`least`) by this factor.
 const WASTE_MAX: usize = 2;
 
-/// Rows that contain every pair of values of different axes. A row has a value index for each axis, below that axis's size.
+/// Rows that contain every pair of values of two axes. Each row has one value index per axis, which is less than the size of the axis.
 pub fn pairs(sizes: &[usize]) -> Vec<Vec<usize>> {
     let space = Space {
         sizes: sizes.to_vec(),
@@ -57,7 +58,7 @@ pub fn pairs(sizes: &[usize]) -> Vec<Vec<usize>> {
     cover(&space, Strength::Pairs)
 }
 
-/// Rows that contain every allowed combination of this strength.
+/// Rows that contain every allowed combination of this size.
 pub(super) fn cover(space: &Space, strength: Strength) -> Vec<Vec<usize>> {
     let strength = strength.size().min(space.sizes.len());
     let rows = Search::new(space, strength).rows(&[Tie::First]);
@@ -68,14 +69,14 @@ pub(super) fn cover(space: &Space, strength: Strength) -> Vec<Vec<usize>> {
     if wider.len() < rows.len() { wider } else { rows }
 }
 
-/// Lower bound of rows: the product of the sizes of the largest axes.
+/// Lower bound for the number of rows: the product of the sizes of the largest axes.
 fn least(sizes: &[usize], strength: usize) -> usize {
     let mut largest = sizes.to_vec();
     largest.sort_unstable_by(|a, b| b.cmp(a));
     largest[..strength].iter().product()
 }
 
-/// How a row chooses between values that add equally many combinations.
+/// How the search chooses between values that add equally many combinations.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Tie {
     First,
@@ -102,13 +103,13 @@ fn key(values: impl IntoIterator<Item = (usize, usize)>) -> Key {
         .fold(0, |key, part| key << (AXIS + VALUE) | part)
 }
 
-/// Greedy search for rows; `missing` has the combinations without a row.
+/// Greedy search for rows. `missing` are the combinations that no row contains yet.
 struct Search<'a> {
     space: &'a Space,
     missing: BTreeMap<Key, Combination>,
-    /// All sets of axes of the combination size.
+    /// All sets of as many axes as a combination has.
     of_row: Vec<Vec<usize>>,
-    /// By number of already set values: the index sets that form a combination together with one more value.
+    /// By number of values that are already set: the index sets that form a combination together with one more value.
     of_fixed: Vec<Vec<Vec<usize>>>,
 }
 
@@ -128,7 +129,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Finds all rows, each the best candidate of these tie rules.
+    /// Finds all rows. Each row is the best of the candidates that these tie rules produce.
     fn rows(mut self, ties: &[Tie]) -> Vec<Vec<usize>> {
         let axes = self.space.sizes.len();
         let mut rows: Vec<Vec<usize>> = Vec::new();
@@ -140,7 +141,7 @@ impl<'a> Search<'a> {
                 .filter_map(|(turn, tie)| self.row(first, turn, tie))
                 .collect();
             let gain = |row: &Vec<usize>| found(row, &self.of_row).filter(|it| self.is_missing(it)).count();
-            // The first of equally good candidates.
+            // Of equally good candidates, the first.
             let Some(row) = candidates.into_iter().rev().max_by_key(gain) else {
                 break;
             };
@@ -157,7 +158,7 @@ impl<'a> Search<'a> {
         self.missing.contains_key(key)
     }
 
-    /// A row with the combination, filled greedily from axis `turn` on. None if it cannot be completed.
+    /// A row that contains the combination, filled greedily from axis `turn` on. None if every completion is excluded.
     fn row(&self, combination: &Combination, turn: usize, tie: Tie) -> Option<Vec<usize>> {
         let mut row = self.space.begun(combination);
         let axes = row.len();
@@ -183,7 +184,7 @@ impl<'a> Search<'a> {
         row.into_iter().collect()
     }
 
-    /// Number of missing combinations that a value adds to the values already set.
+    /// Number of missing combinations that a value adds to a row with these values.
     fn gain(&self, fixed: &Combination, added: (usize, usize)) -> usize {
         let others = self.of_fixed[fixed.len()].iter();
         let with = others.map(|places| {
@@ -196,14 +197,14 @@ impl<'a> Search<'a> {
     }
 }
 
-/// The combinations in a row.
+/// The combinations that a row contains.
 fn found<'r>(row: &'r [usize], of_row: &'r [Vec<usize>]) -> impl Iterator<Item = Key> + use<'r> {
     of_row
         .iter()
         .map(|axes| key(axes.iter().map(|axis| (*axis, row[*axis]))))
 }
 
-/// All subsets of `0..of` with this size, each in ascending order.
+/// All subsets of `0..of` of this size, each in ascending order.
 pub(super) fn choices(of: usize, size: usize) -> Vec<Vec<usize>> {
     if size == 0 {
         return vec![Vec::new()];
@@ -219,7 +220,7 @@ pub(super) fn choices(of: usize, size: usize) -> Vec<Vec<usize>> {
 }
 
 impl Space {
-    /// All combinations of the axes' values, allowed or not.
+    /// All combinations of values of these axes, including excluded ones.
     pub(super) fn combinations(&self, axes: &[usize]) -> Vec<Combination> {
         let mut all = vec![Combination::new()];
         for axis in axes {
@@ -235,7 +236,7 @@ impl Space {
         all
     }
 
-    /// Whether any allowed row contains the combination.
+    /// Whether at least one allowed row contains the combination.
     pub(super) fn is_possible(&self, combination: &Combination) -> bool {
         self.can_be_completed(&mut self.begun(combination))
     }
@@ -327,7 +328,7 @@ mod tests {
         }
     }
 
-    /// Choosing the first value of each tie would need 34 rows.
+    /// A search that always chooses the first of equally good values needs 34 rows.
     #[test]
     fn the_wider_search_reduces_rows_of_a_space_with_many_ties() {
         let space = Space {

@@ -1,22 +1,22 @@
-//! Pair coverage of cases for every two axes of a file. Does not know how rows are generated.
+//! How many pairs of values of two axes occur in cases. Does not know how rows are generated.
 
-/// Pair coverage of two axes, of one file or of all cases.
+/// Pair coverage of two axes, in one file or in all cases.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PairCoverage {
-    /// The first axis.
+    /// Name of the first axis.
     pub first: String,
-    /// The second.
+    /// Name of the second axis.
     pub second: String,
-    /// Number of pairs that occur in a case.
+    /// Number of allowed pairs that occur in at least one case.
     pub covered: usize,
-    /// Number of pairs that occur in an allowed row.
+    /// Number of allowed pairs.
     pub possible: usize,
     /// Allowed pairs that occur in no case.
     pub missing: Vec<(String, String)>,
 }
 
 impl PairCoverage {
-    /// An empty count for these two axes.
+    /// Coverage of these two axes without any pair.
     pub fn of(first: &str, second: &str) -> Self {
         PairCoverage {
             first: first.to_owned(),
@@ -27,7 +27,7 @@ impl PairCoverage {
         }
     }
 
-    /// Counts an allowed pair; `occurs`: whether a case has it.
+    /// Counts an allowed pair. `occurs`: whether at least one case contains the pair.
     pub fn add(&mut self, value: &str, with: &str, occurs: bool) {
         self.possible += 1;
         match occurs {

@@ -1,20 +1,20 @@
-//! Errors in case files, with message, position and source line. Does not know keys of the format or the YAML reader.
+//! Errors in case files, with message, position and source line. Does not know the keys of the format or the YAML parser.
 
 use std::fmt;
 use std::path::Path;
 
 use serde_saphyr::Location;
 
-/// An error in a case file: its position, what is wrong, and how to fix it.
+/// An error in a case file: where it is, what is wrong, and how to fix it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScenarioError {
-    /// The file name as given.
+    /// Name of the file, as the user spelled it.
     pub source: String,
-    /// Line and column, from 1. None if the error is about the whole file.
+    /// Line and column, both from 1. None if the error concerns the whole file.
     pub position: Option<(u64, u64)>,
     /// What is wrong and how to fix it.
     pub message: String,
-    /// The source line, if known.
+    /// The line of the file at the position, if known.
     pub line: Option<String>,
 }
 
@@ -39,9 +39,9 @@ impl fmt::Display for ScenarioError {
     }
 }
 
-/// Shortens a line to screen width. Also returns the number of characters before the column, which counts from 1.
+/// Shortens a line to the width of a terminal. Also returns the number of characters before the column, which counts from 1.
 fn shorten_around(line: &str, column: usize) -> (String, usize) {
-    /// Maximum number of characters of a line in an error.
+    /// Maximum number of characters of the line.
     const SHOWN: usize = 160;
     let length = line.chars().count();
     let caret = column.saturating_sub(1).min(length);
@@ -63,7 +63,7 @@ fn shorten_around(line: &str, column: usize) -> (String, usize) {
 impl std::error::Error for ScenarioError {}
 
 impl ScenarioError {
-    /// An error at a position in the text.
+    /// Creates an error for a position in the text.
     pub fn at(source: &str, text: &str, location: Location, message: impl Into<String>) -> Self {
         Self::in_text(
             source,
@@ -85,7 +85,7 @@ impl ScenarioError {
         }
     }
 
-    /// An error about the whole file.
+    /// Creates an error that concerns the whole file.
     pub fn whole(source: &Path, message: impl Into<String>) -> Self {
         let source = source.display().to_string();
         ScenarioError {

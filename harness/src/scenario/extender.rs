@@ -1,4 +1,4 @@
-//! Scheduler extenders in a case file; the harness implements them.
+//! Scheduler extenders in a case file. The harness implements them.
 
 use std::collections::BTreeMap;
 
@@ -10,35 +10,36 @@ use serde::Deserialize;
 pub struct ExtenderSpec {
     /// Name of the extender in the journal.
     pub name: String,
-    /// Reserves a device for each PVC of a pod on every node of the call, fails the call, and filters for reserved nodes on the retry
-    /// (Dell CSI bare-metal proposal). The driver identifies PVCs by name, so the publisher must pass it on.
+    /// Whether the extender reserves devices (Dell CSI bare-metal proposal). On the first filter call for a pod, it reserves a device for
+    /// each PVC on every candidate node and fails the call; when the scheduler retries, it filters for nodes with a reservation. The driver
+    /// identifies PVCs by name, so the publisher must send the PVC's name with CreateVolume.
     #[serde(default)]
     pub reserves: bool,
-    /// Filters nodes by the capacity of CSIStorageCapacity objects, whether or not CSIDriver has `storageCapacity: true`.
+    /// Whether the extender filters nodes by the capacity in CSIStorageCapacity objects, even if CSIDriver lacks `storageCapacity: true`.
     #[serde(default)]
     pub by_capacity: bool,
-    /// Rejected nodes, each with its reason.
+    /// Nodes that the extender filters out, each with the reason.
     #[serde(default)]
     pub refuses: BTreeMap<String, String>,
-    /// Scores from 0 to 10, by node; unset: does not score.
+    /// Scores from 0 to 10 by node. Unset: the extender does not score nodes.
     #[serde(default)]
     pub prefers: BTreeMap<String, i64>,
-    /// Weight of its scores.
+    /// Weight of the extender's scores.
     #[serde(default = "ExtenderSpec::default_weight")]
     pub weight: i64,
-    /// Binds the pods that pass it, instead of the scheduler.
+    /// Whether the extender binds the pods that pass its filter, instead of the scheduler.
     #[serde(default)]
     pub binds: bool,
-    /// Calls contain node names (`nodeCacheCapable`) instead of Node objects.
+    /// Whether requests contain node names instead of Node objects (`nodeCacheCapable`).
     #[serde(default)]
     pub by_name: bool,
-    /// The scheduler may continue without it.
+    /// Whether the scheduler continues if the extender fails.
     #[serde(default)]
     pub ignorable: bool,
-    /// Answers every call with HTTP 500.
+    /// Whether the extender responds to every call with HTTP status 500.
     #[serde(default)]
     pub fails: bool,
-    /// Restricts the extender to pods that request this extended resource.
+    /// The scheduler calls the extender only for pods that request this extended resource.
     pub resource: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! An external driver under test: its name and topology, which replace those of the built-in driver in a case.
+//! An external driver under test: name and topology, which replace those of the built-in driver in a case.
 
 use std::collections::BTreeMap;
 
@@ -12,29 +12,29 @@ use crate::segment::NODE;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ExternalDriver {
-    /// Plugin name returned by GetPluginInfo; the provisioner of all classes.
+    /// Name of the driver, which GetPluginInfo returns. It becomes the provisioner of all classes.
     pub name: String,
     /// Topology keys of the driver.
     pub topology_keys: Vec<String>,
-    /// Topology values returned by NodeGetInfo, by key; `{node}` stands for the node's name, which is also the default.
+    /// Topology values that NodeGetInfo returns, by key. `{node}` stands for the name of the node and is the default.
     #[serde(default)]
     pub topology: BTreeMap<String, String>,
-    /// Additional parameters that every class needs.
+    /// Parameters that every StorageClass must have for this driver.
     #[serde(default)]
     pub parameters: BTreeMap<String, String>,
-    /// Deployment mode, overriding the case. Unset: as in the case.
+    /// Deployment mode, which replaces that of the case. Unset: the mode of the case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
-    /// Whether its storage can be configured from `backend` of a case.
+    /// Whether the storage of the driver can be set from `backend` of a case.
     #[serde(default, rename = "takesBackend", skip_serializing_if = "std::ops::Not::not")]
     pub accepts_backend: bool,
-    /// Whether it reports maximum_volume_size although the case has none; it then equals the capacity.
+    /// Whether the driver returns a maximum_volume_size, equal to the capacity, even if the case sets no maximum.
     #[serde(default, rename = "tellsMaximum", skip_serializing_if = "std::ops::Not::not")]
     pub reports_maximum: bool,
 }
 
 impl ExternalDriver {
-    /// Checks the topology. Returns the error, if any.
+    /// Checks the topology keys and values. Returns an error message, or None.
     pub(crate) fn topology_error(&self) -> Option<String> {
         let keys = &self.topology_keys;
         if let Some(unknown) = self.topology.keys().find(|key| !keys.contains(key)) {
@@ -57,7 +57,8 @@ impl ExternalDriver {
         None
     }
 
-    /// Checks that it can replace the built-in driver in a case that is not about drivers. The error names the obstacle.
+    /// Checks that the driver can replace the built-in driver in a case that does not test drivers. The error names the part of the case
+    /// that prevents this.
     pub(crate) fn check_replacement(&self, cluster: &ClusterSpec, text: &str) -> Result<(), String> {
         let built_in = &cluster.driver.name;
         if self.mode.is_some_and(|mode| mode != cluster.mode) {
@@ -76,12 +77,12 @@ impl ExternalDriver {
         Ok(())
     }
 
-    /// Replaces driver name and topology keys of a case.
+    /// Replaces the driver name and topology keys in a case.
     pub(crate) fn rename(&self, cluster: &mut ClusterSpec) {
         cluster.driver.name.clone_from(&self.name);
         cluster.driver.topology_keys = Some(self.topology_keys.clone());
         if !self.accepts_backend {
-            // Only the driver knows its storage.
+            // The driver has its own storage, which the case does not know.
             cluster.backend.clear();
         }
         cluster.mode = self.mode.unwrap_or(cluster.mode);
@@ -89,10 +90,10 @@ impl ExternalDriver {
 }
 
 impl Scenario {
-    /// The same case with an external driver. The case text contains it too, without moving other lines.
+    /// The same case with an external driver. The text of the case contains the driver too; other lines keep their numbers.
     pub fn with_driver(&self, driver: &ExternalDriver) -> Result<Scenario, ScenarioError> {
         let outline: Outline = read(&self.source, &self.text)?;
-        // Infallible: only strings, lists and maps, written as JSON, which is valid YAML.
+        // Cannot fail: the value contains only strings, lists and maps. JSON is valid YAML.
         let value = serde_json::to_string(driver).unwrap_or_default();
         let mut scenario = self.clone();
         scenario.file.external_driver = Some(driver.clone());

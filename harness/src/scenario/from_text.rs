@@ -1,4 +1,4 @@
-//! Deserializes values from strings; an invalid string is an error at its position. Does not know any key.
+//! Deserializes values from strings. An invalid string is an error at its position in the file. Does not know any key.
 
 use std::fmt::Display;
 use std::str::FromStr;

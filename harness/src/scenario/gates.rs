@@ -1,4 +1,4 @@
-//! Deserializes feature gates of the API server; a gate that no release has is an error at its position.
+//! Deserializes feature gates of the API server. A gate that no release has is an error at its position in the file.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ impl<'de> Deserialize<'de> for Gate {
     }
 }
 
-/// Deserializes feature gates by name.
+/// Deserializes a map of feature gates.
 pub(crate) fn gates<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, bool>, D::Error> {
     let gates = BTreeMap::<Gate, bool>::deserialize(deserializer)?;
     Ok(gates.into_iter().map(|(gate, on)| (gate.0, on)).collect())

@@ -1,4 +1,4 @@
-//! RBAC rules of a role in a case (rbac.authorization.k8s.io), with their namespace.
+//! RBAC rules of a role in a case, as in rbac.authorization.k8s.io, each with its namespace.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GrantSpec {
-    /// Namespace of the Role; unset: cluster-wide, as ClusterRole.
+    /// Namespace of the Role that contains the rule. Unset: a ClusterRole contains the rule.
     #[serde(skip_serializing)]
     pub namespace: Option<String>,
     /// API groups; the core group is `""`.
     pub api_groups: Vec<String>,
-    /// Plural resource names; a subresource follows after a slash.
+    /// Plural resource names, with a subresource after a slash.
     pub resources: Vec<String>,
     /// Verbs: get, list, watch, create, update, patch, delete, deletecollection.
     pub verbs: Vec<String>,

@@ -1,4 +1,4 @@
-//! Loads [`Scenario`]s from files: one file, a tree of files, or one case by its id.
+//! Loads [`Scenario`]s: from one file, from a tree of files, or one case by its id.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,17 +15,17 @@ pub fn load_file(path: &Path) -> Result<Vec<Scenario>, ScenarioError> {
     parse(&path.display().to_string(), &text_in(path)?)
 }
 
-/// Loads a file that describes a cluster: a case, or a file without the keys `id`, `title` and `steps`.
+/// Loads a file that describes a cluster: a case, or the same without the keys `id`, `title` and `steps`.
 pub fn load_cluster(path: &Path) -> Result<Vec<Scenario>, ScenarioError> {
     parse_cluster(&path.display().to_string(), &text_in(path)?)
 }
 
-/// Loads all cases of these files, sorted by id. The id of a case starts with that of its file.
+/// Loads all cases of these files, sorted by id. The id of a case starts with the id of its file.
 pub fn load_tree(files: &CaseFiles) -> Result<Vec<Scenario>, ScenarioError> {
     load_tree_where(files, Strength::default(), &|_| true)
 }
 
-/// Loads the cases of files whose id `is_wanted`, with this strength of covering arrays, sorted by id.
+/// Loads the cases of the files whose id satisfies `is_wanted`, sorted by id. `strength`: of covering arrays.
 pub fn load_tree_where(
     files: &CaseFiles,
     strength: Strength,
@@ -55,7 +55,7 @@ pub fn load_tree_where(
     Ok(cases.into_values().collect())
 }
 
-/// Pair coverage of these cases, for each file with axes.
+/// Pair coverage of these cases, for each file that has axes.
 pub fn coverage(
     files: &CaseFiles,
     ids: &[&str],
@@ -72,7 +72,7 @@ pub fn coverage(
     Ok(covered)
 }
 
-/// Loads one case by id without reading other files. None if the file or row does not exist.
+/// Loads one case by its id, without reading other files. None if the file or its row does not exist.
 pub fn load_row(files: &CaseFiles, id: &str) -> Result<Option<Scenario>, ScenarioError> {
     let of_row = id.rsplit_once('/').filter(|(file, _)| is_id(file));
     let of_row = of_row.and_then(|(file, row)| Some((files.named(file)?, row)));

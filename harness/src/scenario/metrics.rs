@@ -1,4 +1,4 @@
-//! Expected metrics in a case: the component, and conditions on sums of series. Does not know metric names.
+//! Expected metrics in a case: the component, and conditions on sums of series. Does not know the names of metrics.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::response::Comparison;
 use super::{FromShort, Role};
 
-/// A component with metrics.
+/// A component that serves metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MetricsSource {
@@ -22,12 +22,12 @@ pub enum MetricsSource {
 }
 
 impl MetricsSource {
-    /// The component's name in case files and journals.
+    /// Name of the component in case files and journals.
     pub fn as_str(self) -> &'static str {
         self.role().map_or("server", Role::as_str)
     }
 
-    /// The role of the component. None for the API server.
+    /// The role of the component; None for the API server.
     pub fn role(self) -> Option<Role> {
         match self {
             MetricsSource::Publisher => Some(Role::Publisher),
@@ -38,11 +38,11 @@ impl MetricsSource {
     }
 }
 
-/// Conditions on a sum of series, of which one must hold.
+/// Conditions on a sum of series. At least one must hold.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SumConditions {
-    /// The alternatives.
+    /// The alternative conditions.
     #[serde(rename = "oneOf")]
     pub any: Vec<SumCondition>,
 }
@@ -65,12 +65,12 @@ impl FromShort for SumConditions {
 }
 
 impl SumConditions {
-    /// Whether a sum satisfies one of the conditions. None: no series matches.
+    /// Whether a sum satisfies one of the conditions. `None`: no series matches.
     pub fn hold(&self, sum: Option<f64>) -> bool {
         self.any.iter().any(|condition| condition.holds(sum))
     }
 
-    /// Whether the conditions, once satisfied, stay satisfied while counters only grow.
+    /// Whether the conditions, once they hold, continue to hold while counters grow.
     pub fn stay_satisfied(&self) -> bool {
         self.any.iter().all(|condition| {
             matches!(
@@ -94,7 +94,7 @@ impl fmt::Display for SumConditions {
 pub enum SumCondition {
     /// No series matches.
     Absent,
-    /// A number that compares in this way.
+    /// The sum compares to the number in this way.
     Compared(Comparison, f64),
 }
 
@@ -109,7 +109,12 @@ impl SumCondition {
             .parse()
             .ok()
             .filter(|number: &f64| number.is_finite())
-            .ok_or_else(|| format!("`{text}` is no amount; write {}", SumConditions::EXPECTING))?;
+            .ok_or_else(|| {
+                format!(
+                    "`{text}` is not a number or comparison; write {}",
+                    SumConditions::EXPECTING
+                )
+            })?;
         Ok(SumCondition::Compared(comparison, number))
     }
 

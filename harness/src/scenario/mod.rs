@@ -1,7 +1,7 @@
 //! The case format: the content of a YAML file as types. Does not know how cases run.
 //!
-//! One file is one [`ScenarioFile`]; a file with a `table:` expands to one [`Scenario`] per row (see `table`).
-//! Names are checked and turned into Kubernetes objects later, in [`crate::plan`].
+//! One file is one [`ScenarioFile`]. A file with a `table:` expands to one [`Scenario`] per row (see `table`). [`crate::plan`] checks names
+//! and resolves them to Kubernetes objects.
 
 mod axes;
 mod backend;
@@ -70,23 +70,23 @@ pub(crate) use yaml_errors::yaml_error;
 /// A runnable case: a file without a table, or one row of a table.
 #[derive(Debug, Clone)]
 pub struct Scenario {
-    /// Unique path-like id: the file's `id`, plus `/row` for a table row.
+    /// Unique id: the file's `id`, followed by `/row` for a table row.
     pub id: String,
-    /// The file's name, for error messages and annotations.
+    /// Name of the file, for error messages and annotations.
     pub source: String,
-    /// An equivalent case file. For a row: with its id, with the cells filled in, and without the table.
+    /// A case file that is equivalent to this case. For a row: with the id of the row and its cells, and without the table.
     pub text: String,
     /// The parsed file.
     pub file: ScenarioFile,
 }
 
 impl Scenario {
-    /// An error at a position in this case.
+    /// An error at a position in the text of this case.
     pub fn error(&self, location: Location, message: impl Into<String>) -> ScenarioError {
         ScenarioError::at(&self.source, &self.text, location, message)
     }
 
-    /// An error at the value of a key of `cluster`; `path`: the keys below `cluster`.
+    /// An error at the value of a key of `cluster`. `path`: the keys that lead from `cluster` to the value.
     pub(crate) fn error_in_cluster(&self, path: &[&str], message: impl Into<String>) -> ScenarioError {
         let path: Vec<&str> = std::iter::once("cluster").chain(path.iter().copied()).collect();
         let position = yaml_position::position_of(&self.text, &path);
@@ -98,45 +98,45 @@ impl Scenario {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ScenarioFile {
-    /// Path-like id: `<role>/<area>/<behaviour>`.
+    /// Id of the case, such as `<role>/<area>/<behaviour>`.
     pub id: Spanned<String>,
     /// The tested behaviour in one sentence.
     pub title: String,
-    /// Ids from the requirement catalogue.
+    /// Ids of the requirements in the requirement catalogue that the case tests.
     #[serde(default)]
     pub requirements: Vec<Spanned<String>>,
-    /// Whether and for whom a failure counts.
+    /// Whether, and for which programs, a failure counts.
     #[serde(default)]
     pub level: Level,
-    /// What the case requires beyond the KEPs and the CSI spec. Such a case is not core, and runs for systems that claim `<role>.beyond`.
+    /// What the case requires beyond the KEPs and the CSI spec. Such a case is not core, and runs only for programs that claim the feature
+    /// `<role>.beyond`.
     #[serde(default)]
     pub beyond: Option<String>,
-    /// Features that a system must support for the case to apply.
+    /// Features that programs must claim; other programs skip the case.
     #[serde(default)]
     pub features: Vec<Spanned<String>>,
-    /// Public bug reports that this case would have caught.
+    /// Public bug reports about bugs that this case detects.
     #[serde(default)]
     pub catches: Vec<String>,
-    /// Table that expands the file to one case per row. Parsed by `table`; declared here so that the key is valid.
+    /// Table that expands the file to one case per row.
     #[serde(default)]
     pub table: Option<table::Table>,
-    /// Axes of named values that expand the file to cases covering every pair of values. Parsed by `axes`; declared here so that the key is
-    /// valid.
+    /// Axes of named values. They expand the file to cases that contain every pair of values.
     #[serde(default)]
     pub axes: Option<Value>,
-    /// With `axes`: default values of the cells that axis values set.
+    /// With `axes`: default values of the cells that the values of axes set.
     #[serde(default)]
     pub cells: Option<Value>,
-    /// With `axes`: combinations of values that do not occur.
+    /// With `axes`: combinations of values that are excluded.
     #[serde(default)]
     pub constraints: Option<Value>,
-    /// Everything that exists before the systems under test start.
+    /// Everything that exists before the programs under test start.
     #[serde(default)]
     pub cluster: ClusterSpec,
-    /// An external driver instead of the built-in one. Only runs against an external driver write this key, so that their journals can be
-    /// judged again.
+    /// An external driver that replaces the built-in one. Written only by runs with an external driver, so that verdicts can be computed
+    /// again from their journals.
     pub external_driver: Option<ExternalDriver>,
-    /// Ids of specification rules that this case does not check, as another case already shows the violation. Written by `explore`.
+    /// Ids of specification rules that this case does not check, because another case already shows the violation. Written by `explore`.
     #[serde(default)]
     pub excused_rules: Vec<Spanned<String>>,
     /// The steps, in order.

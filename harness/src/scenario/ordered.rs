@@ -1,4 +1,4 @@
-//! A map that retains the order of its entries in the file.
+//! A map whose entries have the same order as in the file.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -6,12 +6,12 @@ use std::marker::PhantomData;
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 
-/// Entries of a map, in file order.
+/// Entries of a map, in the order of the file.
 #[derive(Debug, Clone)]
 pub(super) struct Ordered<T>(pub(super) Vec<(String, T)>);
 
 impl<T> Ordered<T> {
-    /// Index of an entry. Error: the valid names.
+    /// Index of the entry with this name. The error lists the valid names.
     pub(super) fn index_of(&self, name: &str) -> Result<usize, String> {
         let names = || self.0.iter().map(|(known, _)| known.as_str());
         names()

@@ -1,17 +1,17 @@
-//! Positions of the top-level keys in a YAML text, to remove or add a key without touching the rest. Does not know any key.
+//! Positions of the top-level keys in a YAML text, to remove or add a key without changing the rest. Does not know any key.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_saphyr::Spanned;
 
-/// Keys of the top-level map with their byte offsets, in file order.
+/// Top-level keys with their byte offsets, in the order of the file.
 pub(super) struct Outline {
     keys: Vec<(String, usize)>,
 }
 
 impl Outline {
-    /// Removes a key and its value. Other lines keep their numbers, and in a map in braces other keys keep their columns.
+    /// Removes a key and its value. Other lines keep their numbers; in a map in braces, other keys keep their columns.
     pub(super) fn without(&self, text: &str, key: &str) -> String {
         let Some(index) = self.keys.iter().position(|(name, _)| name == key) else {
             return text.to_owned();
@@ -29,12 +29,12 @@ impl Outline {
         [&text[..start], &blank, &text[end..]].concat()
     }
 
-    /// Whether the key exists.
+    /// Whether the text has the key.
     pub(super) fn has(&self, key: &str) -> bool {
         self.keys.iter().any(|(name, _)| name == key)
     }
 
-    /// Adds a key with this value, which is JSON.
+    /// Adds a key with this value, which must be JSON.
     pub(super) fn with(&self, text: &str, key: &str, value: &str) -> String {
         if !self.is_in_braces(text) {
             return format!("{}\n{key}: {value}\n", text.trim_end());
@@ -43,7 +43,7 @@ impl Outline {
         format!("{}\"{key}\": {value}, {}", &text[..start], &text[start..])
     }
 
-    /// Whether the map is written in braces.
+    /// Whether the top-level map is written in braces.
     fn is_in_braces(&self, text: &str) -> bool {
         let start = self.keys.first().map_or(0, |(_, start)| *start);
         text[..start].trim_end().ends_with('{')
@@ -73,12 +73,12 @@ impl<'de> Deserialize<'de> for Outline {
     }
 }
 
-/// A byte offset or length reported by the parser.
+/// A byte offset or length from the YAML parser.
 pub(super) fn offset(bytes: Option<u64>) -> Option<usize> {
     usize::try_from(bytes?).ok()
 }
 
-/// Offset of the closing brace of the top-level map; comments may follow it.
+/// Offset of the closing brace of the top-level map. Comments may follow the brace.
 fn last_brace(text: &str) -> usize {
     let mut end = text.len();
     for line in text.split_inclusive('\n').rev() {

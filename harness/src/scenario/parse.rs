@@ -1,4 +1,4 @@
-//! Parses a text to [`Scenario`]s: expands tables and axes so that each row becomes a case with its own text.
+//! Parses a text to [`Scenario`]s. Expands tables and axes, so that each row becomes a case with a text of its own.
 
 use std::path::Path;
 
@@ -14,19 +14,19 @@ use super::table::{self, Table, TableError};
 use super::yaml_errors::yaml_error;
 use super::{Scenario, ScenarioError, ScenarioFile, Spanned};
 
-/// Only the keys that expand a file to several cases: other values may still contain `$names`.
+/// Only the keys that expand a file to several cases. Other values may still contain `$names`, so they cannot be parsed yet.
 #[derive(Deserialize)]
 struct Expansion {
     table: Option<Table>,
     axes: Option<IgnoredAny>,
 }
 
-/// Parses all cases of a text; axes expand to cover all pairs of values. `source` is only used in messages.
+/// Parses all cases of a text. Axes expand to rows that contain all pairs of values. `source`: name of the file in messages.
 pub fn parse(source: &str, text: &str) -> Result<Vec<Scenario>, ScenarioError> {
     parse_at(source, text, Strength::default())
 }
 
-/// Same as `parse`, but `id`, `title` and `steps` may be missing, as the text may describe a cluster only.
+/// Like `parse`, but `id`, `title` and `steps` are optional, because the text may describe only a cluster.
 pub(super) fn parse_cluster(source: &str, text: &str) -> Result<Vec<Scenario>, ScenarioError> {
     const NEEDED: [(&str, &str); 3] = [
         ("id", r#""cluster""#),
@@ -44,7 +44,7 @@ pub(super) fn parse_cluster(source: &str, text: &str) -> Result<Vec<Scenario>, S
     parse(source, &whole)
 }
 
-/// Same as `parse`, with this strength of covering arrays.
+/// Like `parse`, but with this strength of covering arrays.
 pub(super) fn parse_at(source: &str, text: &str, strength: Strength) -> Result<Vec<Scenario>, ScenarioError> {
     let by: Expansion =
         read(source, text).map_err(|error| table_notation_error(source, text).unwrap_or(error))?;
@@ -63,7 +63,7 @@ pub(super) fn parse_at(source: &str, text: &str, strength: Strength) -> Result<V
         .collect()
 }
 
-/// The row with this name, in the covering array or not. None if it does not exist or the text has no axes.
+/// The row with this name, even if the covering array does not contain it. None if the row does not exist or the text has no axes.
 pub(super) fn parse_row(source: &str, text: &str, name: &str) -> Result<Option<Scenario>, ScenarioError> {
     if read::<Expansion>(source, text)?.axes.is_none() {
         return Ok(None);
@@ -88,7 +88,7 @@ pub(super) fn pairs(
     pairs.map(Some).map_err(|error| at_position(source, text, error))
 }
 
-/// Keys that belong to axes.
+/// Keys that are used together with axes.
 const AXES: [&str; 3] = ["axes", "cells", "constraints"];
 
 fn without(source: &str, text: &str, keys: &[&str]) -> Result<String, ScenarioError> {
@@ -116,12 +116,12 @@ pub fn parse_one(source: &str, text: &str) -> Result<Scenario, ScenarioError> {
     }
 }
 
-/// Parses the case of a generated text, without table or axes.
+/// Parses a generated text, which must contain one case without table or axes.
 pub fn parse_plain(source: &str, text: &str) -> Result<Scenario, ScenarioError> {
     scenario(source, text.to_owned(), None)
 }
 
-/// Explains a table in another notation, such as rows written as maps. None if that is not the error.
+/// Explains an error in a table that is written in another notation, such as rows as maps. None if the error has another cause.
 fn table_notation_error(source: &str, text: &str) -> Option<ScenarioError> {
     #[derive(Deserialize)]
     struct AnyTable {
@@ -170,7 +170,7 @@ fn scenario(source: &str, text: String, row: Option<&str>) -> Result<Scenario, S
     })
 }
 
-/// Replaces the id in the text.
+/// Replaces the id in the text of a case.
 fn with_id(mut text: String, current: &Spanned<String>, id: &str) -> String {
     let span = current.defined.span();
     if current.value != id
@@ -191,7 +191,7 @@ pub(super) fn is_id(id: &str) -> bool {
     id.split('/').all(word)
 }
 
-/// Whether this is the id of an expanded row of axes: value names joined by `+` in the last part.
+/// Whether the id is that of a row of axes: its last part consists of value names joined by `+`.
 fn is_row_id(id: &str) -> bool {
     let is_name = |name: &str| {
         let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._".contains(&b);

@@ -1,4 +1,4 @@
-//! Conditions on driver responses in a case. They relate fields to each other, as only the driver knows its capacity.
+//! Conditions on driver responses in a case. They relate fields to each other, because only the driver knows its capacity.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,17 +8,17 @@ use serde_json::Value;
 
 use super::{FromShort, Short, Size};
 
-/// Refers, in relations, to the published object for the class and segment of the response.
+/// Name that refers, in relations, to the CSIStorageCapacity object for the class and segment of the response.
 pub(crate) const PUBLISHED: &str = "published";
 
-/// Conditions on one response: field → relation, or several relations of which one must hold.
+/// Conditions on one response: field → relation, or a list of relations of which at least one must hold.
 pub type ResponseSpec = BTreeMap<String, Short<Relations>>;
 
-/// Relations of which at least one must hold for a field.
+/// Relations for a field. At least one must hold.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Relations {
-    /// The alternatives.
+    /// The alternative relations.
     #[serde(rename = "oneOf")]
     pub any: Vec<Relation>,
 }
@@ -40,7 +40,7 @@ impl FromShort for Relations {
     }
 }
 
-/// A condition on a field.
+/// A condition on a field of a response.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub enum Relation {
@@ -48,14 +48,15 @@ pub enum Relation {
     Absent,
     /// A DNS subdomain of at most 63 characters, as CSI requires for the plugin name (GetPluginInfo).
     DnsSubdomain,
-    /// A number that compares to the expression in this way.
+    /// A number that compares to the value of the expression in this way.
     Compared(Comparison, Expression),
-    /// This exact string.
+    /// This string.
     Text(String),
 }
 
 impl Relation {
-    /// Whether a field satisfies the relation. `field` looks up numbers by response and field. The caller compares strings.
+    /// Whether a field satisfies the relation. `field` returns the number in a field by response and field name. The caller compares
+    /// strings.
     pub fn holds(&self, got: Option<&Value>, field: &impl Fn(&str, &str) -> Option<i128>) -> bool {
         match (self, got) {
             (Relation::Absent, got) => got.is_none(),
@@ -64,7 +65,7 @@ impl Relation {
             (Relation::Text(text), Some(got)) => got.as_str() == Some(text),
             (Relation::Compared(comparison, right), Some(got)) => {
                 let pair = (got.as_i64(), right.value(field));
-                // Within one response, inequalities are exact.
+                // Inequalities between fields of the same response have no tolerance.
                 let compares_responses = *comparison == Comparison::Equal || right.terms.len() > 1;
                 let tolerance = match compares_responses && right.has_free_space() {
                     true => TOLERANCE,
@@ -76,7 +77,7 @@ impl Relation {
     }
 }
 
-/// Letters, digits and dashes in labels joined by dots, at most 63 characters in all (CSI, "GetPluginInfo").
+/// Whether a text consists of labels with letters, digits and dashes, joined by dots, with at most 63 characters (CSI spec, GetPluginInfo).
 fn is_subdomain(name: &str) -> bool {
     let is_inner = |c: char| c.is_ascii_alphanumeric() || c == '-';
     let is_edge = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
@@ -86,11 +87,11 @@ fn is_subdomain(name: &str) -> bool {
     name.len() <= 63 && name.split('.').all(is_word)
 }
 
-/// Tolerance in bytes when comparing free space of two responses: it moves by some blocks while other processes write to a file system.
-/// Volumes of cases have 1Gi and more.
+/// Tolerance in bytes for comparing the free space in two responses, which changes by some blocks while other processes write to a
+/// filesystem. Volumes of cases have at least 1Gi.
 const TOLERANCE: i128 = 1 << 20;
 
-/// Fields with free space, in GetCapacity responses and in published objects.
+/// Fields that contain free space, in GetCapacity responses and CSIStorageCapacity objects.
 const FREE_SPACE: [&str; 5] = ["available", "room", "maximum", "minimum", "capacity"];
 
 /// A comparison of two numbers.
@@ -108,7 +109,7 @@ pub enum Comparison {
     Less,
 }
 
-/// Longer operators first, as some are prefixes of others.
+/// Longer operators first, because some operators are prefixes of others.
 const COMPARISONS: [(&str, Comparison); 5] = [
     (">=", Comparison::AtLeast),
     ("<=", Comparison::AtMost),
@@ -118,7 +119,7 @@ const COMPARISONS: [(&str, Comparison); 5] = [
 ];
 
 impl Comparison {
-    /// Splits off the comparison operator at the start.
+    /// Splits a comparison operator off the start of a text.
     pub(super) fn split(text: &str) -> Option<(Self, &str)> {
         COMPARISONS
             .iter()
@@ -136,7 +137,7 @@ impl Comparison {
         }
     }
 
-    /// The comparison of byte counts with a tolerance.
+    /// Compares numbers of bytes with a tolerance.
     fn holds_within(self, left: i128, right: i128, tolerance: i128) -> bool {
         match self {
             Comparison::AtLeast => left >= right - tolerance,
@@ -153,7 +154,7 @@ impl Relation {
             (Some((comparison, rest)), _) => Relation::Compared(comparison, Expression::parse(rest)?),
             (None, "absent") => Relation::Absent,
             (None, "dns-subdomain") => Relation::DnsSubdomain,
-            // A bare size means equality.
+            // A size without an operator means equality.
             (None, text) => match Expression::parse(text) {
                 Ok(field) if text.starts_with(|c: char| c.is_ascii_digit()) => {
                     Relation::Compared(Comparison::Equal, field)
@@ -189,7 +190,7 @@ impl fmt::Display for Comparison {
     }
 }
 
-/// A sum of fields and sizes.
+/// A sum of fields and sizes, such as `before.room + 1`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Expression {
@@ -197,11 +198,11 @@ pub struct Expression {
     terms: Vec<(i128, Term)>,
 }
 
-/// A term of a sum.
+/// A field or a size in a sum.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Term {
     Bytes(i128),
-    /// A field of a response: (response, field).
+    /// A field of a response, as (response, field).
     Field(String, String),
 }
 
@@ -221,7 +222,7 @@ impl TryFrom<String> for Expression {
 }
 
 impl Expression {
-    /// Parses terms joined by ` + ` and ` - `.
+    /// Parses terms that are joined by ` + ` and ` - `.
     fn parse(text: &str) -> Result<Self, String> {
         let mut terms = Vec::new();
         let mut sign = Some(1);
@@ -245,7 +246,7 @@ impl Expression {
         })
     }
 
-    /// Evaluates the sum. `field` looks up numbers by response and field. Error: a message with the missing field.
+    /// Evaluates the sum. `field` returns the number in a field by response and field name. The error names the missing field.
     pub fn value(&self, field: impl Fn(&str, &str) -> Option<i128>) -> Result<i128, String> {
         let mut sum: i128 = 0;
         for (sign, term) in &self.terms {
@@ -261,7 +262,7 @@ impl Expression {
         Ok(sum)
     }
 
-    /// The field, if the expression is nothing else.
+    /// The field, if the expression consists of a single field.
     pub fn field(&self) -> Option<(&str, &str)> {
         match self.terms.as_slice() {
             [(1, Term::Field(response, name))] => Some((response, name)),
@@ -269,13 +270,13 @@ impl Expression {
         }
     }
 
-    /// Whether it contains a free space field, which changes while other processes write.
+    /// Whether the expression contains a field with free space, which changes while other processes write.
     fn has_free_space(&self) -> bool {
         let mut terms = self.terms.iter();
         terms.any(|(_, term)| matches!(term, Term::Field(_, name) if FREE_SPACE.contains(&name.as_str())))
     }
 
-    /// The responses that it refers to.
+    /// Names of the responses to which the expression refers.
     pub fn responses(&self) -> impl Iterator<Item = &str> {
         self.terms.iter().filter_map(|(_, term)| match term {
             Term::Field(response, _) => Some(response.as_str()),

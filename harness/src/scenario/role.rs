@@ -1,31 +1,31 @@
-//! Roles of systems under test, and levels of cases.
+//! Roles of programs under test, and levels of cases.
 
 use serde::Deserialize;
 
-/// Whether and for whom a failure counts.
+/// Whether, and for which programs, a failure of a case counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// Every implementation of the role must pass.
+    /// Every program of the role must pass.
     #[default]
     Core,
-    /// Systems that claim the feature must pass.
+    /// Programs that claim the features of the case must pass.
     Extended,
-    /// Runs and is reported, but never fails the run.
+    /// The case runs and is reported, but its failure never fails the run.
     Provisional,
 }
 
-/// The role of a system under test.
+/// The role of a program under test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// Publishes CSIStorageCapacity objects and provisions volumes.
+    /// Creates CSIStorageCapacity objects and provisions volumes.
     Publisher,
     /// Filters and scores nodes by CSIStorageCapacity objects.
     Scheduler,
-    /// Deletes the objects of publishers whose nodes were deleted.
+    /// Deletes the CSIStorageCapacity objects of publishers whose nodes were deleted.
     Cleaner,
-    /// Provides the storage and reports its capacity (CSI).
+    /// Provides the storage and returns its capacity (CSI).
     Driver,
 }
 
@@ -33,7 +33,7 @@ impl Role {
     /// All roles.
     pub const ALL: [Role; 4] = [Role::Publisher, Role::Scheduler, Role::Cleaner, Role::Driver];
 
-    /// The word used in case files, journals and reports.
+    /// Name of the role in case files, journals and reports.
     pub fn as_str(self) -> &'static str {
         match self {
             Role::Publisher => "publisher",
@@ -43,7 +43,7 @@ impl Role {
         }
     }
 
-    /// Client name of the role's instance on a node, or of its only instance.
+    /// Client name of the role's program on a node; None: of its only program.
     pub(crate) fn client(self, node: Option<&str>) -> String {
         match node {
             Some(node) => format!("{}@{node}", self.as_str()),
@@ -51,7 +51,7 @@ impl Role {
         }
     }
 
-    /// The role of a client: `publisher@n1` is a publisher. None for the harness and its controllers.
+    /// The role in a client name such as `publisher@n1`. None for the harness and its controllers.
     pub fn of_client(client: &str) -> Option<Role> {
         let name = client.split('@').next();
         Role::ALL.into_iter().find(|role| name == Some(role.as_str()))

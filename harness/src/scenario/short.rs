@@ -1,6 +1,6 @@
-//! A value with a short form (a scalar) and a full form (a map).
+//! A value that a case file can contain in a short form (a scalar) and a full form (a map).
 //!
-//! Not a serde untagged enum, as its errors contain neither the key nor the expected type.
+//! Not a serde untagged enum, because its errors contain neither the key nor the expected type.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -9,11 +9,11 @@ use std::ops::Deref;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
 
-/// A value with a short form.
+/// A type with a short form.
 pub trait FromShort: Sized {
-    /// Completes "expected …" in errors.
+    /// Completes the text "expected …" in errors.
     const EXPECTING: &'static str;
-    /// Parses the scalar.
+    /// Parses the short form.
     fn from_short(text: &str) -> Result<Self, String>;
     /// Parses a list of scalars, if the type supports lists.
     fn from_list(_list: Vec<String>) -> Result<Self, String> {

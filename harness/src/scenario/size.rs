@@ -1,4 +1,4 @@
-//! Byte sizes in cases: a Kubernetes quantity, optionally plus or minus some bytes.
+//! Sizes in cases: a Kubernetes quantity, plus or minus some bytes.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 use capacity_types::{Arithmetic, Quantity};
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 
-/// A size in bytes. `10Gi+1` and `10Gi-1` are the sizes just above and below a limit.
+/// A size in bytes, such as `10Gi`. `10Gi+1` and `10Gi-1` are one byte more and less.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Size {
     text: String,
@@ -42,12 +42,12 @@ impl Size {
         })
     }
 
-    /// The size as an API quantity.
+    /// The size as a Kubernetes quantity.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Size in bytes, fractions rounded up.
+    /// Number of bytes; fractions are rounded up.
     pub fn bytes(&self) -> i128 {
         self.bytes
     }

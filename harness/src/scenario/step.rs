@@ -6,16 +6,16 @@ use serde_saphyr::Spanned;
 use crate::expectation::ExpectSpecs;
 use crate::plan::ActionSpec;
 
-/// A step: actions, then expectations.
+/// A step: actions, followed by expectations.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct StepSpec {
-    /// Short id, unique in the case.
+    /// Id of the step, unique in the case.
     pub id: String,
     /// Actions of the harness, in order.
     #[serde(default, rename = "do")]
     pub actions: Vec<Spanned<ActionSpec>>,
-    /// Expectations: a list, or the word `specification` for everything that the specification requires.
+    /// Expectations: a list, or the word `specification` for all rules of the specification.
     #[serde(default)]
     pub expect: ExpectSpecs,
 }

@@ -1,4 +1,4 @@
-//! Settings of the systems under test in the case format: deployment of the publisher, and settings of publisher and scheduler.
+//! Settings of the programs under test in the case format: deployment of the publisher, and settings of publisher and scheduler.
 
 use fake_apiserver::Release;
 use serde::Deserialize;
@@ -7,15 +7,15 @@ use serde::Deserialize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// One instance for all nodes.
+    /// One publisher for all nodes.
     #[default]
     Central,
-    /// One instance per node, each for its own node.
+    /// One publisher per node, which publishes only the capacity of its node.
     Distributed,
 }
 
 impl Mode {
-    /// The mode's name in case files and manifests.
+    /// Name of the mode in case files and manifests.
     pub fn as_str(self) -> &'static str {
         match self {
             Mode::Central => "central",
@@ -24,40 +24,41 @@ impl Mode {
     }
 }
 
-/// Settings of the publisher, independent of its implementation: a system's manifest maps them to arguments.
+/// Settings of the publisher, independent of its implementation. A manifest maps them to command-line arguments.
 #[derive(Debug, Clone, Copy, Deserialize, PartialEq)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct PublisherSpec {
-    /// Publish capacity; otherwise only provision.
+    /// Whether to publish capacity; if not, the publisher only provisions volumes.
     pub publish: bool,
-    /// Pass the publisher its namespace; otherwise leave it unset.
+    /// Whether the publisher is configured with its namespace.
     pub namespace: bool,
-    /// Poll GetCapacity in every refresh interval; otherwise once an hour, longer than any case, so that only events count.
+    /// Whether to call GetCapacity in every poll interval. If not, the poll interval is one hour, longer than any case, so that only events
+    /// cause calls.
     pub polls: bool,
-    /// Identify its own objects by owner, as in external-provisioner 2.0.0, instead of by labels.
+    /// Whether the publisher identifies its objects by owner, as external-provisioner 2.0.0 does, instead of by labels.
     #[serde(alias = "byOwner")]
     pub identify_by_owner: bool,
-    /// Pass the names of PVC and PV to the driver (`--extra-create-metadata`).
+    /// Whether to send the names of PVC and PV to the driver (`--extra-create-metadata`).
     #[serde(alias = "metadata")]
     pub extra_create_metadata: bool,
-    /// Limit of GetCapacity calls per second, also as burst; unset: unlimited.
+    /// Maximum GetCapacity calls per second, which is also the burst. Unset: unlimited.
     #[serde(alias = "asksPerSecond")]
     pub get_capacity_qps: Option<u32>,
-    /// Hops from the pod to the objects' owner; unset: no owner. In central mode the pod `publisher-5d4-x7x` (0) has a ReplicaSet (1) and a
-    /// Deployment (2) above it; in distributed mode each node has a pod `publisher-NODE` (0) of one DaemonSet (1). The pod of a deleted
-    /// node is deleted after the step's actions.
+    /// Which object owns the publisher's CSIStorageCapacity objects: number of owner references from the publisher's pod to the owner.
+    /// Unset: no owner. In central mode, the pod `publisher-5d4-x7x` is 0, its ReplicaSet 1, and the Deployment 2. In distributed mode, the
+    /// pod `publisher-NODE` of each node is 0, and the DaemonSet 1. The pod of a deleted node is deleted after the actions of the step.
     pub owner_level: Option<u8>,
-    /// Publish for classes with Immediate binding too.
+    /// Whether to publish capacity for classes with Immediate binding too.
     pub immediate: bool,
-    /// Publish an object for zero capacity instead of none.
+    /// Whether to create an object with capacity 0 instead of no object.
     #[serde(alias = "zero")]
     pub zero_capacity_objects: bool,
-    /// Request the selected node's topology only, instead of preferring it.
+    /// Whether to request only the topology of the selected node, instead of preferring it.
     pub strict_topology: bool,
-    /// Delete an object when the driver stops reporting its capacity, instead of retaining the last value.
+    /// Whether to delete an object when the driver stops returning its capacity, instead of retaining the last value.
     #[serde(alias = "withdraw")]
     pub delete_unknown_capacity: bool,
-    /// Replicas of the central publisher with leader election; unset: a single one without election.
+    /// Number of replicas of the central publisher, with leader election. Unset: one replica without leader election.
     pub replicas: Option<u8>,
 }
 
@@ -87,27 +88,27 @@ impl Default for PublisherSpec {
     }
 }
 
-/// Settings of the scheduler. An unset gate has the default of the release; the scheduler itself rejects a gate that its release does not
-/// have.
+/// Settings of the scheduler. A feature gate that is not set has the default of the release. The scheduler rejects a gate that its release
+/// does not have.
 #[derive(Debug, Clone, Default, Deserialize, PartialEq)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SchedulerSpec {
-    /// Kubernetes release of the scheduler, independent of the API server; unset: the program's own.
+    /// Kubernetes release of the scheduler, independent of the API server's release. Unset: the default of the program.
     pub release: Option<Release>,
-    /// The scheduler's feature gate CSIStorageCapacity (KEP-1472), independent of the API server's.
+    /// Feature gate CSIStorageCapacity of the scheduler (KEP-1472), independent of the API server's gate.
     #[serde(alias = "capacity")]
     pub capacity_gate: Option<bool>,
-    /// The feature gate VolumeCapacityPriority (KEP-1845), which scores existing volumes only.
+    /// Feature gate VolumeCapacityPriority (KEP-1845), which scores only existing volumes.
     #[serde(alias = "priority")]
     pub volume_capacity_priority: Option<bool>,
-    /// The feature gate StorageCapacityScoring (KEP-4049).
+    /// Feature gate StorageCapacityScoring (KEP-4049).
     pub scoring: Option<bool>,
-    /// VolumeBindingArgs.shape; unset: the default of the release.
+    /// VolumeBindingArgs.shape. Unset: the default of the release.
     pub shape: Option<Vec<ShapePoint>>,
-    /// Known upstream bugs that the scheduler reproduces.
+    /// Known bugs of kube-scheduler that the scheduler must reproduce.
     #[serde(default)]
     pub bug_compatible: Vec<Deviation>,
-    /// Add the capacity of a class once for each of its PVCs, as KEP-4049's text says (`+=`).
+    /// Whether scoring counts the capacity of a class once for each PVC of the class, as the text of KEP-4049 specifies (`+=`).
     #[serde(default, alias = "kepText")]
     pub kep4049_sum: bool,
 }
@@ -116,16 +117,16 @@ pub struct SchedulerSpec {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Deviation {
-    /// Pods are not requeued when a driver stops tracking capacity.
+    /// Pods are not requeued when the CSIDriver stops tracking capacity.
     Flag,
     /// Very large quantities overflow.
     Arithmetic,
-    /// The score uses any of several sufficient objects.
+    /// If several objects are sufficient, the score uses any of them.
     Choice,
 }
 
 impl Deviation {
-    /// The bug's name in case files and manifests.
+    /// Name of the bug in case files and manifests.
     pub fn as_str(self) -> &'static str {
         match self {
             Deviation::Flag => "flag",
@@ -139,8 +140,8 @@ impl Deviation {
 #[derive(Debug, Clone, Copy, Deserialize, serde::Serialize, PartialEq)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ShapePoint {
-    /// Requested percentage of the capacity, 0 to 100.
+    /// Requested percentage of the capacity, from 0 to 100.
     pub utilization: u8,
-    /// Score at that utilization, 0 to 10.
+    /// Score at that utilization, from 0 to 10.
     pub score: u8,
 }

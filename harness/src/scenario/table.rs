@@ -1,22 +1,22 @@
-//! The `table` key: one file that expands to many cases.
+//! The `table` key: expands a file to one case per row.
 //!
-//! Cells are filled into the *text* of the file, so that errors in any row have the right line of the file.
+//! Cells are inserted into the *text* of the file, so that errors in any row have the right line of the file.
 
 use serde::Deserialize;
 use serde_json::Value;
 use serde_saphyr::Spanned;
 
-/// Named columns, the first of which is `row`, and rows.
+/// A table. The first column is `row`, the name of the row.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Table {
-    /// Column names; `$name` in the rest of the file is replaced by the row's cell.
+    /// Names of the columns. `$name` in the rest of the file is replaced by the cell of the row.
     pub columns: Spanned<Vec<String>>,
-    /// The rows; each becomes a case.
+    /// The rows. Each row becomes a case.
     pub rows: Vec<Spanned<Vec<Value>>>,
 }
 
-/// Maximum total size in bytes of all expanded rows of a file, as each row repeats the file's text.
+/// Maximum total size in bytes of all expanded rows of a file. Limited, because each row repeats the text of the file.
 pub(super) const ROWS_BYTES_MAX: usize = 32 << 20;
 
 /// An error in a table, with its position.
@@ -32,7 +32,7 @@ pub(super) struct Row {
     pub(super) text: String,
 }
 
-/// Expands each row into the text of the file.
+/// Expands the text of the file for each row.
 pub(super) fn expand(text: &str, table: &Table) -> Result<Vec<Row>, TableError> {
     check(table)?;
     let columns = &table.columns.value;
@@ -105,7 +105,7 @@ pub(super) fn at<T>(value: &Spanned<T>, message: String) -> TableError {
     }
 }
 
-/// Replaces each `$name` by the row's cell. `bytes_left`: bytes that the result may still use.
+/// Replaces each `$name` by the cell of the row. `bytes_left`: how many bytes the result may still use.
 pub(super) fn fill(
     text: &str,
     columns: &[String],
@@ -168,7 +168,7 @@ fn identifier(text: &str) -> &str {
     }
 }
 
-/// Formats a cell for the file: plain if unambiguous, otherwise as JSON, which is valid YAML.
+/// Formats a cell for the text of the file: as plain text if that is unambiguous, otherwise as JSON, which is valid YAML.
 fn render(cell: &Value) -> String {
     match cell {
         Value::String(text) if is_plain(text) => text.clone(),
@@ -176,7 +176,7 @@ fn render(cell: &Value) -> String {
     }
 }
 
-/// Formats a cell as row name, even if YAML reads the word as a boolean or number.
+/// Formats a cell as a row name, even if YAML parses it as a boolean or number.
 fn name(cell: &Value) -> String {
     match cell {
         Value::String(text) => text.clone(),
@@ -190,7 +190,7 @@ fn is_plain(text: &str) -> bool {
     !text.is_empty()
         && text.bytes().all(safe)
         && !text.starts_with('-')
-        // A release such as 1.20 must not become a number.
+        // A release such as 1.20 must remain a string, because the number would be 1.2.
         && text.parse::<f64>().is_err()
         && !ambiguous.contains(&text.to_ascii_lowercase().as_str())
 }

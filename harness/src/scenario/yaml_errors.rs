@@ -1,5 +1,5 @@
-//! Rewrites errors of the YAML reader for authors of cases and manifests: the originals contain parser events, Rust types and option names.
-//! Does not know keys of the format, except renamed ones and those that need an explanation.
+//! Rewrites errors of the YAML parser for authors of cases and manifests, because the original errors contain parser events, Rust types and
+//! option names. Does not know the keys of the format, except renamed keys and keys that need an explanation.
 
 use serde_saphyr::Error;
 
@@ -14,7 +14,7 @@ type Position = (u64, u64);
 pub(crate) fn yaml_error(text: &str, error: &Error) -> (Option<Position>, String) {
     let position = error.location().map(|at| (at.line(), at.column()));
     let message = error.without_snippet().to_string();
-    // The position is reported separately.
+    // The position is returned separately.
     let message = message
         .rfind(" at line ")
         .map_or(message.as_str(), |end| &message[..end])
@@ -26,7 +26,7 @@ pub(crate) fn yaml_error(text: &str, error: &Error) -> (Option<Position>, String
         .unwrap_or_else(|| (position, plain_words(message)))
 }
 
-/// A better message that uses the context of the position. None if there is none.
+/// A better message, derived from the keys around the position. None if there is no better message.
 fn message_with_context(
     context: &PositionContext,
     message: &str,
@@ -66,7 +66,7 @@ fn message_with_context(
     Some((position, message))
 }
 
-/// Explains a second key in a map that allows only one.
+/// Explains that a map that allows only one key contains a second key.
 fn second_key(context: &PositionContext) -> Option<String> {
     let key = context.key.as_ref()?;
     let what = match (&key.map_of, &key.list_of) {
@@ -81,7 +81,7 @@ fn second_key(context: &PositionContext) -> Option<String> {
     ))
 }
 
-/// Renamed keys and words: (old name, new name).
+/// Renamed keys and words, as (old name, new name).
 const RENAMED: [(&str, &str); 6] = [
     ("hold", "stays"),
     ("hold", "lag"),
@@ -91,7 +91,7 @@ const RENAMED: [(&str, &str); 6] = [
     ("foreignDriver", "externalDriver"),
 ];
 
-/// The unknown word of an error, and the valid words.
+/// The unknown word in an error, and the valid words.
 fn unknown(message: &str) -> Option<(&str, impl Iterator<Item = &str>)> {
     let rest = message
         .strip_prefix("unknown field `")
@@ -101,7 +101,7 @@ fn unknown(message: &str) -> Option<(&str, impl Iterator<Item = &str>)> {
     Some((word, expected.filter(|word| !word.is_empty())))
 }
 
-/// The message without old spellings in its list of valid words. None if it has none.
+/// Removes old spellings from the list of valid words in a message. None if the list contains no old spellings.
 fn without_old_spellings(message: &str) -> Option<String> {
     let (head, list) = message.split_once("`, expected ")?;
     let words = list.strip_prefix("one of ").unwrap_or(list).split(", ");
@@ -119,7 +119,7 @@ fn without_old_spellings(message: &str) -> Option<String> {
     (current.len() < words.len()).then(|| format!("{head}`, expected one of {}", current.join(", ")))
 }
 
-/// The new name of an unknown key, if it was renamed.
+/// The message for a key that was renamed: contains the new name. None if the key was not renamed.
 fn renamed(message: &str) -> Option<String> {
     let (old, expected) = unknown(message)?;
     let expected: Vec<&str> = expected.collect();
@@ -129,7 +129,7 @@ fn renamed(message: &str) -> Option<String> {
     Some(format!("the key `{old}` is called `{new}` here; rename it"))
 }
 
-/// Adds a suggestion to an error about an unknown word.
+/// Adds the most similar valid word to an error about an unknown word.
 fn with_suggestion(message: String) -> String {
     let meant = unknown(&message).and_then(|(word, expected)| nearest(word, expected));
     match meant {
@@ -138,7 +138,7 @@ fn with_suggestion(message: String) -> String {
     }
 }
 
-/// Describes the expected number instead of a Rust type.
+/// Replaces a Rust number type in a message by a description of the expected number.
 fn explain_number(message: &str) -> Option<String> {
     let kind = message.strip_prefix("invalid ")?;
     let expected = match kind {
@@ -150,7 +150,7 @@ fn explain_number(message: &str) -> Option<String> {
     Some(format!("expected {expected}"))
 }
 
-/// Explains a character that cannot start an unquoted string.
+/// Explains that an unquoted string cannot start with this character.
 fn explain_character(message: &str) -> Option<String> {
     let character = message
         .strip_prefix("unexpected character: `")?
@@ -160,7 +160,7 @@ fn explain_character(message: &str) -> Option<String> {
     ))
 }
 
-/// Replaces terms of the YAML reader (parser events, option names) by those of lists and maps.
+/// Replaces terms of the YAML parser (parser events, option names) in a message.
 fn plain_words(message: String) -> String {
     if let Some(rest) = message.strip_prefix("duplicate mapping key") {
         let key = rest
@@ -240,7 +240,7 @@ fn plain_words(message: String) -> String {
         ),
         (
             "string scalar",
-            "a text, and neither a list nor a map; put it in quotes if it is one",
+            "a string instead of a list or map; put the value in quotes if it is a string",
         ),
         ("value for key", "a value after the key"),
         ("unknown variant", "unknown word"),

@@ -1,4 +1,4 @@
-//! The keys and words around a position of a syntactically valid YAML document. Does not know any key.
+//! Finds the keys and words around a position in a valid YAML document. Does not know any key.
 
 use std::fmt;
 
@@ -10,16 +10,16 @@ use crate::renamed::old_of;
 /// Line and column, from 1.
 type Position = (u64, u64);
 
-/// The key, list or word at a position, and the word before it.
+/// The key, list or word at a position, and the word before the position.
 #[derive(Default)]
 pub(super) struct PositionContext {
-    /// The key that starts at the position, unless a map starts there.
+    /// The key that starts at the position. None if a map starts there.
     pub(super) key: Option<Key>,
     /// The key whose value starts at the position.
     pub(super) value_of: Option<String>,
     /// The key whose list has an entry that starts at the position.
     pub(super) entry_of: Option<String>,
-    /// The last word before the position, and its own position.
+    /// The last word before the position, and the position of that word.
     pub(super) word_before: Option<(Position, String)>,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct Key {
     pub(super) list_of: Option<String>,
 }
 
-/// Position of the value at this path of keys. None if a key is missing or the text is no valid YAML.
+/// Position of the value at this path of keys. None if a key does not exist or the text is not valid YAML.
 pub(super) fn position_of(text: &str, path: &[&str]) -> Option<(u64, u64)> {
     let document = Node::read(text)?;
     let found = path.iter().try_fold(&document, |node, key| match &node.0.value {
@@ -49,7 +49,7 @@ pub(super) fn position_of(text: &str, path: &[&str]) -> Option<(u64, u64)> {
 }
 
 impl PositionContext {
-    /// The context of a position. None if the text is no valid YAML.
+    /// The keys and words around a position. None if the text is not valid YAML.
     pub(super) fn of(text: &str, position: Position) -> Option<Self> {
         let document = Node::read(text)?;
         let mut context = PositionContext::default();
@@ -57,7 +57,7 @@ impl PositionContext {
         Some(context)
     }
 
-    /// Start of an error sentence: the key or list and its verb.
+    /// Beginning of an error message: the key or list, followed by a verb.
     pub(super) fn sentence_start(&self) -> String {
         match (&self.value_of, &self.entry_of) {
             (Some(key), _) => format!("`{key}` takes"),
@@ -66,7 +66,7 @@ impl PositionContext {
         }
     }
 
-    /// Visits a value: `key` is set if it is a key's value, `list` if it is a list entry.
+    /// Visits a value. `key`: the key whose value it is; `list`: the key whose list contains it.
     fn visit(&mut self, node: &Node, position: Position, key: Option<&str>, list: Option<&str>) {
         let at = node.position();
         if at == position {
@@ -106,10 +106,10 @@ impl PositionContext {
     }
 }
 
-/// A value with its position.
+/// A YAML value and its position.
 struct Node(Spanned<Content>);
 
-/// A value.
+/// A YAML value.
 enum Content {
     Word(String),
     List(Vec<Node>),
@@ -120,9 +120,9 @@ enum Content {
 pub(super) const DEPTH_MAX: usize = 32;
 
 impl Node {
-    /// Parses a document. None if the text is no valid YAML or has several documents.
+    /// Parses a document. None if the text is not valid YAML or contains several documents.
     fn read(text: &str) -> Option<Node> {
-        /// The parser needs 33 KiB per level in a debug build.
+        /// Stack size: the parser needs 33 KiB per nesting level in a debug build.
         const STACK: usize = 4 << 20;
         let read = || {
             let budget = serde_saphyr::budget! { max_depth: DEPTH_MAX };

@@ -1,5 +1,5 @@
-//! The settings of the roles: options of a program that a case can choose. The row of a setting in `table` determines its key in a case and
-//! in a manifest, the values that a manifest maps to arguments, and the feature that a program claims with it.
+//! The settings of the roles: program options that a case can choose. The entry of a setting in `table` defines its key in a case and in a
+//! manifest, the values that a manifest maps to arguments, and the feature that a program claims if it supports the setting.
 //!
 //! Knows values; does not know programs.
 
@@ -22,66 +22,66 @@ pub struct Settings {
     pub publisher: PublisherSpec,
     /// Settings of the scheduler.
     pub scheduler: SchedulerSpec,
-    /// Extenders that the scheduler must call: a JSON list for `KubeSchedulerConfiguration.extenders`.
+    /// Extenders that the scheduler must call: the value of `KubeSchedulerConfiguration.extenders` as JSON.
     pub extenders: Option<String>,
-    /// Name of the driver; the cleaner has no socket from which to read it.
+    /// Name of the driver. Needed by the cleaner, which has no socket to call GetPluginInfo.
     pub driver: String,
-    /// Time for which the driver must be absent before the cleaner acts.
+    /// How long the driver must be absent from a node before the cleaner deletes the CSIStorageCapacity objects of that node.
     pub orphan_after: Duration,
 }
 
-/// A setting of a role.
+/// A setting of the programs of a role.
 #[derive(Debug, Clone, Copy)]
 pub struct Setting {
-    /// Role that the setting belongs to.
+    /// Role whose programs have the setting.
     pub role: Role,
-    /// Key below `settings` of the role in a manifest.
+    /// Key of the setting below `settings` of the role in a manifest.
     pub name: &'static str,
-    /// Key below `cluster` in a case.
+    /// Key of the setting below `cluster` in a case.
     pub case_key: &'static str,
-    /// Possible values, as manifests write them.
+    /// Possible values, spelled as in manifests.
     pub values: &'static str,
-    /// Feature that a program with this setting claims.
+    /// Feature that a program claims if it supports the setting.
     pub(crate) claim: Claim,
     value: fn(&Settings) -> Value,
 }
 
-/// Feature that a program with a setting claims.
+/// Which feature a program claims if it supports a setting.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Claim {
-    /// None: every program of the role needs the setting.
+    /// No feature: every program of the role must support the setting.
     Nothing,
-    /// A feature that covers more than the setting.
+    /// A feature that several settings or other behaviour share.
     Other(&'static str),
-    /// A feature for this setting.
+    /// A feature for this setting only.
     Feature {
         /// Name of the feature.
         name: &'static str,
-        /// Description of the feature, in one sentence.
+        /// What the feature is, in one sentence.
         text: &'static str,
-        /// Whether a case with these settings needs it.
+        /// Whether a case with these settings needs the feature.
         is_needed: fn(&Settings) -> bool,
     },
 }
 
-/// Value of a setting.
+/// The value of a setting in a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Value {
-    /// The value as manifests write it; `none` if the case does not set it and there is no named default.
+    /// The value, spelled as in manifests; `none` if the case does not set it and the default has no name.
     pub(crate) text: String,
-    /// Whether the case sets it, so that `any` of a manifest applies.
+    /// Whether the case sets the value, so that the key `any` of a manifest applies.
     pub(crate) is_set: bool,
-    /// Whether it is the default of programs, so that a manifest need not map it.
+    /// Whether the value is the default of programs, so that a manifest need not map it to arguments.
     pub(crate) is_usual: bool,
 }
 
 impl Setting {
-    /// The value of this setting.
+    /// The value of this setting in the settings of a case.
     pub(crate) fn value(&self, settings: &Settings) -> Value {
         (self.value)(settings)
     }
 
-    /// The feature that a program claims with it; `None`: every program of the role needs it.
+    /// The feature that a program claims if it supports the setting; `None` if every program of the role must support it.
     pub fn feature(&self) -> Option<&'static str> {
         match self.claim {
             Claim::Nothing => None,
@@ -90,7 +90,7 @@ impl Setting {
     }
 }
 
-/// The settings of a role.
+/// All settings of a role.
 pub fn of_role(role: Role) -> impl Iterator<Item = &'static Setting> {
     SETTINGS.iter().filter(move |setting| setting.role == role)
 }
@@ -132,7 +132,7 @@ mod tests {
                 value = serde_json::json!({key: value});
             }
             let case = serde_json::json!({"id": "a/b/c", "title": "t", "cluster": value, "steps": []});
-            // Few keys accept a list, but none of them is unknown.
+            // Some keys do not accept a list, but the error must not say that the key is unknown.
             let error = parse("case.yaml", &case.to_string())
                 .err()
                 .map(|error| error.message);

@@ -1,4 +1,4 @@
-//! All settings, one row each.
+//! All settings, one entry each.
 
 use super::{Claim, Setting, Settings, Value};
 use crate::scenario::{Deviation, Mode, Role, SchedulerSpec};
@@ -301,7 +301,7 @@ fn optional(value: Option<impl ToString>) -> Value {
     }
 }
 
-/// A value without a default, which every manifest must map.
+/// A value without a default, which every manifest must map to arguments.
 fn always(text: String) -> Value {
     Value {
         text,
@@ -310,7 +310,7 @@ fn always(text: String) -> Value {
     }
 }
 
-/// A feature gate. Its default is known only for the default release.
+/// The value of a feature gate. The default of a gate is known only for the default release.
 fn gate(scheduler: &SchedulerSpec, on: Option<bool>, usual: bool) -> Value {
     Value {
         is_usual: on.is_none_or(|on| on == usual && scheduler.release.is_none()),

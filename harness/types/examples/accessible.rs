@@ -1,4 +1,4 @@
-//! Checks whether a CSIStorageCapacity object applies to a node and a request: `cargo run -p capacity-types --example accessible`.
+//! Checks whether a CSIStorageCapacity object is sufficient for a node and a request: `cargo run -p capacity-types --example accessible`.
 
 use std::io::Write;
 

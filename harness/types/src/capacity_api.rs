@@ -1,11 +1,11 @@
-//! Versions of the CSIStorageCapacity API, and how server responses show whether they are served.
+//! Versions of the CSIStorageCapacity API, and how server responses show which versions are served.
 //!
-//! `v1` is served from Kubernetes 1.24 on, `v1beta1` from 1.21 and `v1alpha1` from 1.19 on, until each was removed; none is served if the
-//! feature is disabled (KEP-1472). All have the same fields. The caller sends the requests.
+//! `v1` is served since Kubernetes 1.24, `v1beta1` since 1.21 and `v1alpha1` since 1.19, until they were removed. No version is served if
+//! the feature gate is disabled (KEP-1472). All versions have the same fields. The caller sends the requests.
 
-/// The API group.
+/// API group of CSIStorageCapacity.
 pub const GROUP: &str = "storage.k8s.io";
-/// Kind of the objects.
+/// Kind of CSIStorageCapacity.
 pub const KIND: &str = "CSIStorageCapacity";
 /// Plural resource name, as in paths and discovery.
 pub const RESOURCE: &str = "csistoragecapacities";
@@ -17,13 +17,13 @@ pub fn api_version(version: &str) -> String {
     format!("{GROUP}/{version}")
 }
 
-/// Whether the discovery document of a version (`APIResourceList`) contains CSIStorageCapacity, given the names of its resources.
+/// Whether the discovery document of a version (`APIResourceList`) contains CSIStorageCapacity. `resources`: the names in the document.
 pub fn is_served<'a>(resources: impl IntoIterator<Item = &'a str>) -> bool {
     resources.into_iter().any(|name| name == RESOURCE)
 }
 
-/// Whether a failed request means that the server does not serve the type or its version: the code is 404, and the details of the `Status`
-/// name no object. A 404 that names one means that the object, or its namespace, does not exist.
+/// Whether a failed request means that the server does not serve the type or version: the code is 404, and the details of the `Status`
+/// contain no object name. A 404 with a name means that this object, or its namespace, does not exist.
 pub fn is_type_missing(code: u16, object: Option<&str>) -> bool {
     code == 404 && object.is_none_or(str::is_empty)
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::quantity::format_bytes;
 use crate::{Arithmetic, Quantity};
 
-/// `capacity` and `maximumVolumeSize` of a CSIStorageCapacity object, in whole bytes; `None`: the field is unset.
+/// `capacity` and `maximumVolumeSize` of a CSIStorageCapacity object, in whole bytes. `None`: the field is unset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CapacityValues {
     /// `capacity`.
@@ -27,7 +27,7 @@ impl CapacityValues {
         }
     }
 
-    /// Size of the largest volume that fits: the maximum, or the capacity if that is unset; `None` if both are unset.
+    /// Size of the largest volume that fits: `maximumVolumeSize`, or `capacity` if the maximum is unset. `None` if both are unset.
     pub fn largest_volume(self) -> Option<i128> {
         self.maximum.or(self.capacity)
     }
@@ -38,7 +38,7 @@ impl CapacityValues {
     }
 }
 
-/// `5Gi`, `5Gi (maximum 1Gi)` or `unset`.
+/// Formats as `5Gi`, `5Gi (maximum 1Gi)` or `unset`.
 impl fmt::Display for CapacityValues {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.capacity {

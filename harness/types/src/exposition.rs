@@ -1,15 +1,15 @@
-//! Metrics texts: the Prometheus exposition format and OpenMetrics, which for samples differ only in comments. Also how a case names
-//! series: as in PromQL (`name{label="value"}`).
+//! Parses metrics in the Prometheus exposition format and in OpenMetrics, whose sample lines are the same. Also parses the series that a
+//! case names, in PromQL syntax (`name{label="value"}`).
 //!
-//! Does not know metrics, nor how the text is fetched. Own parser, because `prometheus-parse` splits labels at commas and equals signs in
-//! their values, which segment names contain.
+//! An own parser is needed, because `prometheus-parse` splits labels at commas and equals signs in their values, which segment names
+//! contain.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A metric name with labels: one series, or all that have at least these labels.
+/// A metric name with labels. Denotes one series, or as a selector all series with at least these labels.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Series {
@@ -22,17 +22,17 @@ pub struct Series {
 /// A sample of one series.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
-    /// The series.
+    /// The series that the sample belongs to.
     pub series: Series,
-    /// The value; finite.
+    /// The value of the sample, which is finite.
     pub value: f64,
 }
 
-/// In a selector: a label with any name.
+/// Label name in a selector that matches any label.
 const ANY_LABEL: &str = "*";
 
 impl Series {
-    /// Whether a series matches this selector: `*` is any label, and values joined by `|` are alternatives.
+    /// Whether a series matches this selector. `*` matches any label name; values separated by `|` are alternatives.
     pub fn matches(&self, other: &Series) -> bool {
         let is_value = |wanted: &str, value: &String| wanted.split('|').any(|wanted| wanted == value);
         self.name == other.name
@@ -45,7 +45,7 @@ impl Series {
             })
     }
 
-    /// Parses a series at the start of a text; also returns the remaining text.
+    /// Parses a series at the start of a text. Also returns the remaining text.
     fn read(text: &str) -> Option<(Self, &str)> {
         let name = name(text)?;
         let mut rest = &text[name.len()..];
@@ -77,7 +77,7 @@ fn is_in_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == ':'
 }
 
-/// A string up to its closing quote, which is consumed, and the remaining text.
+/// Parses a string up to its closing quote. Also returns the text after the quote.
 fn quoted(text: &str) -> Option<(String, &str)> {
     let mut out = String::new();
     let mut characters = text.char_indices();
@@ -134,13 +134,13 @@ fn escaped(value: &str) -> String {
         .replace('\n', "\\n")
 }
 
-/// All samples of a text.
+/// All samples in a metrics text.
 pub fn samples(text: &str) -> impl Iterator<Item = Sample> {
     text.lines().filter_map(sample)
 }
 
-/// The samples of a text whose names are selected, and the number of lines with a series. Lines that are not selected are not parsed:
-/// programs export hundreds.
+/// The samples whose metric names are selected, and the number of lines with a series. Other lines are not parsed, because programs export
+/// hundreds of series.
 pub fn samples_of(text: &str, is_selected: impl Fn(&str) -> bool) -> (Vec<Sample>, usize) {
     let named = text
         .lines()

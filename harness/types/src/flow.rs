@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-/// Fields that come first.
+/// Fields that are written first, in this order.
 const FIRST: [&str; 4] = ["apiVersion", "kind", "metadata", "name"];
 
-/// A value in flow style, with quotes only where necessary.
+/// Formats a value in flow style, with quotes only where necessary.
 pub fn flow(value: &Value) -> String {
     match value {
         Value::Object(fields) => {
@@ -25,7 +25,7 @@ pub fn flow(value: &Value) -> String {
     }
 }
 
-/// A string as a YAML scalar: plain if no parser can read it as another type.
+/// Formats a string as a YAML scalar: without quotes if no parser can read it as another type.
 pub fn scalar(text: &str) -> String {
     const WORDS: [&str; 9] = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
     let is_word = text.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -40,7 +40,7 @@ pub fn scalar(text: &str) -> String {
     }
 }
 
-/// A double-quoted string; everything but printable ASCII is escaped, because YAML forbids more characters than JSON.
+/// Formats a double-quoted string. All characters except printable ASCII are escaped, because YAML forbids more characters than JSON.
 fn quoted(text: &str) -> String {
     let escape = |c: char| match c {
         '"' | '\\' => format!("\\{c}"),

@@ -1,7 +1,7 @@
-//! Types and constants of storage capacity tracking that the Kubernetes API defines, with the same meaning for all programs.
+//! Types and constants of storage capacity tracking that the Kubernetes API defines, shared by all programs of this project.
 //!
-//! Contains no decisions: publisher, scheduler and judge each make their own. No I/O, no clients, no API types: callers pass strings,
-//! numbers and maps as the API spells them.
+//! Contains no decisions: publisher, scheduler and judge each implement their own. No I/O, no clients, and no API types: callers pass
+//! strings, numbers and maps in the form of the API.
 
 pub mod capacity_api;
 mod capacity_values;
@@ -26,8 +26,8 @@ pub use self::requirement::{Operator, Requirement, RequirementError};
 pub use self::segment::Segment;
 pub use self::selector::{Expression, LabelSelector, NodeTopology};
 
-/// Prefix of storage class parameters for the sidecars. CreateVolume does not receive them, so GetCapacity does not either (CSI: the same
-/// parameters as CreateVolume).
+/// Prefix of StorageClass parameters that are meant for the sidecars. CreateVolume does not receive them, and thus GetCapacity does not
+/// either (CSI requires the same parameters for both).
 pub const SIDECAR_PREFIX: &str = "csi.storage.k8s.io/";
 
 /// Labels of an object, or other values by key.

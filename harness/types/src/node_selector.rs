@@ -1,6 +1,6 @@
-//! Node selectors of pods and persistent volumes: terms are ORed, requirements are ANDed.
+//! Node selectors of pods and PersistentVolumes: terms are ORed, the requirements of a term are ANDed.
 //!
-//! Does not support preferred affinity, which does not restrict nodes.
+//! Preferred affinity is not supported, since it does not restrict nodes.
 
 use std::collections::BTreeSet;
 
@@ -8,9 +8,9 @@ use crate::Labels;
 use crate::requirement::{Operator, Requirement, RequirementError};
 use crate::selector::Expression;
 
-/// Operators of a requirement on a field.
+/// Operators that a requirement on a field may have.
 const FIELD_OPERATORS: [Operator; 2] = [Operator::In, Operator::NotIn];
-/// The only field that a term may contain.
+/// The only field that a requirement may refer to.
 const NAME_FIELD: &str = "metadata.name";
 
 /// A compiled node selector.
@@ -26,8 +26,7 @@ struct Term {
 }
 
 impl NodeSelector {
-    /// Compiles terms, each given by its `matchExpressions` and `matchFields`. An invalid or empty term matches no
-    /// node.
+    /// Compiles terms, each given by its `matchExpressions` and `matchFields`. An invalid or empty term matches no node.
     pub fn compile<'a, L, F>(terms: impl IntoIterator<Item = (L, F)>) -> Self
     where
         L: IntoIterator<Item = Expression<'a>>,
@@ -40,19 +39,19 @@ impl NodeSelector {
         }
     }
 
-    /// Whether a node with this name and these labels matches one of the terms. Without a name `matchFields` are ignored, as kube-scheduler
-    /// does for the node affinity of a volume: a term with only fields then matches every node.
+    /// Whether a node with this name and these labels matches one of the terms. If the name is empty, `matchFields` are ignored, as
+    /// kube-scheduler does for the node affinity of a volume; a term with only `matchFields` then matches every node.
     pub fn matches(&self, name: &str, labels: &Labels) -> bool {
         self.terms.iter().any(|term| term.matches(name, labels))
     }
 
-    /// For each term, the requirements that a node with this name and these labels does not meet, each with its label key if it is about a
-    /// label.
+    /// For each term, the requirements that a node with this name and these labels does not satisfy, each with its label key (`None` for a
+    /// requirement on a field).
     pub fn unmet(&self, name: &str, labels: &Labels) -> Vec<Vec<(String, Option<String>)>> {
         self.terms.iter().map(|term| term.unmet(name, labels)).collect()
     }
 
-    /// The nodes that this selector names by `metadata.name`, if every term names some.
+    /// The node names that the selector requires by `metadata.name`; `None` if there are no terms, or if a term requires no name.
     pub fn named_nodes(&self) -> Option<BTreeSet<&str>> {
         let mut all = BTreeSet::new();
         for term in &self.terms {
@@ -61,7 +60,8 @@ impl NodeSelector {
         (!self.terms.is_empty()).then_some(all)
     }
 
-    /// A label that every selected node has: of the only term, the first `In` requirement with one value. `None` if there are several terms.
+    /// A label that every selected node has: the first `In` requirement with one value, if there is only one term. `None` if there are
+    /// several terms.
     pub fn label(&self) -> Option<(&str, &str)> {
         let [term] = self.terms.as_slice() else {
             return None;

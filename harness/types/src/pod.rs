@@ -1,4 +1,4 @@
-//! Reads the volumes of a pod and the storage class of a claim from API objects.
+//! Reads the volumes of a pod, and the StorageClass of a PVC, from API objects.
 
 use crate::ephemeral_claim_name;
 use serde_json::Value;
@@ -8,7 +8,7 @@ pub fn volumes_of(pod: &Value) -> &[Value] {
     pod["spec"]["volumes"].as_array().map_or(&[], Vec::as_slice)
 }
 
-/// Name of the claim of a pod's volume; for a generic ephemeral volume it is derived from pod and volume.
+/// Name of the PVC of a pod's volume. For a generic ephemeral volume it is derived from the names of pod and volume.
 pub fn claim_of(pod: &Value, volume: &Value) -> Option<String> {
     if let Some(name) = volume["persistentVolumeClaim"]["claimName"].as_str() {
         return Some(name.to_owned());
@@ -18,16 +18,16 @@ pub fn claim_of(pod: &Value, volume: &Value) -> Option<String> {
     is_ephemeral.then(|| ephemeral_claim_name(&name(&pod["metadata"]), &name(volume)))
 }
 
-/// Names of all claims of a pod's volumes.
+/// Names of the PVCs of all volumes of a pod.
 pub fn claims_of(pod: &Value) -> Vec<String> {
     let volumes = volumes_of(pod).iter();
     volumes.filter_map(|volume| claim_of(pod, volume)).collect()
 }
 
-/// Deprecated annotation with the storage class of a claim or volume; takes precedence over `storageClassName`.
+/// Deprecated annotation with the StorageClass of a PVC or PersistentVolume; takes precedence over `storageClassName`.
 const BETA_CLASS: &str = "volume.beta.kubernetes.io/storage-class";
 
-/// Storage class of a claim or volume.
+/// StorageClass of a PVC or PersistentVolume.
 pub fn class_of(object: &Value) -> Option<&str> {
     let annotated = object["metadata"]["annotations"][BETA_CLASS].as_str();
     annotated.or_else(|| object["spec"]["storageClassName"].as_str())

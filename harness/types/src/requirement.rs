@@ -1,6 +1,6 @@
-//! One requirement of a selector on a set of labels, and the syntax of label keys and values.
+//! A requirement of a selector on a set of labels, and the syntax of label keys and values.
 //!
-//! Label selectors and node selectors consist of requirements, and differ in the allowed operators.
+//! Label selectors and node selectors consist of requirements, but allow different operators.
 
 use std::fmt;
 
@@ -24,7 +24,7 @@ pub enum Operator {
 }
 
 impl Operator {
-    /// All operators; a node selector allows all of them on labels.
+    /// All operators. A node selector allows all of them for labels.
     pub const ALL: [Operator; 6] = [
         Operator::In,
         Operator::NotIn,
@@ -50,14 +50,14 @@ const OPERATORS: [(&str, Operator); 6] = [
 pub struct Requirement {
     key: String,
     operator: Operator,
-    /// Sorted and without duplicates. A slice to save memory: there are many requirements, and most have one value.
+    /// The values, sorted and without duplicates. A boxed slice saves memory: there are many requirements, and most have one value.
     values: Box<[String]>,
 }
 
 /// Why a requirement is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RequirementError {
-    /// The operator is not allowed in this kind of selector.
+    /// The operator is not allowed in this type of selector.
     #[error("operator {operator:?} is not allowed in this selector: use one of {allowed}")]
     Operator {
         /// The operator as given.
@@ -65,7 +65,7 @@ pub enum RequirementError {
         /// The allowed operators.
         allowed: String,
     },
-    /// The number of values does not fit the operator.
+    /// The number of values is not allowed for the operator.
     #[error("operator {operator} on label {key:?} has {count} values: {needed} required")]
     Values {
         /// The operator as given.
@@ -77,7 +77,7 @@ pub enum RequirementError {
         /// The required number of values.
         needed: &'static str,
     },
-    /// A value of Gt or Lt is not an integer.
+    /// The value for Gt or Lt is not an integer.
     #[error("value {value:?} for label {key:?} is not an integer: use an integer")]
     Integer {
         /// The label key.
@@ -115,7 +115,7 @@ impl Requirement {
         Ok(Self::new(key, operator, values))
     }
 
-    /// Compiles a requirement on a field. Its values need not be valid label values, because node names may be longer.
+    /// Compiles a requirement on a field. Its values need not be valid label values, because node names may be longer than these.
     pub fn compile_field(
         key: &str,
         operator: &str,
@@ -138,12 +138,12 @@ impl Requirement {
         }
     }
 
-    /// Whether the labels meet the requirement.
+    /// Whether a set of labels satisfies the requirement.
     pub fn matches(&self, labels: &Labels) -> bool {
         self.matches_value(labels.get(&self.key).map(String::as_str))
     }
 
-    /// Whether a label with this value, or its absence, meets the requirement.
+    /// Whether a label with this value satisfies the requirement; `None` if the label is absent.
     pub fn matches_value(&self, value: Option<&str>) -> bool {
         match (self.operator, value) {
             (Operator::In, Some(value)) => self.lists(value),
@@ -182,7 +182,7 @@ impl Requirement {
     }
 }
 
-/// Readable form, such as `zone In [a, b]` or `zone Exists`.
+/// Formats the requirement, such as `zone In [a, b]` or `zone Exists`.
 impl fmt::Display for Requirement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.key, name_of(self.operator))?;
@@ -249,7 +249,7 @@ fn check_syntax(key: &str, operator: Operator, values: &[String]) -> Result<(), 
     Ok(())
 }
 
-/// Whether the text is a qualified name: at most 63 characters, optionally prefixed with a DNS subdomain and a slash.
+/// Whether the text is a qualified name: a name of at most 63 characters, optionally prefixed with a DNS subdomain and a slash.
 fn is_label_key(key: &str) -> bool {
     match key.split_once('/') {
         Some((prefix, name)) => is_subdomain(prefix) && is_name(name),

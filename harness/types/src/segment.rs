@@ -1,22 +1,20 @@
-//! Topology segments: the parts of a cluster between which a driver distinguishes (CSI `Topology`; KEP-1472).
-//!
-//! Does not know how cases and reports abbreviate segments, nor which segments a cluster has.
+//! Topology segments: the parts of a cluster that a driver distinguishes (CSI `Topology`; KEP-1472).
 
 use serde_json::Value;
 
 use crate::Labels;
 
-/// Values by topology key. A driver without topology keys has the empty segment, which contains all nodes.
+/// Label values by topology key. A driver without topology keys has only the empty segment, which contains all nodes.
 pub type Segment = std::collections::BTreeMap<String, String>;
 
-/// The text is not a valid segment.
+/// The text cannot be parsed as a segment.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{pair}` is not key=value")]
 pub struct SegmentError {
     pair: String,
 }
 
-/// Segment of a node: its labels for the topology keys that the driver registered in CSINode. `None` if one of the labels is missing.
+/// The segment of a node: its labels for the topology keys that the driver registered in CSINode. `None` if one of these labels is missing.
 pub fn of_node<'k>(keys: impl IntoIterator<Item = &'k String>, labels: &Labels) -> Option<Segment> {
     let values = keys
         .into_iter()
@@ -29,7 +27,7 @@ pub fn contains(whole: &Segment, part: &Segment) -> bool {
     part.iter().all(|(key, value)| whole.get(key) == Some(value))
 }
 
-/// Parses `key=value,key=value`; the empty text is the empty segment. Fails if a pair has no `=`.
+/// Parses `key=value,key=value`; an empty text is the empty segment. Fails if a pair has no `=`.
 pub fn parse(text: &str) -> Result<Segment, SegmentError> {
     let pairs = text.split(',').filter(|_| !text.is_empty());
     let values = pairs.map(|pair| match pair.split_once('=') {
@@ -47,7 +45,7 @@ pub fn format(segment: &Segment) -> String {
     pairs.collect::<Vec<_>>().join(",")
 }
 
-/// Key and value of a `matchExpressions` term that is equivalent to a label: `In` with one value.
+/// Key and value of a `matchExpressions` entry that is equivalent to a label: operator `In` with one value.
 pub fn as_label(term: &Value) -> Option<(&str, &str)> {
     let [value] = term["values"].as_array()?.as_slice() else {
         return None;

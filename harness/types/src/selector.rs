@@ -5,7 +5,7 @@ use std::fmt;
 use crate::Labels;
 use crate::requirement::{Operator, Requirement, RequirementError};
 
-/// Operators of a label selector.
+/// Operators that a label selector allows.
 const OPERATORS: [Operator; 4] = [
     Operator::In,
     Operator::NotIn,
@@ -24,7 +24,7 @@ pub struct Expression<'a> {
     pub values: &'a [String],
 }
 
-/// A compiled label selector: all requirements must be met.
+/// A compiled label selector. All requirements must be satisfied.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LabelSelector {
     requirements: Vec<Requirement>,
@@ -50,7 +50,7 @@ impl LabelSelector {
         })
     }
 
-    /// Whether the labels meet every requirement; an empty selector matches all.
+    /// Whether the labels satisfy every requirement. An empty selector matches all labels.
     pub fn matches(&self, labels: &Labels) -> bool {
         self.requirements
             .iter()
@@ -62,7 +62,7 @@ impl LabelSelector {
         &self.requirements
     }
 
-    /// The first requirement that the labels do not meet.
+    /// The first requirement that the labels do not satisfy.
     pub fn unmet(&self, labels: &Labels) -> Option<&Requirement> {
         self.requirements
             .iter()
@@ -73,16 +73,16 @@ impl LabelSelector {
 /// The nodes with access to the storage of one CSIStorageCapacity object (`nodeTopology`, KEP-1472).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NodeTopology {
-    /// Unset: no node has access.
+    /// The field is unset: no node has access.
     Unset,
-    /// Set: nodes whose labels match have access. `{}` matches every node.
+    /// The field is a valid selector: nodes with matching labels have access. `{}` matches every node.
     Matching(LabelSelector),
-    /// Set, but invalid: no node has access.
+    /// The field is an invalid selector: no node has access.
     Invalid(RequirementError),
 }
 
 impl NodeTopology {
-    /// From the compiled field; `None`: the field is unset.
+    /// Creates a `NodeTopology` from the compiled field; `None` if the field is unset.
     pub fn new(compiled: Option<Result<LabelSelector, RequirementError>>) -> Self {
         match compiled {
             None => Self::Unset,
@@ -97,7 +97,7 @@ impl NodeTopology {
     }
 }
 
-/// `-` for unset, `{}` for every node, otherwise the requirements.
+/// Formats as `-` if unset, `{}` for every node, otherwise as the requirements.
 impl fmt::Display for NodeTopology {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -122,7 +122,7 @@ mod tests {
         crate::segment::parse(text).unwrap()
     }
 
-    /// Compiles `matchLabels` as `key=value` pairs, and expressions of key, operator and values.
+    /// Compiles a selector from `key=value` pairs, and expressions of key, operator and values.
     fn compile(
         match_labels: &str,
         expressions: &[(&str, &str, &[&str])],

@@ -305,7 +305,7 @@ fn a_case_is_explained_without_repetitions() {
         actions,
         [
             "    do      backend n1 is now 10Gi (largest volume 3Gi)",
-            "    do      driver fault added: GetCapacity answers 10737418240 (maximum 0)",
+            "    do      driver fault added: GetCapacity returns 10737418240 (maximum 0)",
             "    do      backend n1 is now 10Gi",
             "    do      driver fault `zero` removed",
             "    do      backend n1 is now 10Gi (largest volume 5Gi)",

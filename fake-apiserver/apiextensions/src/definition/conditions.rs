@@ -3,19 +3,19 @@
 use fake_apiserver::extension::json;
 use serde_json::{Value, json};
 
-/// Whether the condition of that type is true.
+/// Whether the CRD has the condition `of` with status `True`.
 pub(crate) fn is_true(definition: &Value, of: &str) -> bool {
     let mut conditions = json::list(&definition["status"]["conditions"]).iter();
     conditions.any(|condition| condition["type"] == of && condition["status"] == "True")
 }
 
-/// A condition, without `lastTransitionTime`.
+/// A CRD condition, without `lastTransitionTime`.
 pub(crate) fn condition(of: &str, is_so: bool, reason: &str, message: &str) -> Value {
     let status = if is_so { "True" } else { "False" };
     json!({"type": of, "status": status, "reason": reason, "message": message})
 }
 
-/// Sets a condition. `lastTransitionTime` changes only with the status.
+/// Sets a condition of a CRD. `lastTransitionTime` changes only if the status of the condition changes.
 pub(crate) fn set_condition(definition: &mut Value, mut condition: Value, now: &str) {
     let status = json::member(definition, "status");
     let list = status.entry("conditions").or_insert(Value::Null);

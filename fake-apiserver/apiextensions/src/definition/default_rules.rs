@@ -1,10 +1,9 @@
-//! Validation of defaults in a schema: each must be valid against its schema.
+//! Validation of defaults in a structural schema: each default must be valid against the schema of its field.
 
 use crate::structural::{prune, read, validate as judge, validate_lists};
 use fake_apiserver::extension::ErrorList;
 use serde_json::Value;
 
-/// Validates the defaults of a structural schema.
 pub(super) fn validate(schema: &Value, at: &str, errors: &mut ErrorList) {
     if schema.get("default").is_some_and(|default| !default.is_null()) {
         fits(schema, at, errors);

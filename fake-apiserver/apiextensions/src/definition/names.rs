@@ -12,7 +12,7 @@ use std::collections::{BTreeSet, HashMap};
 #[derive(Debug, Default)]
 pub(crate) struct AcceptedNames(HashMap<String, Group>);
 
-/// The number of CRDs of a group that have a name.
+/// The number of CRDs in one API group that have each name.
 #[derive(Debug, Default)]
 struct Group {
     resources: HashMap<String, usize>,

@@ -16,7 +16,7 @@ use fake_apiserver::extension::{intern, json, versions};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// The resources that a CRD defines, the preferred version first. `table_index` is the number of their table in the store.
+/// The resources that a CRD defines, the preferred version first. `table_index`: index of their table in the store.
 pub(crate) fn kinds(definition: &Value, table_index: usize) -> Vec<Kind> {
     let spec = &definition["spec"];
     let mut all: Vec<&Value> = json::list(&spec["versions"]).iter().collect();
@@ -43,7 +43,7 @@ pub(crate) fn kinds(definition: &Value, table_index: usize) -> Vec<Kind> {
     kinds.collect()
 }
 
-/// The parts of a CRD that its resources are built from.
+/// The fields of a CRD that determine its resources.
 fn origin(definition: &Value) -> Value {
     json!({
         "uid": definition["metadata"]["uid"],
@@ -53,14 +53,14 @@ fn origin(definition: &Value) -> Value {
     })
 }
 
-/// Whether the CRD still defines the same resource, so that it need not be rebuilt.
+/// Whether the CRD still defines the resource `defined`, so that the resource need not be rebuilt.
 pub(crate) fn is_made_of(defined: &Defined, definition: &Value) -> bool {
     forms_as(defined, definition)
         && defined.origin["names"] == definition["status"]["acceptedNames"]
         && defined.origin["isEnding"] == is_true(definition, "Terminating")
 }
 
-/// Whether the CRD still has the same uid and spec, and with them the same structure of objects.
+/// Whether uid and spec of the CRD are still those of `defined`, so that stored objects need not be rewritten.
 pub(crate) fn forms_as(defined: &Defined, definition: &Value) -> bool {
     defined.origin["uid"] == definition["metadata"]["uid"] && defined.origin["spec"] == definition["spec"]
 }
@@ -127,12 +127,12 @@ fn resource_definition(definition: &Value, version: &Value) -> ResourceDefinitio
     }
 }
 
-/// The `additionalPrinterColumns`, or the age if there are none. If one JSONPath is invalid, there are none.
+/// The `additionalPrinterColumns`, or the age column if there are none. No columns if one JSONPath is invalid.
 fn columns(version: &Value) -> Vec<PrinterColumn> {
     let wanted = json::list(&version["additionalPrinterColumns"]);
     let age = json!([{
         "name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp",
-        "description": "How long ago the object was made.",
+        "description": "Time since the object was created.",
     }]);
     let wanted = if wanted.is_empty() {
         json::list(&age)

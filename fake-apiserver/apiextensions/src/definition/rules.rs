@@ -1,6 +1,6 @@
 //! Validation of CRDs: names, versions, columns, conversion. Schemas are validated in `schema_rules`.
 //!
-//! Field paths are those of kube-apiserver's internal type, which moves settings shared by all versions to the top of the spec.
+//! Field paths are those of kube-apiserver's internal type: settings that are equal in all versions are at the top of the spec.
 
 use super::conditions::is_true;
 use super::schema_rules;
@@ -25,7 +25,7 @@ const COLUMN_FORMATS: [&str; 8] = [
 ];
 /// The maximum number of `selectableFields` of a version.
 const SELECTABLE_MAX: usize = 8;
-/// The annotation that protected API groups require.
+/// The annotation that CRDs in protected API groups require.
 const APPROVAL: &str = "api-approved.kubernetes.io";
 
 /// The name of a CRD must be `PLURAL.GROUP`.
@@ -68,7 +68,7 @@ pub(crate) fn validate_create(definition: &Value, errors: &mut ErrorList) {
     approval(definition, errors);
 }
 
-/// Validation of an update: the fields that determine the storage location are immutable.
+/// Validation of an update: the fields that determine the storage location of custom resources are immutable.
 pub(crate) fn validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
     let mut fixed = vec!["/group", "/names/plural"];
     if is_true(old, "Established") {
@@ -92,7 +92,7 @@ fn group(spec: &Value, errors: &mut ErrorList) {
     }
 }
 
-/// Settings of a version: their names in a version, and at the top of the internal spec.
+/// Settings of a version: the field name in a version, and the field name at the top of the internal spec.
 const SHAREABLE: [(&str, &str); 4] = [
     ("schema", "validation"),
     ("subresources", "subresources"),
@@ -100,7 +100,7 @@ const SHAREABLE: [(&str, &str); 4] = [
     ("selectableFields", "selectableFields"),
 ];
 
-/// Converts a spec to kube-apiserver's internal form: settings shared by all versions move to the top.
+/// Converts a CRD spec to kube-apiserver's internal form: settings that are equal in all versions move to the top.
 fn moved(spec: &Value) -> Value {
     let mut spec = spec.clone();
     for version in json::entries(&mut spec, "/versions") {
@@ -172,7 +172,7 @@ fn version(version: &Value, at: &str, errors: &mut ErrorList) {
     selectable(version, schema, at, without, errors);
 }
 
-/// Validates the settings shared by all versions.
+/// Validates the settings that are equal in all versions.
 fn shared(spec: &Value, errors: &mut ErrorList) {
     let schema = &spec["validation"];
     self::schema(schema, "spec.validation", errors);
@@ -190,7 +190,7 @@ fn schema(schema: &Value, at: &str, errors: &mut ErrorList) {
     }
 }
 
-/// Validates subresources and columns, of a version or of the top level.
+/// Validates subresources and printer columns of a version, or those at the top of the internal spec.
 fn parts(of: &Value, at: &str, errors: &mut ErrorList) {
     scale(
         &of["subresources"]["scale"],
@@ -234,7 +234,7 @@ fn scale(scale: &Value, at: &str, errors: &mut ErrorList) {
     }
 }
 
-/// Whether a path starts with `.`; otherwise it is reported.
+/// Whether a JSONPath starts with `.`; otherwise adds an error.
 fn json_path(path: &str, at: &str, errors: &mut ErrorList) -> bool {
     let is_path = path.starts_with('.');
     if !is_path {
@@ -265,7 +265,8 @@ fn column(column: &Value, at: &str, errors: &mut ErrorList) {
     }
 }
 
-/// Validates selectable fields, of a version or of the top level; `without`: the reason for which none are allowed.
+/// Validates the `selectableFields` of a version, or those at the top of the internal spec. `without`: why selectable fields are not
+/// allowed here.
 fn selectable(of: &Value, schema: &Value, at: &str, without: Option<&str>, errors: &mut ErrorList) {
     let (fields, root) = (list(&of["selectableFields"]), &schema["openAPIV3Schema"]);
     let all = format!("{at}.selectableFields");
@@ -356,7 +357,7 @@ fn names_of(wanted: &Value, at: &str, errors: &mut ErrorList) {
     each("categories", errors);
 }
 
-/// Validation of the status: accepted names must be valid names.
+/// Validation of the CRD status: accepted names must be valid names.
 pub(crate) fn validate_status(definition: &Value, _: &Value, errors: &mut ErrorList) {
     names_of(
         &definition["status"]["acceptedNames"],
@@ -443,7 +444,7 @@ fn stored_versions(definition: &Value, errors: &mut ErrorList) {
     }
 }
 
-/// Protected groups (`*.k8s.io`, `*.kubernetes.io`) require the approval annotation.
+/// CRDs in protected groups (`*.k8s.io`, `*.kubernetes.io`) require the approval annotation.
 fn approval(definition: &Value, errors: &mut ErrorList) {
     let group = string(&definition["spec"], "group");
     let is_protected = ["k8s.io", "kubernetes.io"]

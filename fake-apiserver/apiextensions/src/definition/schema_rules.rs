@@ -1,7 +1,6 @@
 //! Validation of a CRD's OpenAPI schema: allowed keywords and values.
 //!
-//! Owns the validation of each nested schema. `structure_rules` checks whether the schema is structural, and
-//! `default_rules` its defaults.
+//! Validates every nested schema. `structure_rules` checks whether the schema is structural, `default_rules` validates defaults.
 
 use super::{default_rules, structure_rules};
 use crate::structural::{self, TYPES};
@@ -61,7 +60,7 @@ fn visit(schema: &Value, at: &str, errors: &mut ErrorList) {
     structural::validate_rules(schema, at, errors);
 }
 
-/// Validates the keywords of one schema.
+/// Validates the keywords of one schema, without nested schemas.
 fn words(schema: &Value, at: &str, errors: &mut ErrorList) {
     let of = string(schema, "type");
     if !of.is_empty() && !TYPES.contains(&of) {
@@ -107,7 +106,7 @@ fn map_type(schema: &Value, at: &str, errors: &mut ErrorList) {
     );
 }
 
-/// Requires the type that a keyword applies to.
+/// Requires type `of` if the schema has the keyword `word`.
 fn typed(schema: &Value, of: &str, word: &str, at: &str, errors: &mut ErrorList) {
     let text = format!("must be {of} if {word} is specified");
     match string(schema, "type") {
@@ -149,7 +148,7 @@ fn list_type(schema: &Value, at: &str, errors: &mut ErrorList) {
     }
 }
 
-/// The items of a list of type `map` must have the list map keys.
+/// The items of a list of type `map` must declare the list map keys.
 fn map_items(schema: &Value, keys: &[&str], at: &str, errors: &mut ErrorList) {
     let (items, place) = (&schema["items"], format!("{at}.items"));
     if items.is_null() {

@@ -1,6 +1,6 @@
 //! The status of CRDs: conditions and accepted names.
 //!
-//! Owns the acceptance of names. Does not know when conditions change.
+//! Owns the decision which names are accepted. Does not know when conditions change.
 
 use super::conditions::{condition, is_true, set_condition};
 use super::names::OtherNames;
@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 /// The finalizer that a CRD has until its custom resources are deleted.
 pub(crate) const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
 
-/// Whether names of a CRD were accepted, so that its resources are served.
+/// Whether the names of a CRD were accepted, so that its resources are served.
 pub(crate) fn accepted(definition: &Value) -> bool {
     is_true(definition, "NamesAccepted") || is_true(definition, "Established")
 }
 
-/// Marks a CRD as being deleted; it exists until its custom resources are deleted.
+/// Marks a CRD as terminating. It exists until its custom resources are deleted.
 pub(crate) fn end(definition: &mut Value, now: &str) {
     metadata::set(definition, "deletionTimestamp", Some(now.into()));
     let mut finalizers = definition["metadata"]["finalizers"]

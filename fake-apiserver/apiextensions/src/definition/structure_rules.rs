@@ -1,11 +1,11 @@
-//! Validation that a schema is structural: every value has a type, given outside of `allOf`, `anyOf`, `oneOf` and `not`.
+//! Validation that a schema is structural: the type of every value is given outside of `allOf`, `anyOf`, `oneOf` and `not`.
 
 use fake_apiserver::extension::ErrorList;
 use fake_apiserver::extension::json::{list, string};
 use fake_apiserver::extension::pattern;
 use serde_json::{Value, json};
 
-/// The position of a schema.
+/// The position of a schema within the CRD's schema.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Level {
     Root,
@@ -13,7 +13,7 @@ enum Level {
     Member,
 }
 
-/// Keywords that schemas within `allOf`, `anyOf`, `oneOf` and `not` must not have, with the error message.
+/// Keywords that schemas within `allOf`, `anyOf`, `oneOf` and `not` must not have, each with its error message.
 const NOT_NESTED: [(&str, &str); 12] = [
     ("type", "must be empty to be structural"),
     ("additionalProperties", "must be undefined to be structural"),
@@ -102,7 +102,7 @@ fn types(schema: &Value, at: &str, level: Level, errors: &mut ErrorList) {
     }
 }
 
-/// The `anyOf` that an int-or-string value may have.
+/// The only `anyOf` that may contain types: that of `x-kubernetes-int-or-string` values.
 fn int_or_string() -> Value {
     json!([{"type": "integer"}, {"type": "string"}])
 }

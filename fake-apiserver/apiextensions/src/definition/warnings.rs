@@ -1,10 +1,10 @@
-//! Warnings for clients that write CRDs: unknown formats.
+//! Warnings to clients that write CRDs with unknown `format` values.
 
 use crate::structural::is_known_format;
 use fake_apiserver::extension::json::{list, string};
 use serde_json::Value;
 
-/// The warnings about a written CRD; the second argument is the old CRD, or null.
+/// The warnings for a written CRD. `old` is null on create.
 pub(crate) fn warn(new: &Value, old: &Value) -> Vec<String> {
     let (mut found, mut before) = (Vec::new(), Vec::new());
     for (definition, formats) in [(new, &mut found), (old, &mut before)] {

@@ -1,4 +1,4 @@
-//! `anyOf`, `oneOf`, `allOf` and `not`.
+//! Validation against `anyOf`, `oneOf`, `allOf` and `not`.
 
 use super::correlated::Before;
 use super::failure::Failure;
@@ -10,7 +10,7 @@ use serde_json::Value;
 /// Validates a value against one schema.
 type Look = fn(&Value, &Schema, Before<'_>, &mut Trail) -> Verdict;
 
-/// Validates a value against the combined schemas.
+/// Validates a value against the schemas in `allOf`, `anyOf`, `oneOf` and `not`.
 pub(super) fn judge(
     look: Look,
     value: &Value,
@@ -91,7 +91,7 @@ fn all_of(found: Vec<Verdict>, trail: &Trail) -> Verdict {
     verdict
 }
 
-/// The first of the schemas that match most.
+/// The verdict with the most passed checks; the first one if several have equally many.
 fn best(found: Vec<Verdict>) -> Verdict {
     let first = found
         .into_iter()

@@ -5,15 +5,15 @@
 use fake_apiserver::extension::schema::{ListType, Schema};
 use serde_json::Value;
 
-/// The old value, if any.
+/// The value in the old object; None if the old object has no such value.
 pub(crate) type Before<'a> = Option<&'a Value>;
 
-/// The old value of a member.
+/// The old value of an object's member.
 pub(crate) fn member<'a>(before: Before<'a>, name: &str) -> Before<'a> {
     before?.as_object()?.get(name)
 }
 
-/// The old value of a list item; only items of `map` lists can be correlated.
+/// The old value of a list item. Only items of lists of type `map` can be correlated, by their keys.
 pub(crate) fn entry<'a>(before: Before<'a>, schema: &Schema, item: &Value) -> Before<'a> {
     let ListType::Map(keys) = &schema.list else {
         return None;
@@ -26,7 +26,7 @@ fn has_key(one: &Value, other: &Value, keys: &[String]) -> bool {
     one.is_object() && keys.iter().all(|key| one.get(key) == other.get(key))
 }
 
-/// Whether a value is unchanged; the order of items in `map` lists is ignored.
+/// Whether a value is unchanged. The order of items in lists of type `map` is ignored.
 pub(crate) fn is_same(new: &Value, before: &Value, schema: Option<&Schema>) -> bool {
     match (new, before) {
         (Value::Object(new), Value::Object(old)) => {

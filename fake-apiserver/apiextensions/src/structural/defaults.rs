@@ -1,4 +1,4 @@
-//! Defaults of a structural schema, and removal of `null` values that it does not allow.
+//! Defaulting by a structural schema, and removal of `null` values of fields that are not nullable.
 
 use fake_apiserver::extension::schema::Schema;
 use serde_json::Value;

@@ -1,6 +1,6 @@
 //! Embedded resources (`x-kubernetes-embedded-resource`): their type and metadata are decoded and validated like those of any object.
 //!
-//! Owns which values are embedded resources. The type and validation of metadata come from the core.
+//! Owns which values are embedded resources. The `fake-apiserver` crate decodes and validates their metadata.
 
 use super::trail::Trail;
 use fake_apiserver::extension::ErrorList;
@@ -8,8 +8,7 @@ use fake_apiserver::extension::schema::Schema;
 use fake_apiserver::extension::{Unfit, conform_metadata, json, metadata, names};
 use serde_json::{Map, Value};
 
-/// Decodes the type and metadata of all embedded resources; returns the sorted paths of unknown fields that were
-/// dropped.
+/// Decodes type and metadata of all embedded resources. Returns the sorted paths of the unknown fields that were dropped.
 pub(crate) fn coerce(value: &mut Value, schema: &Schema) -> Result<Vec<String>, Unfit> {
     let mut unknown = Vec::new();
     visit(value, schema, &mut Trail::default(), &mut unknown)?;
@@ -45,7 +44,7 @@ fn visit(
     }
 }
 
-/// Decodes the type and metadata of one object.
+/// Decodes type and metadata of one embedded resource.
 fn fit(value: &mut Value, trail: &Trail, unknown: &mut Vec<String>) -> Result<(), Unfit> {
     let unfit = |name: &str, value: &Value, why: String| Unfit {
         path: trail.to(name),

@@ -8,7 +8,7 @@ use serde_json::Value;
 /// A validation error.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Failure {
-    /// The path of the field; unset if the error has none.
+    /// The path of the invalid field; None if the error has no path.
     pub(super) path: Option<String>,
     pub(super) kind: FailureKind,
 }
@@ -20,9 +20,9 @@ pub(super) enum FailureKind {
     Enum(Value, Vec<Value>),
     TooLong(i64),
     TooMany(usize, i64),
-    /// The value has the wrong type: its type, and the message.
+    /// The value has the wrong type. Contains the type of the value and the message.
     Type(String, String),
-    /// Another violation: the value, and the message.
+    /// Another violation. Contains the value and the message.
     Rule(Value, String),
 }
 
@@ -38,7 +38,7 @@ impl Failure {
         Self { path: None, kind }
     }
 
-    /// Adds errors, without duplicates.
+    /// Adds errors to `all`, without duplicates.
     pub(super) fn add(all: &mut Vec<Self>, more: Vec<Self>) {
         for failure in more {
             if !all.contains(&failure) {

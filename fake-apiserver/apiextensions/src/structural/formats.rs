@@ -11,10 +11,10 @@ use regex::Regex;
 use std::net::Ipv6Addr;
 use std::sync::LazyLock;
 
-/// Whether a string matches a format.
+/// Checks whether a string matches a format.
 type Fits = fn(&str) -> bool;
 
-/// String formats, without dashes.
+/// String formats, named without dashes.
 const TEXTS: [(&str, Fits); 26] = [
     ("uri", is_uri),
     ("email", is_email),
@@ -29,7 +29,7 @@ const TEXTS: [(&str, Fits); 26] = [
     ("uuid5", |text| is_uuid(text, "5", "89ab")),
     ("byte", |text| !text.is_empty() && BASE64.decode(text).is_ok()),
     ("password", |_| true),
-    // Supported, so that no warning is returned, but not enforced.
+    // `bsonobjectid` is a supported format, so no warning is returned; its values are not validated.
     ("bsonobjectid", |_| true),
     ("isbn", |_| true),
     ("isbn10", |_| true),
@@ -88,7 +88,7 @@ fn matches(pattern: &LazyLock<Regex>, text: &str) -> bool {
     pattern.is_match(text)
 }
 
-/// The canonical name of a format; empty if it is not supported for this type.
+/// The canonical name of a format; empty if the format is not supported for the type `of`.
 pub(super) fn of(of: &str, format: &str) -> &'static str {
     let number = NUMBERS.iter().find(|known| **known == (of, format));
     if let Some((_, format)) = number {
@@ -103,7 +103,7 @@ pub(super) fn of(of: &str, format: &str) -> &'static str {
     known.map_or("", |(known, _)| spelled.unwrap_or(known))
 }
 
-/// Whether a format is supported for a type.
+/// Whether a format is supported for the type `of`.
 pub(crate) fn is_known(of: &str, format: &str) -> bool {
     !self::of(of, format).is_empty()
 }
@@ -115,7 +115,7 @@ pub(crate) fn fits(format: &str, text: &str) -> bool {
     known.is_none_or(|(_, fits)| fits(text))
 }
 
-/// A URI with scheme, or an absolute path.
+/// Whether the text is a URI with scheme, or an absolute path.
 fn is_uri(text: &str) -> bool {
     let is_clean = !text.is_empty() && !text.contains(|c: char| c.is_ascii_control() || c == ' ');
     let scheme = text.split_once(':').map(|(scheme, _)| scheme);
@@ -128,7 +128,7 @@ fn is_uri(text: &str) -> bool {
     is_clean && (text.starts_with('/') || scheme.is_some_and(is_scheme))
 }
 
-/// An email address, optionally with a display name.
+/// Whether the text is an email address, optionally with a display name.
 fn is_email(text: &str) -> bool {
     let address = match (text.rfind('<'), text.strip_suffix('>')) {
         (Some(at), Some(whole)) => &whole[at + 1..],

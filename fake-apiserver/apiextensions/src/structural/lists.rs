@@ -53,7 +53,7 @@ fn keyed(items: &[Value], keys: &[String], trail: &Trail, errors: &mut ErrorList
     duplicates(items.iter().map(key), trail, errors);
 }
 
-/// Reports the second of equal items, but no later ones.
+/// Reports the second of several equal items, but not the third and later ones.
 fn duplicates(items: impl Iterator<Item = Value>, trail: &Trail, errors: &mut ErrorList) {
     let mut seen: HashMap<Value, usize> = HashMap::new();
     for (index, item) in items.enumerate() {

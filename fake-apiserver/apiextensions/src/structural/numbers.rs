@@ -5,7 +5,7 @@ use super::trail::Trail;
 use fake_apiserver::extension::schema::{Checks, Schema};
 use serde_json::{Number, Value};
 
-/// The errors of a number, except those of its type.
+/// Validation errors of a number, except type errors.
 pub(super) fn validate(number: &Number, schema: &Schema, checks: &Checks, trail: &Trail) -> Vec<Failure> {
     let mut found: Vec<Failure> = out_of_range(number, schema, checks, trail).into_iter().collect();
     let mut fail = |text: String| {
@@ -35,7 +35,7 @@ pub(super) fn validate(number: &Number, schema: &Schema, checks: &Checks, trail:
     found
 }
 
-/// The error if the number does not fit its integer or float format.
+/// An error if the number does not fit its integer or float format.
 fn out_of_range(number: &Number, schema: &Schema, checks: &Checks, trail: &Trail) -> Option<Failure> {
     if schema.int_or_string {
         return None;
@@ -62,7 +62,7 @@ fn out_of_range(number: &Number, schema: &Schema, checks: &Checks, trail: &Trail
     )))
 }
 
-/// The value as an integer, also if written as `1.0`.
+/// The number as an integer, also if it is written as `1.0`.
 pub(super) fn whole(number: &Number) -> Option<i64> {
     number.as_i64().or_else(|| {
         let float = number.as_f64()?;
@@ -70,13 +70,13 @@ pub(super) fn whole(number: &Number) -> Option<i64> {
     })
 }
 
-/// Whether a float is integral, within the range in which floats are exact.
+/// Whether a float is integral and within the range in which floats represent integers exactly.
 fn is_whole(float: f64) -> bool {
     const MOST: f64 = 9_007_199_254_740_991.0;
     float.fract() == 0.0 && float.abs() <= MOST
 }
 
-/// Compares a number with a bound; an integer is compared with the integer part of the bound.
+/// Compares a number with a bound. An integer is compared with the integer part of the bound.
 fn compare(number: &Number, bound: f64) -> i32 {
     let ordering = match number.as_i64() {
         Some(whole) => whole.cmp(&(bound as i64)),
@@ -100,7 +100,7 @@ fn is_multiple(number: &Number, factor: f64) -> bool {
     }
 }
 
-/// The bound in error messages: an integer if the number is one.
+/// The bound as shown in error messages: an integer if the number is an integer.
 fn go(number: &Number, bound: f64) -> String {
     match number.as_i64() {
         Some(_) => (bound as i64).to_string(),

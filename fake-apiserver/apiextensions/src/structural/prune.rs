@@ -4,15 +4,14 @@ use super::trail::Trail;
 use fake_apiserver::extension::schema::{Additional, Schema};
 use serde_json::Value;
 
-/// Members of every object.
+/// Members that every Kubernetes object has.
 const META: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
 /// Maximum number of reported unknown members: a request can contain millions.
 const UNKNOWN_MAX: usize = 100;
 
-/// Prunes an object; returns the sorted paths of the removed members.
-///
-/// `is_object`: `apiVersion`, `kind` and `metadata` are preserved even if the schema does not declare them.
+/// Removes the members that the schema does not declare; returns their sorted paths. `is_object`: `apiVersion`, `kind` and `metadata` are
+/// preserved even if the schema does not declare them.
 pub(crate) fn prune(value: &mut Value, schema: &Schema, is_object: bool) -> Vec<String> {
     let mut unknown = Vec::new();
     let place = Place {
@@ -24,10 +23,10 @@ pub(crate) fn prune(value: &mut Value, schema: &Schema, is_object: bool) -> Vec<
     unknown
 }
 
-/// The schema of a value during the walk.
+/// The schema that applies to the value being visited.
 #[derive(Clone, Copy)]
 struct Place<'a> {
-    /// None: everything below is unknown.
+    /// None if no schema applies: all members of the value are unknown.
     schema: Option<&'a Schema>,
     is_object: bool,
 }
@@ -83,7 +82,7 @@ fn visit(value: &mut Value, at: Place<'_>, trail: &mut Trail, unknown: &mut Vec<
     }
 }
 
-/// A value with `x-kubernetes-preserve-unknown-fields`: only members with a schema are visited.
+/// Visits a value with `x-kubernetes-preserve-unknown-fields`: only members with a schema are pruned.
 fn pass(value: &mut Value, at: Place<'_>, trail: &mut Trail, unknown: &mut Vec<String>) {
     match value {
         Value::Object(members) => {

@@ -1,14 +1,13 @@
 //! Parses schemas.
 //!
-//! Owns the parsing of schema keywords. Unsupported ones were rejected when the CustomResourceDefinition was validated; unreadable
-//! ones are ignored.
+//! Owns the parsing of schema keywords. Validation of the CRD rejected unsupported keywords; keywords with unreadable values are ignored.
 
 use super::formats;
 use fake_apiserver::extension::schema::{Additional, Checks, ListType, Pattern, Schema};
 use fake_apiserver::extension::{json, pattern};
 use serde_json::Value;
 
-/// The supported types.
+/// The types that a schema may have.
 pub(crate) const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
 
 /// Parses a schema.
@@ -34,7 +33,7 @@ pub(crate) fn read(text: &Value) -> Schema {
     }
 }
 
-/// The keyword value as one of the known ones; empty if it is unknown.
+/// Returns `word` if it is in `words`; empty otherwise.
 fn known(words: &[&'static str], word: &str) -> &'static str {
     words
         .iter()
@@ -62,7 +61,7 @@ fn additional(text: &Value) -> Option<Additional> {
     }
 }
 
-/// Validation keywords.
+/// Schema keywords that validate values.
 const WORDS: [&str; 20] = [
     "format",
     "maximum",

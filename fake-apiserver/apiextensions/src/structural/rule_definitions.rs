@@ -1,7 +1,7 @@
 //! Validation of the CEL rules in a CustomResourceDefinition.
 //!
-//! Owns which expressions are accepted: they parse, use known variables and functions, and select members that the schema declares.
-//! There is no type checker: a rule that does not evaluate to `bool` is reported when an object is validated.
+//! Owns which expressions are accepted: an expression must parse, use known variables and functions, and select members that the schema
+//! declares. There is no type checker: a rule that does not evaluate to `bool` is reported when a custom resource is validated.
 
 use super::read::read;
 use fake_apiserver::extension::ErrorList;
@@ -23,7 +23,7 @@ pub(crate) fn validate_expressions(text: &Value, at: &str, errors: &mut ErrorLis
     visit(text, &read(text), at, (true, None), errors);
 }
 
-/// Validates the expressions of one schema. `is_root`: the schema is that of an object; `lost`: the path of the enclosing schema whose
+/// Validates the expressions of one schema. `is_root`: the schema is that of a whole object. `lost`: path of the enclosing schema whose
 /// values cannot be correlated with the old object.
 fn visit(
     text: &Value,
@@ -108,7 +108,7 @@ fn expressions(
     }
 }
 
-/// The error for a path whose last member the schema does not declare; members that preserve unknown fields are accepted.
+/// The error if the schema does not declare the last member of a path. Members of values that preserve unknown fields are accepted.
 fn undefined(path: &[String], schema: &Schema, is_root: bool) -> Option<String> {
     let (variable, members) = path.split_first()?;
     if variable != "self" && variable != "oldSelf" {
@@ -145,7 +145,7 @@ fn undefined(path: &[String], schema: &Schema, is_root: bool) -> Option<String> 
 
 /// Reports errors in the fields of rules other than expressions.
 pub(crate) fn validate_rules(schema: &Value, at: &str, errors: &mut ErrorList) {
-    // Only needed for `fieldPath`.
+    // Parsed lazily, since only rules with `fieldPath` need the schema.
     let read = LazyCell::new(|| read(schema));
     let is_path = |path: &str| leads_somewhere(path, &read);
     let rules = json::list(&schema["x-kubernetes-validations"]);
@@ -191,7 +191,7 @@ fn fields(rule: &Value, is_path: impl Fn(&str) -> bool, at: &str, errors: &mut E
     }
 }
 
-/// Whether the path (`.name`, or `['name']`) refers to a field that the schema declares.
+/// Whether the path (`.name` or `['name']`) refers to a field that the schema declares.
 fn leads_somewhere(path: &str, schema: &Schema) -> bool {
     let mut schema = schema;
     let mut rest = path;

@@ -1,6 +1,6 @@
 //! Evaluation of CEL validation rules (`x-kubernetes-validations`) for an object.
 //!
-//! Owns the order of rules and the error messages. Ratcheting: if the value of a failing rule is unchanged, the failure is a warning,
+//! Owns the order of rules and the error messages. Ratcheting: if the value of a failing rule is unchanged, the failure is only a warning,
 //! unless the rule uses `oldSelf`.
 
 use super::correlated::{Before, entry as entry_before, is_same, member as member_before};
@@ -19,20 +19,20 @@ const MESSAGE: usize = 5 * 1024;
 const SPENT: &str =
     "validation failed due to running out of cost budget, no further validation rules will be run";
 
-/// One rule.
+/// One CEL validation rule.
 #[derive(Debug)]
 struct Rule {
     expression: Expression,
     message: String,
     message_expression: Option<Expression>,
     reason: String,
-    /// `fieldPath`, relative to the value of the rule; empty for the value itself.
+    /// `fieldPath`, relative to the value that the rule applies to; empty for that value.
     field_path: String,
     uses_old: bool,
     optional_old: bool,
 }
 
-/// The rules of a schema and of its nested schemas.
+/// The CEL rules of a schema and of its nested schemas.
 #[derive(Debug, Default)]
 pub(crate) struct Rules {
     own: Vec<Rule>,
@@ -43,7 +43,7 @@ pub(crate) struct Rules {
 }
 
 impl Rule {
-    /// None if the expression does not parse, which stored definitions of an older release may contain.
+    /// None if the expression does not parse: CRDs stored by an older release may contain such rules.
     fn read(rule: &Value) -> Option<Self> {
         let text = |name: &str| json::string(rule, name).trim();
         let expression = Expression::read(text("rule")).ok()?;
@@ -61,7 +61,7 @@ impl Rule {
         })
     }
 
-    /// The rule in error messages.
+    /// The rule as shown in error messages: its message, or its expression if it has no message.
     fn shown(&self) -> &str {
         match self.message.as_str() {
             "" => self.expression.text(),
@@ -71,7 +71,7 @@ impl Rule {
 }
 
 impl Rules {
-    /// Parses the rules of a schema.
+    /// Parses the CEL rules of a schema.
     pub(crate) fn read(schema: &Value) -> Self {
         let inner = |name: &str| {
             let rules = schema[name].is_object().then(|| Self::read(&schema[name]));
@@ -100,7 +100,7 @@ impl Rules {
             && self.items.is_none()
     }
 
-    /// Validates an object; `before` is the stored object of an update. Returns warnings.
+    /// Evaluates the rules for an object. `before`: the stored object of an update. Returns warnings.
     pub(crate) fn validate(
         &self,
         value: &Value,
@@ -129,7 +129,8 @@ impl Rules {
 struct Node<'a> {
     schema: &'a Schema,
     before: Before<'a>,
-    /// Whether the value is unchanged; if it has no old value, whether the nearest enclosing value with one is.
+    /// Whether the value is unchanged. For a value without an old value: whether the nearest enclosing value with an old value is
+    /// unchanged.
     is_old: bool,
 }
 
@@ -271,7 +272,7 @@ fn field(trail: &Trail, below: &str) -> String {
     }
 }
 
-/// The result of `messageExpression`; none if it is not a valid message.
+/// The evaluated `messageExpression`; None if the result is not a valid message.
 fn message(rule: &Rule, scope: &Scope<'_>) -> Option<String> {
     let text = rule.message_expression.as_ref()?.evaluate(scope).ok()?;
     let text = text.as_str()?.trim();
@@ -279,7 +280,7 @@ fn message(rule: &Rule, scope: &Scope<'_>) -> Option<String> {
     fits.then(|| text.to_owned())
 }
 
-/// Converts the value of `self` or `oldSelf`: numbers and strings by type and format of their schema.
+/// Converts the value of `self` or `oldSelf` to CEL: numbers and strings by type and format in their schema.
 fn to_cel(value: &Value, schema: Option<&Schema>) -> cel::Value {
     let Some(schema) = schema else {
         return cel::from_json(value);

@@ -1,4 +1,4 @@
-//! The path of a walk, in one string that grows and shrinks with it.
+//! The field path of the value being visited, in a single string to which each step appends.
 
 /// The path from the root value to the current one: `spec.ports[0].name`.
 #[derive(Debug, Default)]
@@ -15,7 +15,7 @@ impl Trail {
         })
     }
 
-    /// Visits a map entry, whose key is written in brackets.
+    /// Visits a map entry; its key is written in brackets.
     pub(crate) fn key<T>(&mut self, name: &str, look: impl FnOnce(&mut Self) -> T) -> T {
         self.below(look, |path| {
             path.push('[');

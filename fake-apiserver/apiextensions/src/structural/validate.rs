@@ -14,12 +14,12 @@ use serde_json::{Map, Value};
 /// Root members that are never ratcheted.
 const TYPE_META: [&str; 2] = ["kind", "apiVersion"];
 
-/// The errors of a value; `before`: the old value, if ratcheting applies.
+/// The validation errors of a value. `before`: the old value, for ratcheting.
 pub(crate) fn validate(value: &Value, schema: &Schema, before: Before<'_>) -> Vec<Failure> {
     correlate(value, schema, before, &mut Trail::default()).failures
 }
 
-/// Validates a value; ignores errors if the value is unchanged.
+/// Validates a value; without errors if the value is unchanged.
 fn correlate(value: &Value, schema: &Schema, before: Before<'_>, trail: &mut Trail) -> Verdict {
     let mut verdict = judge(value, schema, before, trail);
     let is_old = |before: &&Value| correlated::is_same(value, before, Some(schema));
@@ -29,7 +29,7 @@ fn correlate(value: &Value, schema: &Schema, before: Before<'_>, trail: &mut Tra
     verdict
 }
 
-/// Validates a value.
+/// Validates a value, changed or not.
 fn judge(value: &Value, schema: &Schema, before: Before<'_>, trail: &mut Trail) -> Verdict {
     let mut verdict = Verdict::default();
     match wrong_type(value, schema, trail) {
@@ -67,7 +67,7 @@ fn judge(value: &Value, schema: &Schema, before: Before<'_>, trail: &mut Trail) 
     verdict
 }
 
-/// The JSON type of a value, and its Go type as a format.
+/// The JSON type of a value, and the Go type as its format.
 fn type_of(value: &Value) -> (&'static str, &'static str) {
     match value {
         Value::Null => ("null", ""),

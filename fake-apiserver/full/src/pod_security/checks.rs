@@ -4,7 +4,7 @@ use super::subject::{Subject, Texts, Violation, named, plural, quoted};
 use fake_apiserver::extension::json::{self, string};
 use serde_json::Value;
 
-/// Annotations for the seccomp and AppArmor profiles of a pod and of its containers, before there were fields.
+/// The annotations for the seccomp and AppArmor profiles of a pod and its containers, used before there were fields.
 const SECCOMP_POD: &str = "seccomp.security.alpha.kubernetes.io/pod";
 const SECCOMP: &str = "container.seccomp.security.alpha.kubernetes.io/";
 const APP_ARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 type Found = Option<Violation>;
 
-/// A violation, unless `blamed` is empty.
+/// Returns a violation unless `blamed` is empty.
 fn found<T>(blamed: &[T], reason: &'static str, detail: impl FnOnce() -> String) -> Found {
     (!blamed.is_empty()).then(|| Violation {
         reason,
@@ -20,17 +20,17 @@ fn found<T>(blamed: &[T], reason: &'static str, detail: impl FnOnce() -> String)
     })
 }
 
-/// The verb that agrees with the count.
+/// The verb form that agrees with the count.
 fn uses(count: usize) -> &'static str {
     if count == 1 { "uses" } else { "use" }
 }
 
-/// Whether a profile type restricts the container.
+/// Whether the seccomp or AppArmor profile type restricts the container.
 fn confines(profile: &Value) -> bool {
     ["RuntimeDefault", "Localhost"].contains(&string(profile, "type"))
 }
 
-/// The pod or containers with an unconfined profile, and the types of these profiles.
+/// The pod or containers with an unconfined profile, and the types of their profiles.
 fn unconfined<'a>(pod: &Subject<'a>, name: &str) -> (Vec<String>, Texts<'a>) {
     let mut types = Texts::new();
     let setters = pod.setters(|context| {
@@ -87,7 +87,7 @@ const ADDED: &[&str] = &[
     "SYS_CHROOT",
 ];
 
-/// The containers that add capabilities other than `allowed`, as the detail of a violation.
+/// The violation detail for containers that add capabilities other than `allowed`.
 fn adds_beyond(pod: &Subject<'_>, allowed: &[&str]) -> Option<String> {
     let mut beyond = Texts::new();
     let containers = pod.containers_that(|container| {
@@ -156,7 +156,7 @@ pub(super) fn host_paths(pod: &Subject<'_>) -> Found {
 }
 
 pub(super) fn host_ports(pod: &Subject<'_>) -> Found {
-    // Sorted as strings.
+    // Ports are sorted as strings, as by kube-apiserver.
     let mut ports = BTreeSet::new();
     let containers = pod.containers_that(|container| {
         let own = json::list(&container["ports"]).iter();
@@ -178,7 +178,7 @@ pub(super) fn host_ports(pod: &Subject<'_>) -> Found {
     })
 }
 
-/// JSON pointers to the handlers of a container.
+/// JSON pointers to the probe and lifecycle handlers of a container.
 const HANDLERS: [&str; 5] = [
     "/livenessProbe",
     "/readinessProbe",
@@ -245,7 +245,7 @@ pub(super) fn any_proc_mount(pod: &Subject<'_>) -> Found {
     })
 }
 
-/// Allowed types of SELinux labels, each with the minor release since which it is allowed.
+/// Allowed types of SELinux labels, each with the minor release that first allowed it.
 const LABELS: [(&str, u64); 5] = [
     ("", 0),
     ("container_t", 0),
@@ -278,13 +278,13 @@ pub(super) fn se_linux(pod: &Subject<'_>) -> Found {
     })
 }
 
-/// Whether `text` is in the list and allowed in that minor release.
+/// Whether the list contains `text` and the given minor release allows it.
 fn is_listed(list: &[(&str, u64)], text: &str, minor: u64) -> bool {
     list.iter()
         .any(|(allowed, since)| *allowed == text && *since <= minor)
 }
 
-/// Seccomp annotations, used before there were fields.
+/// Checks the seccomp annotations, which were used before there were fields.
 fn seccomp_annotations(pod: &Subject<'_>) -> Found {
     let is_good = |profile: &str| {
         ["runtime/default", "docker/default"].contains(&profile) || profile.starts_with("localhost/")
@@ -332,7 +332,7 @@ pub(super) fn seccomp(pod: &Subject<'_>) -> Found {
     })
 }
 
-/// Safe sysctls, each with the minor release since which it is allowed.
+/// Safe sysctls, each with the minor release that first allowed it.
 const SYSCTLS: [(&str, u64); 12] = [
     ("kernel.shm_rmid_forced", 0),
     ("net.ipv4.ip_local_port_range", 0),
@@ -377,7 +377,7 @@ pub(super) fn privilege_escalation(pod: &Subject<'_>) -> Found {
     })
 }
 
-/// Volume sources that do not expose the node.
+/// Volume sources that the restricted level allows: they do not expose the node.
 const SOURCES: [&str; 9] = [
     "configMap",
     "csi",
@@ -390,7 +390,7 @@ const SOURCES: [&str; 9] = [
     "secret",
 ];
 
-/// All other volume sources.
+/// Volume sources that the restricted level forbids.
 const OTHER_SOURCES: [&str; 21] = [
     "hostPath",
     "gcePersistentDisk",

@@ -1,7 +1,8 @@
-//! PodSecurity: enforces the Pod Security Standard in the namespace's labels, and warns about violations of another one.
+//! The admission plugin PodSecurity: rejects pods that violate the `enforce` standard in the labels of their namespace, and warns about
+//! violations of the `warn` standard.
 //!
-//! Owns when pods are checked, and the messages. The standards are in `standard`, the labels in `policy`.
-//! There are no exemptions, as in kube-apiserver without a plugin configuration; the audit mode is ignored.
+//! Owns when pods are checked, and the messages. The standards are in `standard`, the labels in `policy`. There are no exemptions, as in
+//! kube-apiserver without a plugin configuration. The audit mode is ignored.
 
 mod checks;
 mod policy;
@@ -21,7 +22,6 @@ use std::sync::Arc;
 /// Maximum number of pods that are checked when a namespace changes.
 const PODS_MAX: usize = 3000;
 
-/// The PodSecurity plugin.
 pub(crate) struct PodSecurity;
 
 impl AdmissionPlugin for PodSecurity {
@@ -39,8 +39,8 @@ impl AdmissionPlugin for PodSecurity {
     }
 }
 
-/// Rejects pods that violate the enforced standard of their namespace, and invalid labels. Warns about pods and pod templates that
-/// violate the `warn` standard, and about existing pods when the standard of a namespace becomes stricter.
+/// Rejects invalid namespace labels, and pods that violate the `enforce` standard of their namespace. Warns about pods and pod templates
+/// that violate the `warn` standard, and about existing pods when the standard of a namespace becomes stricter.
 fn check(txn: &mut dyn Transaction, request: &Attributes<'_>, new: &Value) -> Result<(), Status> {
     let (kind, old) = (request.kind, request.old);
     let Some(at) = kind.pod_template() else {
@@ -70,7 +70,7 @@ fn check(txn: &mut dyn Transaction, request: &Attributes<'_>, new: &Value) -> Re
         let why = format!("violates PodSecurity \"{}\": {found}", policy.enforce);
         return Err(forbidden(kind, new, &why));
     }
-    // Violations of an equal `enforce` standard were rejected above.
+    // If both standards are equal, violations by a pod were rejected above.
     let is_told = is_pod && policy.warn == policy.enforce;
     if !is_told && let Some(found) = violations(policy.warn, pod) {
         txn.warn(format!("would violate PodSecurity \"{}\": {found}", policy.warn));
@@ -78,7 +78,7 @@ fn check(txn: &mut dyn Transaction, request: &Attributes<'_>, new: &Value) -> Re
     Ok(())
 }
 
-/// The violations of a standard, each with its detail in brackets.
+/// The violations of a standard, each followed by its detail in parentheses.
 fn violations(standard: Standard, pod: &Value) -> Option<String> {
     let found = standard::violations(standard, pod);
     let details = found
@@ -87,7 +87,7 @@ fn violations(standard: Standard, pod: &Value) -> Option<String> {
     (!found.is_empty()).then(|| details.collect::<Vec<_>>().join(", "))
 }
 
-/// Whether an update changes no container image: no other mutable field is relevant.
+/// Whether a pod update changes no container image. Other mutable fields do not affect the checks.
 fn runs_the_same(new: &Value, old: &Value) -> bool {
     let images = |pod: &Value, list: &str| -> Vec<Value> {
         let containers = json::list(&pod["spec"][list]).iter();
@@ -106,7 +106,7 @@ fn runs_the_same(new: &Value, old: &Value) -> bool {
         })
 }
 
-/// Validates the labels of a namespace. Existing pods that violate a stricter standard stay and cause warnings.
+/// Validates the labels of a namespace. Existing pods that violate a stricter standard are not deleted but cause warnings.
 fn namespace(txn: &mut dyn Transaction, kind: &Kind, new: &Value, old: Option<&Value>) -> Result<(), Status> {
     let (policy, errors) = Policy::of(&new["metadata"]["labels"]);
     let before = old.map(|old| Policy::of(&old["metadata"]["labels"]));
@@ -128,7 +128,8 @@ fn namespace(txn: &mut dyn Transaction, kind: &Kind, new: &Value, old: Option<&V
     Ok(())
 }
 
-/// The warnings for a stricter namespace, grouped by violations: one pod of each group, and the number of others.
+/// Warnings about existing pods that violate the new standard of a namespace, grouped by violations: each names one pod and the number of
+/// other pods.
 fn warnings(namespace: &str, standard: Standard, pods: Vec<Arc<Object>>) -> Vec<String> {
     let mut messages = Vec::new();
     let all = pods.len();

@@ -1,17 +1,17 @@
-//! The labels of a namespace and the standards in them.
+//! The Pod Security labels of a namespace, and the standards that they select.
 
 use fake_apiserver::extension::ErrorList;
 use serde_json::Value;
 use std::fmt;
 
-/// The level of a standard.
+/// The level of a Pod Security Standard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Level {
-    /// Unrestricted.
+    /// The level `privileged`: unrestricted.
     Privileged,
-    /// Prevents known privilege escalations.
+    /// The level `baseline`: prevents known privilege escalations.
     Baseline,
-    /// Requires pods to follow hardening best practices.
+    /// The level `restricted`: requires pods to follow hardening best practices.
     Restricted,
 }
 
@@ -21,11 +21,11 @@ const LEVELS: [(Level, &str); 3] = [
     (Level::Restricted, "restricted"),
 ];
 
-/// A standard as defined by a Kubernetes release.
+/// A Pod Security Standard: a level, as defined by a Kubernetes release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Standard {
     pub(super) level: Level,
-    /// The minor release; none for the latest.
+    /// The minor release; None for `latest`.
     pub(super) version: Option<u64>,
 }
 
@@ -40,7 +40,7 @@ impl fmt::Display for Standard {
     }
 }
 
-/// The standards of a namespace.
+/// The Pod Security Standards of a namespace.
 pub(super) struct Policy {
     /// Violations are rejected.
     pub(super) enforce: Standard,
@@ -49,7 +49,7 @@ pub(super) struct Policy {
 }
 
 impl Policy {
-    /// Parses the labels; returns the errors of invalid ones.
+    /// Parses the labels of a namespace; also returns the validation errors of invalid labels.
     pub(super) fn of(labels: &Value) -> (Self, ErrorList) {
         let mut labels = Labels {
             labels,
@@ -60,7 +60,7 @@ impl Policy {
             level: named.or(Level::Privileged, Level::Restricted),
             version: labels.version("enforce").flatten(),
         };
-        // Audit labels are validated, but there is no audit log.
+        // Audit labels are validated, but have no effect: there is no audit log.
         labels.level("audit");
         labels.version("audit");
         // Without a `warn` label, the enforced standard applies.
@@ -76,18 +76,18 @@ impl Policy {
     }
 }
 
-/// The value of a level label.
+/// The value of a label with a level.
 #[derive(Clone, Copy)]
 enum Named {
     /// The label is absent.
     Nothing,
-    /// The value is not a level.
+    /// The value of the label is not a level.
     NoLevel,
     Level(Level),
 }
 
 impl Named {
-    /// The level; `nothing` if the label is absent, `no_level` if it is invalid.
+    /// The level of the label; `nothing` if the label is absent, `no_level` if it is invalid.
     fn or(self, nothing: Level, no_level: Level) -> Level {
         match self {
             Self::Nothing => nothing,
@@ -97,7 +97,7 @@ impl Named {
     }
 }
 
-/// The labels of a namespace, and the errors found so far.
+/// The labels of a namespace, and the validation errors so far.
 struct Labels<'a> {
     labels: &'a Value,
     errors: ErrorList,
@@ -115,7 +115,7 @@ impl Labels<'_> {
         Named::NoLevel
     }
 
-    /// The release in a version label; none for the latest and for invalid values.
+    /// The release in a version label. The inner None means `latest`, also for invalid values.
     fn version(&mut self, mode: &str) -> Option<Option<u64>> {
         let mode = format!("{mode}-version");
         let value = self.labels.get(key(&mode))?.as_str().unwrap_or_default();

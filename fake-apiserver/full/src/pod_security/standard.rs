@@ -5,18 +5,18 @@ use super::policy::{Level, Standard};
 use super::subject::{Subject, Violation};
 use serde_json::Value;
 
-/// A check.
+/// One check of a Pod Security Standard.
 struct Check {
     name: &'static str,
     level: Level,
-    /// The minor release that introduced it.
+    /// The minor release that introduced the check.
     since: u64,
-    /// The check of the lower level that it replaces.
+    /// The check of the baseline level that this check replaces.
     replaces: &'static str,
     of: fn(&Subject<'_>) -> Option<Violation>,
 }
 
-/// The last minor release that changed a check.
+/// The last minor release that changed a check; later releases have the same checks.
 const NEWEST: u64 = 35;
 
 const fn baseline(name: &'static str, since: u64, of: fn(&Subject<'_>) -> Option<Violation>) -> Check {
@@ -41,7 +41,7 @@ const fn restricted(
     }
 }
 
-/// All checks in the order of messages: by level, then by name.
+/// All checks in the order of their messages: by level, then by name.
 const CHECKS: &[Check] = &[
     baseline("appArmorProfile", 0, checks::app_armor),
     baseline("capabilities_baseline", 0, checks::added_capabilities),
@@ -74,7 +74,7 @@ const CHECKS: &[Check] = &[
     ),
 ];
 
-/// The violations of a standard by a pod or pod template.
+/// The violations of a standard in a pod or pod template.
 pub(super) fn violations(standard: Standard, pod: &Value) -> Vec<Violation> {
     if standard.level == Level::Privileged {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! The pod to be checked, and violations.
+//! The pod that is checked, and violations.
 
 use fake_apiserver::extension::json;
 use serde_json::Value;
@@ -7,21 +7,21 @@ use serde_json::Value;
 const CONTAINER_LISTS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
 use std::collections::BTreeSet;
 
-/// A pod or pod template, and the release whose standards apply.
+/// The pod or pod template that is checked, and the release that defines the standard.
 pub(super) struct Subject<'a> {
     pub(super) metadata: &'a Value,
     pub(super) spec: &'a Value,
-    /// The containers of all three lists.
+    /// The containers of `initContainers`, `containers` and `ephemeralContainers`.
     pub(super) containers: Vec<&'a Value>,
-    /// The minor release.
+    /// The minor release that defines the standard.
     pub(super) minor: u64,
 }
 
-/// A violation of a check.
+/// A violation of one check.
 pub(super) struct Violation {
-    /// The short reason.
+    /// The short reason, for example `privileged`.
     pub(super) reason: &'static str,
-    /// The containers or fields that violate it.
+    /// The containers or fields that violate the check.
     pub(super) detail: String,
 }
 
@@ -37,13 +37,13 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// The names of the containers that match.
+    /// The names of the containers for which `does` is true.
     pub(super) fn containers_that(&self, mut does: impl FnMut(&'a Value) -> bool) -> Vec<&'a str> {
         let found = self.containers.iter().filter(|container| does(container));
         found.map(|container| json::string(container, "name")).collect()
     }
 
-    /// The owners of matching security contexts: `pod`, and containers by name.
+    /// The owners of the security contexts for which `does` is true: `pod`, and containers by name.
     pub(super) fn setters(&self, mut does: impl FnMut(&'a Value) -> bool) -> Vec<String> {
         let pod = does(&self.spec["securityContext"]).then(|| "pod".to_owned());
         let containers = self.containers_that(|container| does(&container["securityContext"]));
@@ -73,12 +73,12 @@ impl<'a> Subject<'a> {
 /// A sorted set of strings.
 pub(super) type Texts<'a> = BTreeSet<&'a str>;
 
-/// Containers by name: `container "a"`, `containers "a", "b"`.
+/// Formats container names: `container "a"`, `containers "a", "b"`.
 pub(super) fn named(containers: &[&str]) -> String {
     format!("{} {}", plural(containers.len(), "container"), quoted(containers))
 }
 
-/// The word, in plural unless `count` is 1.
+/// `word`, with a plural `s` unless `count` is 1.
 pub(super) fn plural(count: usize, word: &str) -> String {
     match count {
         1 => word.to_owned(),
@@ -86,7 +86,7 @@ pub(super) fn plural(count: usize, word: &str) -> String {
     }
 }
 
-/// Strings in quotes, unescaped, separated by commas.
+/// Formats strings in quotes, separated by commas, without escaping.
 pub(super) fn quoted<'t>(texts: impl IntoIterator<Item = &'t (impl AsRef<str> + ?Sized + 't)>) -> String {
     let quoted = texts.into_iter().map(|text| format!("\"{}\"", text.as_ref()));
     quoted.collect::<Vec<_>>().join(", ")

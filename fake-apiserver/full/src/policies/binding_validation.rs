@@ -49,7 +49,7 @@ fn parameters(of: &Value, at: &str, errors: &mut ErrorList) {
     if name.is_empty() && !has_selector {
         errors.required(at, "one of name or selector must be specified");
     }
-    // An empty value counts as unset.
+    // An empty string counts as unset.
     let field = format!("{at}.parameterNotFoundAction");
     match string(of, "parameterNotFoundAction") {
         "" => errors.required(field, ""),

@@ -1,4 +1,4 @@
-//! Validation of the requests that a policy matches: operations, resources, selectors and parameters.
+//! Validation of the fields that select what a policy or binding matches: operations, resources, selectors and parameters.
 
 use fake_apiserver::extension::json::{list, string, texts};
 use fake_apiserver::extension::{ErrorList, label_selector, names};

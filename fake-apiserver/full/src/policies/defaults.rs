@@ -3,13 +3,13 @@
 use fake_apiserver::extension::json::{self, default_member};
 use serde_json::{Value, json};
 
-/// Defaults of an admission policy.
+/// Sets the defaults of an admission policy.
 pub(super) fn policy(policy: &mut Value) {
     default_member(&mut policy["spec"], "failurePolicy", "Fail");
     constraints(policy, "matchConstraints");
 }
 
-/// Defaults of a policy binding.
+/// Sets the defaults of a policy binding.
 pub(super) fn binding(binding: &mut Value) {
     constraints(binding, "matchResources");
 }

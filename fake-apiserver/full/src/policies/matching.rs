@@ -1,4 +1,4 @@
-//! Context of policies on one request: matching bindings, their parameters, and the variables of expressions.
+//! Evaluation of policies for one admission request: matching bindings, their parameters, and the variables of expressions.
 
 use super::policy::{Binding, Policy, Reference};
 use fake_apiserver::Status;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// The context of one request.
+/// The admission request for which policies are evaluated.
 #[derive(Clone, Copy)]
 pub(super) struct Context<'a>(pub(super) &'a PolicyContext<'a>);
 
@@ -21,16 +21,16 @@ impl<'a> Deref for Context<'a> {
     }
 }
 
-/// A binding that matches a request, with its parameters or the error of finding them.
+/// A binding that matches the request, with its parameter objects; or the error from matching the binding or finding these objects.
 pub(super) struct Case<'a> {
     pub(super) binding: &'a Binding,
     pub(super) params: Result<Vec<Value>, String>,
 }
 
-/// The matched resource and version, and the matching bindings.
+/// The resource and version as which a request matched a policy, and the bindings that match.
 pub(super) type Cases<'a> = (Kind, Vec<Case<'a>>);
 
-/// Values of the variables of expressions.
+/// The values of the variables that CEL expressions use.
 pub(super) struct View {
     pub(super) object: Value,
     old: Value,
@@ -40,7 +40,7 @@ pub(super) struct View {
 }
 
 impl Context<'_> {
-    /// The matching bindings of a policy. None if the policy does not match. An invalid policy is an error.
+    /// The bindings of a policy that match the request. None if the policy does not match. An invalid policy is an error.
     pub(super) fn cases<'p>(
         &self,
         policy: &'p Policy,
@@ -90,7 +90,7 @@ impl Context<'_> {
         })
     }
 
-    /// The parameters of a binding. A single `null` if it has no paramRef.
+    /// The parameter objects of a binding. A single `null` if the binding has no `paramRef`.
     fn params(&self, kind: Option<&Kind>, reference: Option<&Reference>) -> Result<Vec<Value>, String> {
         let (Some(kind), Some(reference)) = (kind, reference) else {
             return Ok(vec![Value::Null]);
@@ -132,7 +132,7 @@ impl Context<'_> {
             .collect()
     }
 
-    /// The variables for an object, in the version of `kind`.
+    /// The variables of CEL expressions for an object, converted to the version of `kind`.
     pub(super) fn view(&self, kind: &Kind, object: Option<&Value>) -> Result<View, Status> {
         let (request, target) = (self.request, &self.request.target);
         let old = request.old.as_ref().map(|old| old.document());
@@ -157,7 +157,7 @@ impl Context<'_> {
         }
     }
 
-    /// The name of the request's object in denial messages.
+    /// The name of the request's object, for denial messages.
     pub(super) fn name(&self) -> &str {
         let object = self.request.object.as_ref();
         let generated = object.map_or("", |object| metadata::text(object, "generateName"));
@@ -187,7 +187,7 @@ impl View {
     }
 }
 
-/// The scope of a policy's expressions, with its `variables`.
+/// The variables of a policy's expressions, including those that the policy declares in `variables`.
 pub(super) fn variables<'a>(policy: &Policy, activation: &Activation<'a>) -> Variables<'a> {
     let mut variables = activation.scope(&Budget::validation());
     for (name, expression) in &policy.variables {

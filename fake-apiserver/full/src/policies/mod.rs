@@ -1,6 +1,6 @@
 //! Admission policies: ValidatingAdmissionPolicy and MutatingAdmissionPolicy with their bindings.
 //!
-//! Owns the resources, their validation, and the evaluation for a request. Does not know when requests are admitted.
+//! Owns the resources, their validation, and the evaluation of policies for a request. Does not know when requests are admitted.
 
 mod binding_validation;
 mod constraints;
@@ -22,7 +22,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The extension of a server with admission policies.
+/// The extension that serves and evaluates admission policies.
 pub(crate) fn extension() -> Extension {
     Extension {
         resources: vec![
@@ -44,7 +44,7 @@ struct AllPolicies {
     validating: Vec<Policy>,
 }
 
-/// The policies with at least one binding, from the objects of both.
+/// Combines policies and bindings. Policies without binding are left out.
 fn read(objects: &dyn Fn(&str) -> Objects) -> Arc<dyn Policies> {
     let read = |all: &ResourceDefinition, bindings: &ResourceDefinition| {
         policies(&objects(all.plural), &objects(bindings.plural))

@@ -1,6 +1,6 @@
-//! Mutating admission policies: called in order, each with the result of the previous ones.
+//! Mutating admission policies: run in order, each on the result of the previous ones.
 //!
-//! Owns the resulting object and the denial messages.
+//! Owns the mutated object and the denial messages.
 
 use super::matching::{Case, Context, variables};
 use super::policy::{Mutation, Policy, Read};
@@ -11,7 +11,7 @@ use fake_apiserver_webhooks::evaluate;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Runs mutating policies on an object; with `only`, just those due for reinvocation.
+/// Runs mutating policies on an object. `only`: the evaluations (`POLICY/BINDING/PARAMETER`) due for reinvocation; no others are run.
 pub(super) fn mutate(
     policies: &[Policy],
     context: Context<'_>,
@@ -53,7 +53,7 @@ pub(super) fn mutate(
     }
 }
 
-/// Runs one binding of a policy. Returns whether a mutation was applied.
+/// Runs the mutations of a policy for one binding. Returns whether a mutation was applied.
 fn bound(
     policy: &Policy,
     kind: &Kind,

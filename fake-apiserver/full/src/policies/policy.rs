@@ -9,7 +9,7 @@ use serde_json::Value;
 /// A compiled expression, or the compilation error.
 pub(super) type Read = Result<Expression, String>;
 
-/// One policy.
+/// A parsed admission policy.
 #[derive(Debug)]
 pub(super) struct Policy {
     pub(super) name: String,
@@ -21,7 +21,7 @@ pub(super) struct Policy {
     pub(super) params: Option<(String, String)>,
     pub(super) variables: Vec<(String, Read)>,
     pub(super) validations: Vec<Validation>,
-    /// Expressions of audit annotations; only their errors have an effect.
+    /// Value expressions of `auditAnnotations`. There is no audit log, so only their errors have an effect.
     pub(super) notes: Vec<Read>,
     pub(super) mutations: Vec<Mutation>,
     /// `reinvocationPolicy: IfNeeded`.
@@ -29,7 +29,7 @@ pub(super) struct Policy {
     pub(super) bindings: Vec<Binding>,
 }
 
-/// A validation rule of a policy.
+/// One of the `validations` of a policy.
 #[derive(Debug)]
 pub(super) struct Validation {
     pub(super) expression: Read,
@@ -39,7 +39,7 @@ pub(super) struct Validation {
     pub(super) reason: &'static str,
 }
 
-/// A mutation of a policy.
+/// One of the `mutations` of a policy.
 #[derive(Debug)]
 pub(super) enum Mutation {
     Apply(Read),
@@ -50,7 +50,7 @@ pub(super) enum Mutation {
 #[derive(Debug)]
 pub(super) struct Binding {
     pub(super) name: String,
-    /// `matchResources`. None: applies wherever the policy matches.
+    /// `matchResources`. None: the binding applies to every request that the policy matches.
     pub(super) criteria: Option<MatchCriteria>,
     pub(super) params: Option<Reference>,
     pub(super) denies: bool,

@@ -13,14 +13,14 @@ use std::collections::HashSet;
 const REASONS: [&str; 3] = ["Forbidden", "Invalid", "RequestEntityTooLarge"];
 const REINVOCATIONS: [&str; 2] = ["IfNeeded", "Never"];
 const CHANGING: [&str; 4] = ["*", "CONNECT", "CREATE", "UPDATE"];
-/// A reserved word of CEL, so no variable may have this name, though a field may.
+/// A reserved word of CEL: it cannot be the name of a variable, but can be the name of a field.
 const LOOP: &str = "while";
 const PATCHES: [&str; 2] = ["ApplyConfiguration", "JSONPatch"];
 const NOTES_MAX: usize = 20;
 const NOTE_BYTES_MAX: usize = 5 * 1024;
 const SOMETHING: &str = "validations or auditAnnotations must contain at least one item";
 
-/// Validates the type checking result in the status.
+/// Validates `status.typeChecking` of a policy.
 pub(super) fn validating_status(policy: &Value, _: &Value, errors: &mut ErrorList) {
     let status = &policy["status"];
     for (i, one) in list(&status["typeChecking"]["expressionWarnings"])
@@ -75,7 +75,7 @@ pub(super) fn mutating(policy: &Value, errors: &mut ErrorList) {
     if mutations.is_empty() {
         errors.required("spec.mutations", "mutations must contain at least one item");
     }
-    // The types that expressions of mutations construct.
+    // The types of the objects that mutation expressions construct.
     known.extend(["Object", "JSONPatch"].map(str::to_owned));
     for (i, one) in mutations.iter().enumerate() {
         mutation(one, &known, &format!("spec.mutations[{i}]"), errors);
@@ -83,7 +83,7 @@ pub(super) fn mutating(policy: &Value, errors: &mut ErrorList) {
     choice(spec, "reinvocationPolicy", "spec", &REINVOCATIONS, errors);
 }
 
-/// Validates the fields of both kinds of policies; returns the variables that expressions may use.
+/// Validates the fields that both kinds of policies have. Returns the variables that expressions may use.
 fn common(policy: &Value, errors: &mut ErrorList) -> Vec<String> {
     let mut known = admission_variables();
     let spec = &policy["spec"];

@@ -85,7 +85,7 @@ pub(super) static VALIDATING_ADMISSION_POLICY_BINDING: ResourceDefinition = Reso
     ..REGISTRATION
 };
 
-/// The kind of a policy's parameters.
+/// `paramKind` of a policy.
 fn parameters(policy: &Value) -> Value {
     let of = &policy["spec"]["paramKind"];
     if !of.is_object() {

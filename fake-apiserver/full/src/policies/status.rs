@@ -1,6 +1,6 @@
-//! The status of ValidatingAdmissionPolicies, for which clients wait. CEL expressions are not type-checked, so it has no warnings.
+//! The status of ValidatingAdmissionPolicies, for which clients wait. It contains no warnings, since CEL expressions are not type-checked.
 //!
-//! Written by kube-controller-manager in a real cluster; here, with each write of a policy.
+//! In a real cluster kube-controller-manager writes this status. This server writes it with each write of a policy.
 
 use fake_apiserver::extension::{Controller, ControllerTransaction, Kind, metadata};
 use serde_json::json;
@@ -10,7 +10,7 @@ use super::resources::VALIDATING_ADMISSION_POLICY as POLICY;
 /// The field manager of the status.
 const MANAGER: &str = "validatingadmissionpolicy-status";
 
-/// Writes the status for the current generation of a policy.
+/// Sets `observedGeneration` in the status of a policy.
 pub(super) struct PolicyStatus;
 
 impl Controller for PolicyStatus {

@@ -1,6 +1,6 @@
-//! Validating admission policies.
+//! Evaluation of validating admission policies.
 //!
-//! Owns the decision of a policy and the denial messages.
+//! Owns the decision of each policy and the denial messages.
 
 use super::matching::{Context, View, variables};
 use super::policy::{Policy, Read, Validation};
@@ -9,14 +9,14 @@ use fake_apiserver_cel::Scope as Variables;
 use fake_apiserver_webhooks::evaluate;
 use serde_json::Value;
 
-/// Limit, in bytes, of the result of a messageExpression.
+/// Maximum size, in bytes, of an evaluated `messageExpression`.
 const MESSAGE_MAX: usize = 5 * 1024;
 
 /// A failed validation, or an evaluation error.
 struct Failure {
     message: String,
     reason: &'static str,
-    /// Denies whatever the binding's validationActions are.
+    /// Denies the request, whatever the `validationActions` of the binding.
     always: bool,
 }
 
@@ -30,7 +30,7 @@ impl Failure {
     }
 }
 
-/// Runs validating policies; returns warnings.
+/// Runs all validating policies. Returns the first denial, and warnings.
 pub(super) fn validate(policies: &[Policy], context: Context<'_>) -> (Result<(), Status>, Vec<String>) {
     let (mut refusal, mut warnings) = (None, Vec::new());
     for policy in policies {
@@ -41,7 +41,7 @@ pub(super) fn validate(policies: &[Policy], context: Context<'_>) -> (Result<(),
     (refusal.map_or(Ok(()), Err), warnings)
 }
 
-/// Runs one policy; the first denial of all policies is returned.
+/// Runs one policy. Stores its denial in `refusal`, unless `refusal` contains an earlier one.
 fn one(
     policy: &Policy,
     context: Context<'_>,
@@ -92,7 +92,7 @@ fn one(
     Ok(())
 }
 
-/// The violations and errors of one policy.
+/// The failed validations and evaluation errors of one policy.
 fn evaluate_policy(policy: &Policy, context: Context<'_>, view: &View, params: &Value) -> Vec<Failure> {
     let authorizer = context.authorizer();
     let activation = view.activation(policy, params, &authorizer);

@@ -1,6 +1,6 @@
-//! ResourceQuota: rejects objects that exceed a quota of their namespace.
+//! The admission plugin ResourceQuota: rejects objects that exceed a quota of their namespace.
 //!
-//! Also updates `status.used` with every commit, in place of kube-controller-manager's quota controller.
+//! Also updates `status.used` with every write, which kube-controller-manager's quota controller does in a real cluster.
 
 mod usage;
 mod used;
@@ -13,7 +13,6 @@ use fake_apiserver::extension::{
 use serde_json::Value;
 use std::sync::Arc;
 
-/// The ResourceQuota plugin.
 pub(crate) struct ResourceQuota;
 
 impl AdmissionPlugin for ResourceQuota {
@@ -38,7 +37,7 @@ impl AdmissionPlugin for ResourceQuota {
     }
 }
 
-/// The quotas of a namespace, with their kind.
+/// The ResourceQuotas of a namespace, with their kind.
 fn quotas(txn: &dyn Transaction, namespace: &str) -> Option<(Kind, Vec<Arc<Object>>)> {
     if namespace.is_empty() {
         return None;
@@ -48,7 +47,7 @@ fn quotas(txn: &dyn Transaction, namespace: &str) -> Option<(Kind, Vec<Arc<Objec
     (!quotas.is_empty()).then_some((kind, quotas))
 }
 
-/// Checks a new or updated object.
+/// Rejects a created or updated object that exceeds a quota.
 fn check(txn: &dyn Transaction, kind: &Kind, new: &Value, old: Option<&Value>) -> Result<(), Status> {
     if old.is_some_and(|old| !usage::may_grow(kind, new, old)) {
         return Ok(());

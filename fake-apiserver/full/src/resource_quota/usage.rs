@@ -1,7 +1,7 @@
-//! The usage of objects, and which quotas apply to them.
+//! The quota usage of single objects, and which quotas apply to them.
 //!
-//! Owns the names of quota resources. Most kinds are only counted; `pod`, `claim`, `device` and `service` add further resources.
-//! Does not know the total usage.
+//! Owns the names of quota resources. Most kinds are only counted; `pod`, `claim`, `device` and `service` compute the usage of further
+//! resources. Does not know the total usage of a namespace.
 
 mod claim;
 mod device;
@@ -13,17 +13,17 @@ use fake_apiserver::extension::{Amounts, Kind};
 use fake_apiserver::quantity::Quantity;
 use serde_json::Value;
 
-/// The usage of a kind beyond its object count.
+/// Computes the quota usage of one kind, apart from the object count.
 struct Evaluator {
     group: &'static str,
     plural: &'static str,
-    /// Whether the kind uses this resource, apart from object counts.
+    /// Whether objects of the kind can use this quota resource.
     tracks: fn(&str) -> bool,
-    /// The usage of an object.
+    /// The quota usage of an object.
     usage: fn(&Value) -> Amounts,
-    /// Whether an object matches a scope.
+    /// Whether an object (second argument) matches a quota scope (first argument).
     is_in: fn(&Value, &Value) -> bool,
-    /// Whether an update can increase the usage.
+    /// Whether an update (new and old object) can increase the usage.
     grows: fn(&Value, &Value) -> bool,
 }
 
@@ -62,7 +62,7 @@ const EVALUATORS: &[Evaluator] = &[
     },
 ];
 
-/// Kinds of the core group that can be limited by their plain plural name.
+/// Kinds of the core group that quotas can also limit by their plural name, without `count/`.
 const COUNTED: [&str; 4] = [
     "configmaps",
     "replicationcontrollers",
@@ -81,7 +81,7 @@ impl Evaluator {
     }
 }
 
-/// The resource name of the object count: `count/PLURAL.GROUP`.
+/// The quota resource for the object count of a kind: `count/PLURAL.GROUP`.
 fn count_of(kind: &Kind) -> String {
     match kind.group() {
         "" => format!("count/{}", kind.plural()),
@@ -89,7 +89,7 @@ fn count_of(kind: &Kind) -> String {
     }
 }
 
-/// Whether a kind uses this resource.
+/// Whether objects of the kind can use this quota resource.
 pub(crate) fn tracks(kind: &Kind, name: &str) -> bool {
     let is_count = name
         .strip_prefix("count/")
@@ -100,7 +100,7 @@ pub(crate) fn tracks(kind: &Kind, name: &str) -> bool {
         || (kind.group().is_empty() && kind.plural() == name && COUNTED.contains(&name))
 }
 
-/// The usage of an object.
+/// The quota usage of an object, including the object count.
 pub(crate) fn usage(kind: &Kind, object: &Value) -> Amounts {
     let mut used = Evaluator::of(kind).map_or_else(Amounts::default, |of| (of.usage)(object));
     used.set(count_of(kind), one());
@@ -115,7 +115,7 @@ pub(crate) fn may_grow(kind: &Kind, new: &Value, old: &Value) -> bool {
     Evaluator::of(kind).is_some_and(|of| (of.grows)(new, old))
 }
 
-/// The usage of an object that counts towards a quota; empty if its scopes do not match.
+/// The usage of an object under a quota; empty if the object does not match the scopes of the quota.
 pub(crate) fn counted(quota: &Value, kind: &Kind, object: &Value) -> Amounts {
     if !matches(quota, kind, object) {
         return Amounts::default();
@@ -124,7 +124,7 @@ pub(crate) fn counted(quota: &Value, kind: &Kind, object: &Value) -> Amounts {
     usage(kind, object).filtered(|name, _| hard.get(name).is_some() && tracks(kind, name))
 }
 
-/// Whether a quota applies to an object.
+/// Whether an object matches the scopes of a quota.
 pub(crate) fn matches(quota: &Value, kind: &Kind, object: &Value) -> bool {
     let hard = quota["status"]["hard"].as_object();
     let is_about = hard.into_iter().flatten().any(|(name, _)| tracks(kind, name));
@@ -135,7 +135,7 @@ pub(crate) fn matches(quota: &Value, kind: &Kind, object: &Value) -> bool {
             .all(|scope| is_in(scope, object))
 }
 
-/// Limited resources that containers must specify, each with the containers that do not.
+/// Quota resources that containers must specify but do not, each with the names of these containers.
 pub(crate) fn lacking(quota: &Value, kind: &Kind, object: &Value) -> Vec<(String, Vec<String>)> {
     if kind.plural() != "pods" || !kind.group().is_empty() {
         return Vec::new();

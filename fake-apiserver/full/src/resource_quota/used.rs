@@ -1,4 +1,4 @@
-//! Updates `status.used` of quotas with every commit.
+//! Updates `status.used` of ResourceQuotas with every write.
 
 use fake_apiserver::extension::{Amounts, Kind, Transaction, json, metadata};
 use fake_apiserver::quantity::Quantity;
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{quotas, usage};
 
-/// Updates the quotas of the namespace: a quota with new limits is recounted, others change by the difference.
+/// Updates the quotas of the namespace after a write. A quota with new limits is recounted; others change by the difference in usage.
 pub(super) fn count(txn: &mut dyn Transaction, kind: &Kind, old: Option<&Value>, new: Option<&Value>) {
     let Some(object) = new.or(old) else { return };
     let Some((quota_kind, quotas)) = quotas(txn, metadata::text(object, "namespace")) else {
@@ -35,7 +35,7 @@ pub(super) fn count(txn: &mut dyn Transaction, kind: &Kind, old: Option<&Value>,
     }
 }
 
-/// Counts all objects in the namespace of a quota.
+/// Recomputes the usage of a quota from all objects in its namespace.
 fn recount(txn: &mut dyn Transaction, quota_kind: &Kind, quota: &Value) {
     let hard = &quota["spec"]["hard"];
     let mut counted = quota.clone();

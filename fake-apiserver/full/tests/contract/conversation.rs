@@ -1,7 +1,7 @@
-//! Conversations: requests in order, with the recorded responses of kube-apiserver.
+//! Conversations: requests that are sent in order, with the recorded responses of kube-apiserver.
 //!
-//! A step is a line `METHOD /path` with options. In it, `${id}` is unique to the run, `${ns}` a namespace of
-//! that name, which exists from the start, and `${word}` a value that an earlier step saved.
+//! A step is a line `METHOD /path` with options. In a step, `${id}` is unique to the run, `${ns}` is the namespace that was created for the
+//! run, and `${word}` is a value that an earlier step saved.
 
 use super::normal::{normal, text};
 use super::server::Server;
@@ -36,7 +36,7 @@ pub(crate) struct Conversation {
 #[serde(deny_unknown_fields)]
 struct Step {
     send: String,
-    /// The content type of the body: a patch style, `yaml`, or a media type.
+    /// The content type of the body: a patch type, `yaml`, or a media type.
     #[serde(rename = "as")]
     style: Option<String>,
     accept: Option<String>,
@@ -45,12 +45,12 @@ struct Step {
     as_user: Option<String>,
     /// The node in the extra attributes of the impersonated user.
     on_node: Option<String>,
-    /// Repeat the request until the response has this status.
+    /// Repeat the request until its response has this status code.
     until: Option<u16>,
-    /// The body as data, sent as JSON; alternatively, `text` is sent verbatim.
+    /// The request body, sent as JSON; alternatively, `text` is sent verbatim.
     body: Option<Value>,
     text: Option<String>,
-    /// Variables for later steps, each with the path in the response that it is read from (`metadata.uid`).
+    /// Variables for later steps, each with the path in the response of its value (`metadata.uid`).
     #[serde(default)]
     save: BTreeMap<String, String>,
     /// Number of events to read from a watch.
@@ -58,11 +58,11 @@ struct Step {
     /// Paths in the response that vary between runs; `*` matches every member or item.
     #[serde(default)]
     ignore: Vec<String>,
-    /// Why the response of the fake differs. If it does not, this must be removed.
+    /// Why the response of the fake differs from kube-apiserver's. Must be removed when it no longer differs.
     simplified: Option<String>,
 }
 
-/// A response, normalized.
+/// A response without what varies between runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Answer {
     status: u16,
@@ -71,9 +71,9 @@ struct Answer {
     body: Value,
 }
 
-/// The compared headers.
+/// The response headers that are compared.
 const HEADERS: [&str; 3] = ["content-type", "retry-after", "warning"];
-/// Time after which no more data is expected.
+/// After this time without data, a response counts as ended.
 const READ_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// All conversations in a folder, with their recorded responses.
@@ -128,10 +128,10 @@ fn json_text(value: &impl Serialize) -> String {
 }
 
 impl Conversation {
-    /// Runs the conversation; returns the differences from the recorded responses.
+    /// Sends the requests of the file; returns the differences from the recorded responses.
     pub(crate) async fn hold(&self, server: &Server) -> Vec<String> {
         if self.answers.len() != self.steps.len() {
-            return vec!["the answers of these steps are not known: record them".to_owned()];
+            return vec!["no recorded responses; record them with CONTRACT_RECORD=1".to_owned()];
         }
         let got = self.talk(server).await;
         let mut differences = Vec::new();
@@ -183,7 +183,7 @@ impl Step {
                 .iter()
                 .filter_map(|value| value.to_str().ok());
             let mut values: Vec<String> = values.map(|value| text(value, &server.id)).collect();
-            // The order of warnings depends on the order of fields in the body.
+            // The order of warnings depends on the order of fields in the body, so warnings are sorted.
             values.sort();
             (!values.is_empty()).then(|| (name.to_owned(), values.join(" | ")))
         });
@@ -255,19 +255,19 @@ impl Step {
     }
 }
 
-/// YAML 1.2: `y` and `n` are strings.
+/// Parser options for YAML 1.2, in which `y` and `n` are strings.
 fn options() -> serde_saphyr::Options {
     serde_saphyr::options! { strict_booleans: true }
 }
 
-/// Replaces each `${word}`.
+/// Replaces each `${word}` in `content`.
 fn fill(content: &str, words: &BTreeMap<String, String>) -> String {
     words.iter().fold(content.to_owned(), |content, (word, value)| {
         content.replace(&format!("${{{word}}}"), value)
     })
 }
 
-/// The whole body; if it does not end in time, as with an unexpected watch, the part received so far.
+/// The response body. If it does not end in time, as with an unexpected watch, the part received so far.
 async fn whole(response: Response<Body>) -> Value {
     let (mut body, mut bytes) = (response.into_body(), Vec::new());
     while let Ok(Some(Ok(frame))) = tokio::time::timeout(READ_TIMEOUT, body.frame()).await {
@@ -276,7 +276,7 @@ async fn whole(response: Response<Body>) -> Value {
     serde_json::from_slice(&bytes).unwrap_or_else(|_| String::from_utf8_lossy(&bytes).into_owned().into())
 }
 
-/// Parses a YAML body: formatting may differ between servers.
+/// Parses YAML bodies, since the formatting may differ between servers.
 fn readable(body: Value, headers: &BTreeMap<String, String>) -> Value {
     let is_yaml = headers
         .get("content-type")
@@ -306,7 +306,7 @@ async fn events(response: Response<Body>, count: usize) -> Value {
     Value::Array(events)
 }
 
-/// Removes the value at a path with `/`.
+/// Removes the value at a `/`-separated path.
 fn drop_at(value: &mut Value, path: &str) {
     let (head, rest) = path
         .split_once('/')
@@ -325,7 +325,7 @@ fn drop_at(value: &mut Value, path: &str) {
         }
         (Value::Array(items), None) => {
             let chosen = items.iter_mut().enumerate();
-            // Items are set to null, so that the indexes of the others stay.
+            // Items are set to null instead of removed, so that the indexes of other items do not change.
             chosen
                 .filter(|(at, _)| head == "*" || at.to_string() == head)
                 .for_each(|(_, item)| *item = Value::Null);
@@ -341,7 +341,7 @@ fn drop_at(value: &mut Value, path: &str) {
     }
 }
 
-/// The differing leaves of two responses.
+/// Describes the values in which two responses differ.
 fn difference(label: String, want: &Answer, got: &Answer) -> String {
     let (want, got) = (leaves(want), leaves(got));
     let mut lines = vec![label];

@@ -1,10 +1,9 @@
 //! Contract tests: conversations with an API server, compared with the recorded responses of kube-apiserver 1.36.
 //!
-//! Each `*.yaml` in this folder contains conversations, each `*.answers.json` the recorded responses. By default, the tests
-//! run against a fake in this process. With `CONTRACT_KUBECONFIG` they run against that cluster, in namespaces of their
-//! own, which are deleted afterwards. With `CONTRACT_RECORD=1` as well, its responses are recorded as the expected ones:
-//! all, or those of areas whose name contains the argument. The cluster needs service accounts and the controllers for
-//! them, for namespaces and for garbage collection; no others.
+//! Each `*.yaml` in this folder contains conversations, each `*.answers.json` the recorded responses. By default, the tests run against a
+//! fake API server in this process. With `CONTRACT_KUBECONFIG` they run against that cluster, in temporary namespaces. With
+//! `CONTRACT_RECORD=1` as well, the responses of the cluster are recorded as the expected ones: all of them, or those of the files whose
+//! name contains the argument. The cluster must run the controllers for service accounts, namespaces and garbage collection, and no others.
 
 mod conversation;
 mod normal;
@@ -26,7 +25,7 @@ fn main() -> ExitCode {
         return record(&runtime, &folder, arguments.filter.as_deref().unwrap_or_default());
     }
     if kubeconfig().is_some() {
-        // Cluster-wide responses are stable only without concurrent writes.
+        // Responses about cluster-wide objects are stable only without concurrent writes.
         arguments.test_threads = Some(1);
     }
     let trials = read_all(&folder).into_iter().flat_map(|file| {
@@ -41,7 +40,7 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, trials.collect()).exit_code()
 }
 
-/// The kubeconfig of the cluster to test; none for the fake.
+/// The kubeconfig of the cluster to test; None for the fake.
 fn kubeconfig() -> Option<PathBuf> {
     std::env::var_os("CONTRACT_KUBECONFIG").map(PathBuf::from)
 }

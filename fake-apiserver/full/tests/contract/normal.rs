@@ -1,8 +1,8 @@
-//! Normalizes what varies between runs: UIDs, resource versions, times, generated names, the id of the run.
+//! Normalizes values that vary between runs: UIDs, resource versions, times, generated names, the id of the run.
 
 use serde_json::{Map, Value};
 
-/// A normalized response. `id`: the id of the run, which is part of names.
+/// Normalizes a response. `id`: the id of the run, which is part of object names.
 pub(crate) fn normal(value: Value, id: &str) -> Value {
     match value {
         Value::Object(members) => {
@@ -34,7 +34,7 @@ fn member(name: &str, value: Value, generate: Option<&str>, id: &str) -> Value {
             format!("{}<5 characters>", self::text(base, id)).into()
         }
         ("managedFields", Value::Array(entries), _) => {
-            // Entries are sorted by time, in seconds.
+            // The server sorts entries by time in seconds, so their order may vary.
             let mut entries: Vec<Value> = entries.iter().map(|entry| normal(entry.clone(), id)).collect();
             let order = |entry: &Value| {
                 ["operation", "manager", "subresource", "apiVersion"].map(|field| entry[field].to_string())
@@ -46,7 +46,7 @@ fn member(name: &str, value: Value, generate: Option<&str>, id: &str) -> Value {
     }
 }
 
-/// A normalized string.
+/// Normalizes a string.
 pub(crate) fn text(content: &str, id: &str) -> String {
     if content.parse::<jiff::Timestamp>().is_ok() && content.ends_with('Z') {
         return "<time>".to_owned();
@@ -60,7 +60,7 @@ pub(crate) fn text(content: &str, id: &str) -> String {
         .fold(content, |content, before| without_number(&content, before))
 }
 
-/// Errors of JSON and merge patches contain the whole patched object.
+/// Removes the patched object from error messages of JSON and merge patches.
 fn without_document(content: &str) -> String {
     const BEFORE: &str = "patch: Invalid value: \"{";
     const CAUSE: &str = "Invalid value: \"{\\\"apiVersion";
@@ -80,7 +80,7 @@ fn without_document(content: &str) -> String {
     )
 }
 
-/// The token volume of a pod has a generated name.
+/// Removes the generated name of a pod's token volume.
 fn without_token_volume(content: &str) -> String {
     const NAME: &str = "kube-api-access-";
     match content.split_once(NAME) {
@@ -119,7 +119,7 @@ fn is_uid(part: &str) -> bool {
             .all(|group| group.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// Replaces the number after `before`.
+/// Replaces the number that follows `before`.
 fn without_number(content: &str, before: &str) -> String {
     let Some(at) = content.find(before).map(|at| at + before.len()) else {
         return content.to_owned();

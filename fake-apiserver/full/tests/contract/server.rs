@@ -1,4 +1,4 @@
-//! The server of a conversation, and the objects to be deleted from it afterwards.
+//! The server that conversations are run against, and the objects to delete from it afterwards.
 
 use fake_apiserver::{Admission, ApiServer, Authorization, Running, ServerOptions, User};
 use http_body_util::BodyExt;
@@ -11,11 +11,11 @@ use std::time::Duration;
 
 pub(crate) struct Server {
     client: kube::Client,
-    /// Part of all names, so that conversations do not conflict.
+    /// The id of the run: part of all object names, so that conversations do not conflict.
     pub(crate) id: String,
-    /// Paths of created objects, oldest first.
+    /// Paths of the created objects, oldest first.
     created: Mutex<Vec<String>>,
-    /// The fake, which runs as long as the conversation.
+    /// Keeps the fake server running during the conversation.
     _fake: Option<(ApiServer, Running)>,
 }
 
@@ -72,7 +72,7 @@ impl Server {
         }
     }
 
-    /// Records an object created by a POST.
+    /// Records the path of an object that a POST created.
     pub(crate) fn created(&self, path: String) {
         self.created.lock().push(path);
     }
@@ -100,14 +100,14 @@ impl Server {
     }
 }
 
-/// A fake with the admission plugins and RBAC of a whole cluster.
+/// Starts a fake server with RBAC and all admission plugins.
 async fn fake() -> (kube::Config, (ApiServer, Running)) {
     let options = ServerOptions {
         admission: Admission::kubernetes_defaults(),
         kubelet_less: false,
         authorization: Authorization::Rbac,
         default_service_accounts: true,
-        // Decode every object from its stored bytes, as for most objects in a large cluster.
+        // No parsed objects are cached: every read decodes the stored bytes, as it does for most objects of a large cluster.
         parsed_bytes: 0,
         ..ServerOptions::default()
     };

@@ -1,4 +1,4 @@
-//! Admission plugins: LimitRanger, ResourceQuota, RuntimeClass, DefaultIngressClass, and enabling plugins.
+//! Tests of the admission plugins LimitRanger, ResourceQuota, RuntimeClass and DefaultIngressClass, and of enabling plugins.
 
 use super::client::{CONFIG_MAPS, PODS, Wire, pod};
 use fake_apiserver::{Admission, PluginError, ServerOptions};
@@ -15,7 +15,7 @@ async fn start(options: ServerOptions) -> Wire {
     Wire::with(options, None).await
 }
 
-/// Creates the definition of `foos.example.com`.
+/// Creates the CRD of `foos.example.com`.
 async fn define_foos(wire: &Wire) {
     let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
     let definition = json!({"metadata": {"name": "foos.example.com"}, "spec": {

@@ -2,7 +2,7 @@
 
 mod bounds;
 #[path = "../../../tests/integration/wire/client.rs"]
-#[expect(dead_code, reason = "the tests of the core use the rest of this client")]
+#[expect(dead_code, reason = "other test crates use the rest of this module")]
 mod client;
 mod policies;
 

@@ -1,7 +1,7 @@
-//! Service account tokens: signed JWTs, which need no table of issued tokens.
+//! Service account tokens: signed JWTs, so the server stores no issued tokens.
 //!
-//! Owns their claims, which are those of kube-apiserver, and their invalidation: by expiry, or by deletion of the
-//! service account or of the bound object.
+//! Owns the claims, which are those of kube-apiserver. A token is invalid after its expiry, or once its service account or bound object is
+//! deleted.
 
 use super::user::{Authenticated, Lookup, User};
 use crate::config::account_tokens::AccountTokens;
@@ -16,22 +16,22 @@ use std::sync::{Arc, OnceLock};
 
 /// Size limit of a token, in bytes; longer tokens are invalid.
 const TOKEN_BYTES_MAX: usize = 16 * 1024;
-/// Limit of cached tokens whose signature was verified.
+/// Maximum number of cached tokens with verified signatures.
 const KNOWN_MAX: usize = 1024;
 
-/// The content of a service account token.
+/// The claims of a service account token.
 pub(crate) struct Claim {
     pub(crate) namespace: String,
     pub(crate) name: String,
     pub(crate) uid: String,
     pub(crate) audiences: Vec<String>,
-    /// Time of issue and of expiry, in seconds of Unix time.
+    /// Times of issue and expiry as Unix seconds.
     pub(crate) from: i64,
     pub(crate) until: i64,
     pub(crate) bound: Option<Bound>,
 }
 
-/// The bound object: the token is invalid once it is deleted.
+/// The object to which a token is bound: deleting the object invalidates the token.
 pub(crate) struct Bound {
     pub(crate) kind: Kind,
     pub(crate) name: String,
@@ -41,9 +41,9 @@ pub(crate) struct Bound {
 /// Keys and options for signing and verifying tokens.
 pub(super) struct Signatures {
     options: AccountTokens,
-    /// Generated on first use if the options contain no signing key.
+    /// The signing key if the options contain none; generated on first use.
     own: OnceLock<SigningKey>,
-    /// Claims of verified tokens: verification is slow, and all requests of a client have the same token.
+    /// Claims of verified tokens. Verification is slow, and a client sends the same token with all requests.
     known: Mutex<HashMap<Box<str>, Arc<Value>>>,
 }
 
@@ -60,7 +60,7 @@ impl Signatures {
         &self.options
     }
 
-    /// The public keys that verify tokens.
+    /// The public keys with which tokens are verified.
     pub(super) fn keys(&self) -> &[PublicKey] {
         match self.options.keys.is_empty() {
             true => std::slice::from_ref(self.key().public()),
@@ -116,7 +116,7 @@ impl Signatures {
         })
     }
 
-    /// The verified claims of a token. None unless signature and issuer are valid.
+    /// The claims of a token, if its signature and issuer are valid.
     fn claims(&self, token: &str) -> Option<Arc<Value>> {
         if token.len() > TOKEN_BYTES_MAX || token.matches('.').count() != 2 {
             return None;
@@ -148,7 +148,7 @@ pub(crate) fn user_name(namespace: &str, name: &str) -> String {
     format!("{USER_PREFIX}{namespace}:{name}")
 }
 
-/// Namespace and name of the service account with this user name (`SplitUsername`).
+/// Splits the user name of a service account into namespace and name (`SplitUsername`).
 pub(crate) fn split_user_name(user: &str) -> Option<(&str, &str)> {
     let (namespace, name) = user.strip_prefix(USER_PREFIX)?.split_once(':')?;
     let is_valid = names::label(namespace).is_empty() && names::subdomain(name).is_empty();
@@ -163,7 +163,7 @@ pub(crate) fn groups(namespace: &str) -> Vec<String> {
     ]
 }
 
-/// The user of a service account without a token.
+/// The user that requests of this service account have, for callers that have no token.
 pub fn service_account_user(namespace: &str, name: &str) -> Arc<User> {
     let user = User {
         groups: groups(namespace),
@@ -172,7 +172,7 @@ pub fn service_account_user(namespace: &str, name: &str) -> Arc<User> {
     user.authenticated()
 }
 
-/// The user of a token. None if the service account or the bound object was deleted.
+/// The user of a service account token. `None` if the service account or the bound object was deleted.
 fn account_user(claims: &Value, lookup: &Lookup<'_>) -> Option<User> {
     let private = &claims["kubernetes.io"];
     let namespace = private["namespace"].as_str()?;
@@ -194,7 +194,7 @@ fn account_user(claims: &Value, lookup: &Lookup<'_>) -> Option<User> {
             continue;
         };
         alive(kind, bound)?;
-        // A bound secret adds no user info (`ServiceAccountInfo`).
+        // A secret to which a token is bound adds nothing to the user info (`ServiceAccountInfo`).
         for part in ["name", "uid"].into_iter().filter(|_| kind.singular != "secret") {
             let key = format!("authentication.kubernetes.io/{}-{part}", kind.singular);
             extra.insert(key, vec![bound[part].as_str()?.to_owned()]);

@@ -10,7 +10,7 @@ use rand::RngExt;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The valid tokens of a server.
+/// Authenticates requests: the token table and the keys for service account tokens.
 pub(crate) struct Authenticator {
     tokens: RwLock<HashMap<String, Arc<User>>>,
     accounts: Signatures,
@@ -44,12 +44,12 @@ impl Authenticator {
         Ok(count)
     }
 
-    /// The user of requests without token.
+    /// The user of requests without a token.
     pub(crate) fn anonymous(&self) -> &Arc<User> {
         &self.anonymous
     }
 
-    /// Authenticates an `Authorization` header. `None` if it has no bearer token.
+    /// Authenticates the value of an `Authorization` header. `None` if the header contains no bearer token.
     pub(crate) fn header(&self, header: &str, lookup: &Lookup<'_>) -> Option<Result<Arc<User>, Status>> {
         let (scheme, token) = header.trim().split_once(' ')?;
         let token = token.split(' ').next().unwrap_or_default();
@@ -69,7 +69,7 @@ impl Authenticator {
     ) -> Option<Authenticated> {
         let known = self.tokens.read().get(token).cloned();
         if let Some(user) = known {
-            // Tokens of the table have no audiences: they are valid for this server.
+            // Tokens of the token table are valid for the audiences of this server.
             let own = self.accounts.options().audiences();
             let matching = audiences.iter().filter(|wanted| own.contains(wanted));
             let audiences: Vec<String> = matching.cloned().collect();

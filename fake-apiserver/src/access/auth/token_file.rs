@@ -1,6 +1,6 @@
 //! Token files in the format of kube-apiserver's `--token-auth-file`: lines of `token,user,uid,"group1,group2"`.
 //!
-//! Owns the format. Does not know the origin of a file.
+//! Owns the format. Does not read files.
 
 use super::user::User;
 
@@ -10,11 +10,11 @@ use super::user::User;
 pub struct TokenFileError {
     /// Line number, starting at 1.
     pub line: usize,
-    /// What is invalid, for an error message.
+    /// The cause, for an error message.
     pub why: &'static str,
 }
 
-/// Parses tokens and their users. Skips empty lines; the last line for a token wins.
+/// Parses tokens and their users. Skips empty lines. If several lines have the same token, the last line is used.
 pub(super) fn parse(text: &str) -> Result<Vec<(String, User)>, TokenFileError> {
     let mut found = Vec::new();
     for (index, line) in text.lines().enumerate() {
@@ -41,7 +41,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<(String, User)>, TokenFileError> {
     Ok(found)
 }
 
-/// The columns of a line. A quoted column can contain commas, and `""` for a quote.
+/// Splits a line into columns. A quoted column can contain commas; `""` is a quote.
 fn columns(line: &str) -> Result<Vec<String>, &'static str> {
     let mut found = Vec::new();
     let mut rest = line.trim_end_matches('\r');
@@ -60,7 +60,7 @@ fn column(text: &str) -> Result<(String, &str), &'static str> {
     let Some(mut rest) = text.strip_prefix('"') else {
         let end = text.find(',').unwrap_or(text.len());
         return match text[..end].contains('"') {
-            true => Err("a quote stands inside a column that does not begin with one"),
+            true => Err("a quote occurs inside a column that does not start with a quote"),
             false => Ok((text[..end].to_owned(), &text[end..])),
         };
     };

@@ -1,4 +1,4 @@
-//! Users: the result of authentication and the subject of authorization.
+//! Users: authentication determines the user of a request, and authorization the user's permissions.
 
 use crate::kinds::Kind;
 use crate::object::Object;
@@ -10,9 +10,9 @@ use std::sync::Arc;
 pub(crate) const AUTHENTICATED: &str = "system:authenticated";
 /// The group of all unauthenticated users.
 pub(crate) const UNAUTHENTICATED: &str = "system:unauthenticated";
-/// The group whose members are always authorized.
+/// The group whose members are authorized for all requests.
 pub(crate) const MASTERS: &str = "system:masters";
-/// The user of requests without token.
+/// The user of requests without a token.
 pub(crate) const ANONYMOUS: &str = "system:anonymous";
 
 /// An authenticated user (`UserInfo` of authentication.k8s.io/v1).
@@ -20,18 +20,18 @@ pub(crate) const ANONYMOUS: &str = "system:anonymous";
 pub struct User {
     /// User name, as in role bindings and events.
     pub name: Arc<str>,
-    /// Distinguishes users that had the same name over time. Can be empty.
+    /// Distinguishes users that had the same name at different times. Can be empty.
     pub uid: String,
-    /// Groups. Without `system:authenticated`, which is added to all users with a token.
+    /// Groups, without `system:authenticated`: the server adds that group to all users with a token.
     pub groups: Vec<String>,
     /// Further attributes, for example the pod to which a service account token is bound.
     pub extra: BTreeMap<String, Vec<String>>,
 }
 
-/// Reads an object of the store. A parameter because some callers already hold the lock of the store.
+/// Reads an object from the store. Passed as a parameter because some callers already hold the store lock.
 pub(crate) type Lookup<'a> = dyn Fn(&Kind, &str) -> Option<Arc<Object>> + 'a;
 
-/// The result of a valid token.
+/// The result of authenticating a valid token.
 pub(crate) struct Authenticated {
     pub(crate) user: Arc<User>,
     /// The requested audiences for which the token is valid.
@@ -60,7 +60,7 @@ impl User {
         self.groups.iter().any(|own| own == group)
     }
 
-    /// Adds the user to `system:authenticated`, unless it is in that group or in `system:unauthenticated`.
+    /// Adds the user to `system:authenticated`, unless the user is in that group or in `system:unauthenticated`.
     pub(crate) fn authenticated(self) -> Arc<Self> {
         let known = self.is_in(AUTHENTICATED) || self.is_in(UNAUTHENTICATED);
         Arc::new(if known { self } else { self.in_group(AUTHENTICATED) })

@@ -1,4 +1,4 @@
-//! The authorizer of a server: the compiled RBAC policy, and the permissions that precede it.
+//! The authorizer of a server: the compiled RBAC policy, and the permissions that need no RBAC rule.
 //!
 //! Owns the compiled policy and its invalidation. Does not read the store: callers pass the objects.
 
@@ -10,18 +10,18 @@ use parking_lot::RwLock;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Paths that anonymous users can read, as granted by `system:public-info-viewer`.
+/// Non-resource paths that anonymous users can read, as granted by the ClusterRole `system:public-info-viewer`.
 const PUBLIC: [&str; 5] = ["/healthz", "/livez", "/readyz", "/version", "/version/"];
 
-/// This path and those below it are allowed for all users, in any authorization mode.
+/// All users may access this path and the paths below it, in any authorization mode.
 const WELL_KNOWN: &str = "/.well-known";
 
 /// Authorizes requests.
 pub(crate) struct Authorizer {
     mode: Authorization,
-    /// Number of changes of roles and bindings.
+    /// Number of changes of roles and bindings so far.
     changes: AtomicU64,
-    /// The compiled policy, and the number of changes that it includes.
+    /// The compiled policy, and the value of `changes` when it was compiled.
     policy: RwLock<(u64, Arc<Policy>)>,
 }
 
@@ -39,7 +39,7 @@ impl Authorizer {
         self.changes.fetch_add(1, Ordering::Release);
     }
 
-    /// Authorizes a request. Calls `sources` only if the policy is outdated.
+    /// Authorizes a request. Calls `sources` only to recompile an outdated policy.
     pub(crate) fn decide(
         &self,
         user: &User,
@@ -62,7 +62,7 @@ impl Authorizer {
         }
     }
 
-    /// The rules of a user in a namespace, and errors of their evaluation.
+    /// The rules that apply to a user in a namespace, and errors found during their evaluation.
     pub(crate) fn rules_for(
         &self,
         user: &User,
@@ -80,7 +80,7 @@ impl Authorizer {
     }
 
     fn current(&self, sources: impl FnOnce() -> Sources) -> Arc<Policy> {
-        // The count is read before the objects: after a concurrent change, the policy counts as outdated.
+        // The counter is read before the objects, so that a concurrent change makes the new policy outdated.
         let changes = self.changes.load(Ordering::Acquire);
         {
             let known = self.policy.read();

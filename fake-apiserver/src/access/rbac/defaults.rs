@@ -1,7 +1,7 @@
 //! Default roles and bindings of a cluster, from `defaults.json`: those of Kubernetes 1.36 with default feature gates.
 //!
-//! Owns what follows from their names and is not in the file: `admin`, `edit` and `view` aggregate the rules of `system:aggregate-to-…`,
-//! and each controller's role is bound to the service account of that name. JSON, because each start parses it.
+//! Derives from the names what the file omits: `admin`, `edit` and `view` aggregate the rules of `system:aggregate-to-…`, and each
+//! controller's role is bound to the service account of the same name.
 
 use crate::kinds::RBAC_GROUP as GROUP;
 use serde::Deserialize;
@@ -13,11 +13,11 @@ static DEFAULTS: LazyLock<Defaults> = LazyLock::new(|| {
     serde_json::from_str(include_str!("defaults.json")).expect("a test reads defaults.json")
 });
 
-/// Prefix of a controller's role; the rest is the name of its service account.
+/// Name prefix of the role of a controller; the rest is the name of the controller's service account.
 const CONTROLLER: &str = "system:controller:";
-/// Prefix of a role to aggregate; the rest is the name of the aggregated role.
+/// Name prefix of a role whose rules are aggregated; the rest is the name of the aggregated role.
 const AGGREGATE: &str = "system:aggregate-to-";
-/// The aggregated roles, each with the role that aggregates it in turn.
+/// The aggregated roles, each with the role into which it is aggregated itself.
 const AGGREGATED: [(&str, Option<&str>); 3] =
     [("admin", None), ("edit", Some("admin")), ("view", Some("edit"))];
 
@@ -25,9 +25,9 @@ const AGGREGATED: [(&str, Option<&str>); 3] =
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Defaults {
     cluster_roles: BTreeMap<String, Vec<Rule>>,
-    /// Subjects by the name of the bound role.
+    /// Subjects by the name of the role that the binding grants.
     cluster_role_bindings: BTreeMap<String, Vec<Subject>>,
-    /// By namespace and name.
+    /// Rules by namespace and role name.
     roles: BTreeMap<String, BTreeMap<String, Vec<Rule>>>,
     role_bindings: BTreeMap<String, BTreeMap<String, Binding>>,
 }
@@ -49,22 +49,22 @@ struct Binding {
     subjects: Vec<Subject>,
 }
 
-/// `User/NAME`, `Group/NAME` or `ServiceAccount/NAMESPACE/NAME`.
+/// A subject as `User/NAME`, `Group/NAME` or `ServiceAccount/NAMESPACE/NAME`.
 #[derive(Deserialize, PartialEq)]
 struct Subject(String);
 
 /// A default role or binding.
 pub(crate) struct DefaultObject {
-    /// None for cluster-wide roles and bindings.
+    /// `None` for ClusterRoles and ClusterRoleBindings.
     pub(crate) namespace: Option<&'static str>,
     pub(crate) name: &'static str,
-    /// The role that aggregates its rules (label `aggregate-to-…`).
+    /// The role into which this role's rules are aggregated (label `aggregate-to-…`).
     pub(crate) member_of: Option<&'static str>,
     /// The object without metadata.
     pub(crate) content: Value,
 }
 
-/// The rules of all authenticated users by default.
+/// The rules that the default bindings grant to all authenticated users.
 pub(crate) fn default_rules() -> Vec<super::PolicyRule> {
     let everybody = Subject("Group/system:authenticated".to_owned());
     let binding_content = DEFAULTS.cluster_role_bindings.iter();
@@ -75,7 +75,7 @@ pub(crate) fn default_rules() -> Vec<super::PolicyRule> {
         .collect()
 }
 
-/// All default roles, cluster-wide and namespaced.
+/// All default ClusterRoles and Roles.
 pub(crate) fn roles() -> impl Iterator<Item = DefaultObject> {
     let plain = DEFAULTS.cluster_roles.iter().map(|(name, rules)| DefaultObject {
         namespace: None,
@@ -102,7 +102,7 @@ pub(crate) fn roles() -> impl Iterator<Item = DefaultObject> {
     plain.chain(aggregated).chain(of_namespaces)
 }
 
-/// All default bindings, cluster-wide and namespaced.
+/// All default ClusterRoleBindings and RoleBindings.
 pub(crate) fn bindings() -> impl Iterator<Item = DefaultObject> {
     let binding = |namespace, name, content| DefaultObject {
         namespace,
@@ -135,7 +135,7 @@ pub(crate) fn bindings() -> impl Iterator<Item = DefaultObject> {
     of_cluster.chain(of_controllers).chain(of_namespaces)
 }
 
-/// All entries with their namespaces and names.
+/// Flattens a map of namespaces to namespace, name and value of each entry.
 fn flatten<T>(
     spaces: &'static BTreeMap<String, BTreeMap<String, T>>,
 ) -> impl Iterator<Item = (&'static str, &'static str, &'static T)> {

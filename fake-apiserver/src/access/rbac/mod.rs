@@ -1,7 +1,7 @@
-//! Authorization by the objects of rbac.authorization.k8s.io.
+//! Authorization by Roles, ClusterRoles and their bindings (rbac.authorization.k8s.io).
 //!
-//! Owns the decision. Does not know requests, only their `Attributes`. Roles and bindings are compiled into a `Policy`
-//! once per change, not per request.
+//! Owns the decision. Does not know requests, only their `Attributes`. Roles and bindings are compiled into a `Policy` after a change, not
+//! for each request.
 
 mod authorizer;
 mod defaults;
@@ -23,7 +23,7 @@ use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Attributes of a request to authorize.
+/// Attributes of a request, for authorization.
 #[derive(Clone, Copy, Debug)]
 pub struct Attributes<'a> {
     /// The verb, such as `get`.
@@ -55,9 +55,9 @@ pub enum ResourceOrPath<'a> {
 /// The result of authorization. The reason can be empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// Whether the request is allowed.
+    /// Whether the user may perform the request.
     pub allowed: bool,
-    /// Why.
+    /// The reason for the decision.
     pub reason: String,
 }
 
@@ -79,17 +79,17 @@ pub(crate) struct Policy {
 }
 
 struct Binding {
-    /// The name of the binding in reasons.
+    /// The name of the binding as written in reasons.
     title: String,
     subjects: Vec<Subject>,
-    /// The rules of its role, or the error if the role does not exist.
+    /// The rules of the bound role, or the error that the role does not exist.
     rules: Result<Arc<[PolicyRule]>, String>,
 }
 
 struct Subject {
     kind: SubjectKind,
     name: String,
-    /// The name of the subject in reasons.
+    /// The name of the subject as written in reasons.
     title: String,
 }
 
@@ -113,7 +113,7 @@ pub(crate) fn is_source(kind: &Kind) -> bool {
 }
 
 impl Sources {
-    /// Collects the objects; `read` lists one resource.
+    /// Lists the roles and bindings; `read` lists one resource.
     pub(crate) fn read(read: impl Fn(&Kind) -> Objects) -> Self {
         Self {
             cluster_roles: read(&CLUSTER_ROLE),
@@ -163,7 +163,7 @@ impl Policy {
         policy
     }
 
-    /// Authorizes a request like the RBAC authorizer: the first matching rule allows it.
+    /// Authorizes a request like kube-apiserver's RBAC authorizer: the first matching rule allows it.
     pub(crate) fn decide(&self, user: &User, attributes: Attributes<'_>) -> Decision {
         let mut failures: Vec<&str> = Vec::new();
         for (binding, subject) in self.bindings(user, attributes.namespace()) {
@@ -186,7 +186,7 @@ impl Policy {
         }
     }
 
-    /// All rules of a user in a namespace, and errors of resolving roles.
+    /// All rules of a user in a namespace, and errors for missing roles.
     pub(crate) fn rules_for<'a>(
         &'a self,
         user: &'a User,
@@ -202,7 +202,7 @@ impl Policy {
         (found, failure_text(&failures))
     }
 
-    /// The bindings of a user in a namespace, cluster-wide ones first.
+    /// The bindings of a user in a namespace, ClusterRoleBindings first.
     fn bindings<'a>(
         &'a self,
         user: &'a User,
@@ -214,7 +214,7 @@ impl Policy {
     }
 }
 
-/// The rules of each role, shared by its bindings.
+/// The rules of each role, shared by all bindings of the role.
 fn rules_by_key(roles: &Objects) -> HashMap<&str, Arc<[PolicyRule]>> {
     roles
         .iter()

@@ -27,7 +27,7 @@ impl PolicyRule {
             .collect()
     }
 
-    /// The two rules that allow all requests.
+    /// The two rules that together allow all requests.
     pub(crate) fn everything() -> [Self; 2] {
         let all = || vec!["*".to_owned()];
         let resources = Self {
@@ -55,7 +55,7 @@ impl PolicyRule {
         }
     }
 
-    /// The rule as a JSON object of the API.
+    /// The rule as a `PolicyRule` of the API, in JSON.
     pub(crate) fn to_value(&self) -> Value {
         let mut out = Map::new();
         for (field, list) in [
@@ -95,7 +95,7 @@ impl PolicyRule {
         }
     }
 
-    /// Whether this rule alone allows everything that the other one allows.
+    /// Whether this rule allows everything that the other rule allows.
     pub(crate) fn covers(&self, other: &Self) -> bool {
         let resources = |own: &Self, other: &Self| {
             other.resources.iter().all(|wanted| {
@@ -131,7 +131,7 @@ fn is_resource(pattern: &str, resource: &str, subresource: &str) -> bool {
     }
 }
 
-/// Matches the whole path, or a prefix if the pattern ends with a star.
+/// Whether a path equals the pattern or, if the pattern ends with a star, starts with the pattern.
 pub(crate) fn is_path(pattern: &str, path: &str) -> bool {
     match pattern.strip_suffix('*') {
         Some(_) => path.starts_with(pattern.trim_end_matches('*')),
@@ -206,7 +206,7 @@ mod tests {
     }
 
     proptest! {
-        /// A covering rule allows all requests that the covered rule allows.
+        /// Property: a rule that covers another rule allows all requests that the other rule allows.
         #[test]
         fn a_covering_rule_allows_what_the_covered_rule_allows(
             wide in prop::collection::vec(prop::sample::select(vec!["a", "b", "a/s", "*/s", "*"]), 1..3),

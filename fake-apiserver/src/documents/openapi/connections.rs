@@ -1,6 +1,6 @@
 //! OpenAPI paths of connect subresources: `pods/log`, `pods/exec`, `pods/attach`, `pods/portforward`, and `proxy`.
 //!
-//! Owns their methods and parameters. Does not know how a connection is made.
+//! Owns their methods and parameters. Does not know how connections are established.
 
 use super::operations::{Home, OK, answers, capitalized};
 use super::parameters::{in_path, parameter};
@@ -10,18 +10,18 @@ use crate::machinery::yaml;
 use crate::protobuf;
 use serde_json::{Map, Value, json};
 
-/// The only one whose response is plain text, without a connection to the container.
+/// `log` is the only connect subresource whose response is plain text instead of an upgraded connection.
 const LOG: &str = "log";
 
 /// Methods and query parameters of a connect subresource.
 struct Connection {
     methods: &'static [&'static str],
     options: &'static [&'static str],
-    /// Whether the path may continue: `…/proxy/{path}`.
+    /// Whether a path can follow the subresource: `…/proxy/{path}`.
     goes_on: bool,
 }
 
-/// The connect subresource of that name.
+/// The connect subresource with this name.
 fn connection(name: &str) -> Connection {
     let stream = |options| Connection {
         methods: &["get", "post"],
@@ -56,8 +56,8 @@ fn connection(name: &str) -> Connection {
     }
 }
 
-/// The paths of a connect subresource. `object`: the path of its object; `of_one`: the name of the object in operation IDs; `named`:
-/// the path parameters.
+/// The paths of a connect subresource. `object` is the path of the object, `of_one` its name in operation IDs, and `named` are the path
+/// parameters.
 pub(super) fn of_part(
     object: &str,
     of_one: &str,
@@ -80,7 +80,7 @@ pub(super) fn of_part(
     };
     let mut paths = vec![(path.clone(), item(&name, parameters.clone()))];
     if connection.goes_on {
-        let rest = in_path("path", "The path behind what is reached.");
+        let rest = in_path("path", "The path at the proxied node, pod or service.");
         let parameters = parameters.into_iter().chain([rest]).collect();
         paths.push((
             format!("{path}/{{path}}"),

@@ -1,20 +1,20 @@
 //! OpenAPI schemas of custom resources.
 //!
-//! Owns the additions to the schema in a CustomResourceDefinition, and the removal of what OpenAPI v2 cannot express. Does not know
-//! paths, nor the meaning of a schema.
+//! Adds standard properties to the schema in a CustomResourceDefinition, and removes keywords that OpenAPI v2 does not support. Does not
+//! know paths or how a schema is evaluated.
 
 use super::texts;
 use crate::kinds::{Defined, Kind};
 use crate::machinery::json;
 use serde_json::{Map, Value, json};
 
-/// The types of `x-kubernetes-int-or-string`.
+/// The types that `x-kubernetes-int-or-string` permits.
 const EITHER: [&str; 2] = ["integer", "string"];
 
-/// The schema of an object. `metadata`: reference to ObjectMeta.
+/// The schema of an object; `metadata` is a reference to the ObjectMeta schema.
 pub(super) fn object(kind: &Kind, defined: &Defined, metadata: &Value, is_second: bool) -> Value {
     let mut schema = defined.text.as_ref().clone();
-    // OpenAPI v2 clients reject unlisted members as soon as a schema lists any.
+    // If a schema lists any members, OpenAPI v2 clients reject the members that it does not list.
     let is_open = is_second && defined.schema.preserve;
     if schema.is_null() || is_open {
         schema = json!({"type": "object"});
@@ -32,7 +32,7 @@ pub(super) fn object(kind: &Kind, defined: &Defined, metadata: &Value, is_second
     schema
 }
 
-/// The schema of a list. `items`, `metadata`: references to the schemas of an item and of ListMeta.
+/// The schema of a list; `items` and `metadata` are references to the schemas of an item and of ListMeta.
 pub(super) fn list(kind: &Kind, defined: &Defined, items: &Value, metadata: &Value) -> Value {
     let mut properties = type_meta();
     let of_kind = format!("The objects of kind {}.", kind.kind);
@@ -51,7 +51,7 @@ pub(super) fn list(kind: &Kind, defined: &Defined, items: &Value, metadata: &Val
     schema
 }
 
-/// Adds the group, version and kind, and the selectable fields.
+/// Adds the extensions for group, version and kind, and for selectable fields.
 fn mark(schema: &mut Value, kind: &Kind, name: &str, defined: &Defined) {
     schema["x-kubernetes-group-version-kind"] =
         json!([{"group": kind.group, "version": kind.version, "kind": name}]);
@@ -69,7 +69,7 @@ fn type_meta() -> Map<String, Value> {
     properties.into_iter().collect()
 }
 
-/// The object-valued member of that name, created if absent.
+/// The member with this name as an object, created if absent.
 fn member<'a>(schema: &'a mut Value, name: &str) -> &'a mut Map<String, Value> {
     if !schema[name].is_object() {
         schema[name] = json!({});
@@ -115,7 +115,7 @@ fn unfold(schema: &mut Value) {
     });
 }
 
-/// Removes the keywords that OpenAPI v2 or its clients do not support.
+/// Removes keywords that OpenAPI v2 or OpenAPI v2 clients do not support.
 fn reduce(schema: &mut Value) {
     visit(schema, &|schema| {
         let is_open = is(schema, "x-kubernetes-preserve-unknown-fields");

@@ -1,6 +1,6 @@
-//! OpenAPI properties that this server does not enforce; they are only published.
+//! OpenAPI properties that the server publishes but does not enforce.
 //!
-//! Owns the grammar of the `documents` column of the type table. Does not know the form of a schema.
+//! Owns the grammar of the `documents` column of the type table. Does not know how schemas are built.
 
 use crate::types;
 use std::collections::HashMap;
@@ -16,23 +16,23 @@ static FACTS: LazyLock<HashMap<(&str, &str), Facts>> = LazyLock::new(|| {
 /// OpenAPI properties of a field or type.
 #[derive(Debug, Default)]
 pub(super) struct Facts {
-    /// Whether the field is required; unset: derived from its presence.
+    /// Whether the field is required. `None`: derived from whether the field is always serialized.
     pub(super) required: Option<bool>,
-    /// The enum of the field, or of its items.
+    /// The enum values of the field or of its items.
     pub(super) values: Option<Vec<String>>,
-    /// The default.
+    /// The default value.
     pub(super) default: Option<&'static str>,
-    /// `x-kubernetes-patch-strategy`; unset: derived from the field's strategy.
+    /// `x-kubernetes-patch-strategy`. `None`: derived from the patch strategy in the type table.
     pub(super) patch: Option<&'static str>,
     /// `x-kubernetes-list-type: atomic`.
     pub(super) atomic: bool,
-    /// No `x-kubernetes-list-type` or `x-kubernetes-map-type`.
+    /// Whether `x-kubernetes-list-type` and `x-kubernetes-map-type` are omitted.
     pub(super) silent: bool,
     /// `x-kubernetes-map-type: granular`.
     pub(super) granular: bool,
-    /// The full name of the field's type, which is any JSON.
+    /// The full name of the field's type, for a type that accepts any JSON.
     pub(super) of: Option<&'static str>,
-    /// With `of`: the schema of that type has no `type: object`.
+    /// With `of`: whether the schema of that type omits `type: object`.
     pub(super) any: bool,
     /// Members of the union, of which at most one may be set.
     pub(super) union: Option<Vec<&'static str>>,
@@ -54,12 +54,12 @@ static NONE: Facts = Facts {
     by: None,
 };
 
-/// The properties of a field; of the type itself if `field` is empty.
+/// The properties of a field, or of the type itself if `field` is empty.
 pub(super) fn of(owner: &'static str, field: &'static str) -> &'static Facts {
     FACTS.get(&(owner, field)).unwrap_or(&NONE)
 }
 
-/// Applies one word of the column.
+/// Applies one word of the `documents` column.
 fn note(mut facts: Facts, note: &'static str) -> Facts {
     let (what, value) = note.split_once('=').unwrap_or((note, ""));
     let list = || Some(value.split(',').collect());
@@ -76,7 +76,7 @@ fn note(mut facts: Facts, note: &'static str) -> Facts {
         "any" => facts.any = true,
         "union" => facts.union = list(),
         "by" => facts.by = Some(value),
-        other => panic!("{other} is no note on a field"),
+        other => panic!("unknown attribute {other} in the schema column"),
     }
     facts
 }

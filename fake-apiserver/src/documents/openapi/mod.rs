@@ -1,7 +1,7 @@
 //! OpenAPI documents, which clients use for validation, `kubectl explain` and merging.
 //!
-//! Owns which documents exist and the cache of their bytes: built on first request, since they depend only on the release and the served
-//! resources. Does not know their content.
+//! Owns which documents exist, and the cache of serialized documents. A document depends only on the release and the served resources, and
+//! is built on the first request. Does not know the content of documents.
 
 mod connections;
 mod custom;
@@ -27,17 +27,17 @@ use serde_json::{Map, Value, json};
 use std::collections::VecDeque;
 use std::sync::{Arc, LazyLock, OnceLock};
 
-/// Maximum number of cached documents: enough for one release and many CustomResourceDefinitions. The v2 document takes some megabytes,
-/// that of a definition some kilobytes.
+/// Maximum number of cached documents: enough for one release and many CustomResourceDefinitions. The v2 document takes some megabytes, the
+/// document of a CustomResourceDefinition some kilobytes.
 const CACHE_MAX: usize = 1024;
 
 /// The most recently built documents.
 static CACHE: LazyLock<Mutex<Cache>> = LazyLock::new(Mutex::default);
 
-/// Newest first.
+/// Cached documents, newest first.
 type Cache = VecDeque<(Key, Arc<OpenApiDocument>)>;
 
-/// Cache key: version of OpenAPI, release, path of the document, and its resources.
+/// Cache key: OpenAPI version, release, path of the document, and the resources that it describes.
 #[derive(Clone, PartialEq)]
 struct Key {
     group_path: String,
@@ -49,16 +49,16 @@ struct Key {
 /// A version of OpenAPI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OpenApiVersion {
-    /// `/openapi/v2`: one document for all.
+    /// `/openapi/v2`: one document for all groups.
     Two,
-    /// `/openapi/v3`: one document for each version of a group.
+    /// `/openapi/v3`: one document per group version.
     Three,
 }
 
 /// A document, serialized.
 pub(crate) struct OpenApiDocument {
     pub(crate) json: Bytes,
-    /// SHA-512 of the JSON in hexadecimal digits; the ETag of both serializations.
+    /// SHA-512 of the JSON as hexadecimal digits; the ETag of both the JSON and the protobuf form.
     pub(crate) hash: String,
     pub(crate) made: Timestamp,
     form: OpenApiVersion,
@@ -92,7 +92,7 @@ impl OpenApiDocument {
     }
 }
 
-/// The path of a group version in the index: `api/v1`, `apis/GROUP/VERSION`.
+/// The path of a group version in the OpenAPI v3 index: `api/v1`, `apis/GROUP/VERSION`.
 pub(super) fn group_path(group: &str, version: &str) -> String {
     if group.is_empty() {
         format!("api/{version}")
@@ -101,12 +101,12 @@ pub(super) fn group_path(group: &str, version: &str) -> String {
     }
 }
 
-/// All paths of the index.
+/// All paths of the OpenAPI v3 index.
 pub(crate) fn group_paths(api: &Api) -> Vec<String> {
     let mut group_paths = ["api", "apis", "version"].map(str::to_owned).to_vec();
     for (group, version) in served::versions(api) {
         let of_group = format!("apis/{group}");
-        // Groups of custom resources have documents only for their versions.
+        // A group of custom resources has no document of its own, only one per version.
         let is_built_in = || {
             let mut kinds = api.catalogue.of_group(group);
             kinds.any(|kind| kind.defined().is_none())
@@ -120,7 +120,7 @@ pub(crate) fn group_paths(api: &Api) -> Vec<String> {
     group_paths
 }
 
-/// The OpenAPI v3 document of a path.
+/// The OpenAPI v3 document at a path of the index.
 pub(crate) fn document(group_path: &str, api: &Api) -> Option<Arc<OpenApiDocument>> {
     group_paths(api).iter().any(|known| known == group_path).then(|| {
         let kinds = kinds(group_path, api);
@@ -153,7 +153,7 @@ fn kinds<'a>(group_path: &str, api: &'a Api) -> Vec<&'a Kind> {
     })
 }
 
-/// A document from the cache, or else a new one.
+/// Returns the cached document, or builds and caches a new one.
 fn cached(
     form: OpenApiVersion,
     group_path: &str,
@@ -174,7 +174,7 @@ fn cached(
     if let Some(found) = find(&CACHE.lock()) {
         return found;
     }
-    // Concurrent requests may build the same document; the first one is cached.
+    // Concurrent requests may build the same document; the first finished one is cached.
     let made = Arc::new(OpenApiDocument::new(form, &make()));
     let mut cache = CACHE.lock();
     if let Some(found) = find(&cache) {
@@ -218,7 +218,7 @@ fn build(group_path: &str, kinds: &[&Kind], api: &Api, form: OpenApiVersion) -> 
     })
 }
 
-/// The only path of a document without resources.
+/// The single path of a document that describes no resources.
 fn of_root(group_path: &str, schemas: &mut Schemas) -> (String, Value) {
     let discovery = |operation: &str, tag, description, answer| DiscoveryPath {
         path: format!("/{group_path}/"),

@@ -1,6 +1,6 @@
 //! OpenAPI v3 operations.
 //!
-//! Owns the actions with their parameters and bodies. Does not know the paths, nor the schemas of types.
+//! Owns the operations with their parameters and bodies. Does not know paths or the schemas of types.
 
 use super::parameters::{DELETING, LISTING, PATCHING, SELECTING, WRITING, parameter};
 use super::schemas::Schemas;
@@ -9,9 +9,9 @@ use crate::machinery::yaml;
 use crate::protobuf;
 use serde_json::{Map, Value, json};
 
-/// A verb in OpenAPI.
+/// An operation that OpenAPI describes for a verb.
 pub(super) struct Action {
-    /// The verb in discovery.
+    /// The verb as in discovery.
     pub(super) verb: &'static str,
     method: &'static str,
     /// `x-kubernetes-action`.
@@ -21,7 +21,7 @@ pub(super) struct Action {
     parameters: &'static [&'static str],
     sends: Content,
     returns: Content,
-    /// Success codes with their descriptions.
+    /// HTTP status codes of success, with their descriptions.
     codes: &'static [(&'static str, &'static str)],
 }
 
@@ -43,7 +43,7 @@ pub(super) const OK: (&str, &str) = ("200", "OK");
 const CREATED: (&str, &str) = ("201", "Created");
 const ACCEPTED: (&str, &str) = ("202", "Accepted");
 
-/// The base of the other actions.
+/// The action from which the other actions are derived.
 const READ: Action = Action {
     verb: "get",
     method: "get",
@@ -135,7 +135,7 @@ pub(super) const ONE: [Action; 4] = [READ, UPDATE, PATCH, DELETE];
 /// The target of the operations on a path.
 pub(super) struct Operand<'a> {
     pub(super) kind: &'a Kind,
-    /// Group, version and kind of request and response bodies.
+    /// Group, version and kind of the request and response bodies.
     pub(super) body: (&'a str, &'a str, &'a str),
     /// The suffix of operation IDs.
     pub(super) name: String,
@@ -191,7 +191,7 @@ fn responses(operand: &Operand<'_>, action: &Action, schemas: &mut Schemas) -> M
     let returned = content(action.returns, operand, schemas);
     let mut medias = medias(operand.kind);
     if matches!(action.returns, Content::List | Content::Event) && operand.kind.defined().is_none() {
-        // A watch streams JSON or protobuf, never YAML. Custom resources do not list streams.
+        // A watch streams JSON or protobuf, never YAML. The OpenAPI document of custom resources lists no streaming media types.
         let streams = medias.iter().filter(|media| !media.ends_with("yaml"));
         let streams: Vec<String> = streams.map(|media| format!("{media};stream=watch")).collect();
         medias.extend(streams);
@@ -199,7 +199,7 @@ fn responses(operand: &Operand<'_>, action: &Action, schemas: &mut Schemas) -> M
     answers(action.codes, &medias, &returned)
 }
 
-/// The responses: one of the success codes with a body of that schema in one of these media types, or 401.
+/// The responses: one of the success codes, with a body of the given schema and media types, or 401.
 pub(super) fn answers(
     codes: &[(&str, &str)],
     medias: &[impl AsRef<str>],
@@ -215,13 +215,13 @@ pub(super) fn answers(
     responses
 }
 
-/// The `content` of a body: the same schema for each media type.
+/// The `content` of a body: the schema under each media type.
 fn in_medias(medias: &[impl AsRef<str>], schema: &Value) -> Map<String, Value> {
     let medias = medias.iter().map(|media| media.as_ref().to_owned());
     medias.map(|media| (media, json!({"schema": schema}))).collect()
 }
 
-/// The media types of an object.
+/// The media types in which an object can be sent.
 fn medias(kind: &Kind) -> Vec<String> {
     let mut medias = vec!["application/json".to_owned(), yaml::MEDIA.to_owned()];
     if kind.object_type().is_some() && protobuf::is_known(&kind.api_version(), kind.kind) {
@@ -264,7 +264,7 @@ fn content(content: Content, operand: &Operand<'_>, schemas: &mut Schemas) -> Va
             _ => {}
         }
     }
-    // Deleting a namespace returns a Status in OpenAPI, although its DELETE returns the Namespace.
+    // In OpenAPI, deleting a namespace returns a Status, although the server returns the Namespace.
     let returns_deleted = operand.kind.returns_deleted && operand.kind.end.is_none();
     match content {
         Content::None => Value::Null,
@@ -278,11 +278,11 @@ fn content(content: Content, operand: &Operand<'_>, schemas: &mut Schemas) -> Va
     }
 }
 
-/// A group version in tags and operation IDs.
+/// The names of a group version in tags and operation IDs.
 pub(super) struct Home {
-    /// `storage_v1`.
+    /// The tag, such as `storage_v1`.
     pub(super) tag: String,
-    /// `StorageV1`.
+    /// The part of operation IDs, such as `StorageV1`.
     pub(super) name: String,
 }
 

@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-/// Name, type, description.
+/// A parameter: name, type, description.
 type Parameter = (&'static str, &'static str, &'static str);
 
 /// All parameters.

@@ -1,6 +1,6 @@
 //! The OpenAPI paths of resources and of discovery, with their operations.
 //!
-//! Owns which paths exist. Does not know the form of an operation.
+//! Owns which paths exist. Does not know how an operation is described.
 
 use super::connections;
 use super::operations::{
@@ -15,7 +15,7 @@ use crate::machinery::yaml;
 use crate::protobuf;
 use serde_json::{Map, Value, json};
 
-/// A path and its path item.
+/// A path with its path item.
 type PathEntry = (String, Value);
 
 /// All paths of a resource.
@@ -113,7 +113,7 @@ fn of_part(
     (format!("{object}/{}", part.name), item)
 }
 
-/// A path item. Parameters common to all its operations are listed once, on the item.
+/// A path item. Parameters that all its operations have in common are listed once, on the item.
 fn item(
     operand: &Operand<'_>,
     actions: &[Action],
@@ -149,7 +149,7 @@ fn item(
     item.into()
 }
 
-/// The parameters common to all operations.
+/// The parameters that all operations have in common.
 fn shared(operations: &[(&str, Value)]) -> Vec<Value> {
     let parameters = |operation: &Value| operation["parameters"].as_array().cloned().unwrap_or_default();
     let mut lists = operations.iter().map(|(_, operation)| parameters(operation));
@@ -160,7 +160,7 @@ fn shared(operations: &[(&str, Value)]) -> Vec<Value> {
     })
 }
 
-/// A discovery document: path, tag, operation ID and content.
+/// The OpenAPI description of a discovery document.
 pub(super) struct DiscoveryPath<'a> {
     pub(super) path: String,
     pub(super) tag: &'a str,
@@ -177,12 +177,12 @@ pub(super) enum Answer<'a> {
     Version,
 }
 
-/// The path of a discovery document.
+/// The path of a discovery document, with its operation.
 pub(super) fn of_discovery(discovery: &DiscoveryPath<'_>, schemas: &mut Schemas) -> PathEntry {
     let (schema, medias): (Value, &[&str]) = match &discovery.answer {
         Answer::Kind(kind) => {
             if *kind == "APIGroupList" {
-                // Its items have the kind APIGroup, which gets a schema with group, version and kind.
+                // The items of this list have the kind APIGroup, which gets a schema with group, version and kind.
                 schemas.kind("", "v1", "APIGroup");
             }
             let medias = &["application/json", yaml::MEDIA, protobuf::MEDIA];

@@ -1,7 +1,7 @@
-//! Schemas of the API types and of the types that they refer to, in OpenAPI v3.
+//! OpenAPI v3 schemas of the API types and of the types that these refer to.
 //!
-//! Owns the conversion of a field to a schema. Does not know paths, nor descriptions and properties that are only published: see `facts`
-//! and `texts`.
+//! Owns the conversion of a field to a schema. Does not know paths. Descriptions are in `texts`, and properties that the server publishes
+//! but does not enforce in `facts`.
 
 use super::facts::{self, Facts};
 use super::{custom, texts};
@@ -10,13 +10,13 @@ use crate::schema::{Field, Ownership, Presence, Type, ValueType};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
-/// Prefix of references in v3.
+/// Prefix of schema references in OpenAPI v3.
 pub(super) const COMPONENTS: &str = "#/components/schemas/";
-/// The Go package of the types of meta/v1.
+/// The OpenAPI name prefix of the types of meta/v1.
 const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
 const QUANTITY: &str = "io.k8s.apimachinery.pkg.api.resource.Quantity";
 const INT_OR_STRING: &str = "io.k8s.apimachinery.pkg.util.intstr.IntOrString";
-/// Go packages outside `io.k8s.api`.
+/// OpenAPI name prefixes of types outside of `io.k8s.api`.
 const PACKAGES: [(&str, &str); 3] = [
     ("meta", "io.k8s.apimachinery.pkg.apis.meta"),
     (
@@ -28,7 +28,7 @@ const PACKAGES: [(&str, &str); 3] = [
         "io.k8s.kube-aggregator.pkg.apis.apiregistration",
     ),
 ];
-/// The type of `/version`: required members, optional members.
+/// The type of the `/version` document: name, required members, optional members.
 const VERSION: (&str, [&str; 9], [&str; 4]) = (
     "io.k8s.apimachinery.pkg.version.Info",
     [
@@ -50,10 +50,10 @@ const VERSION: (&str, [&str; 9], [&str; 4]) = (
     ],
 );
 
-/// The schemas of a document.
+/// The schemas that a document contains.
 pub(super) struct Schemas {
     found: BTreeMap<String, Value>,
-    /// Whether they will be converted to OpenAPI v2.
+    /// Whether the schemas will be converted to OpenAPI v2.
     is_second: bool,
 }
 
@@ -119,7 +119,7 @@ impl Schemas {
         reference(&name)
     }
 
-    /// A reference to the schema of a patch: any object.
+    /// A reference to the schema of a patch, which permits any object.
     pub(super) fn patch(&mut self) -> Value {
         self.named(
             &format!("{META}.Patch"),
@@ -145,7 +145,7 @@ impl Schemas {
         })
     }
 
-    /// A reference to the schema of `/version`.
+    /// A reference to the schema of the `/version` document.
     pub(super) fn version(&mut self) -> Value {
         let (name, always, optional) = VERSION;
         self.named(name, || {
@@ -162,7 +162,7 @@ impl Schemas {
         })
     }
 
-    /// The schemas that were referenced.
+    /// All schemas that were referenced.
     pub(super) fn finish(self) -> Map<String, Value> {
         self.found.into_iter().collect()
     }
@@ -172,7 +172,7 @@ impl Schemas {
         if self.found.contains_key(&name) {
             return;
         }
-        // Types may be recursive.
+        // Registered before its fields are converted, because types can be recursive.
         self.found.insert(name.clone(), Value::Null);
         if of.either {
             self.found.insert(name, json!({"description": texts::EITHER}));
@@ -236,7 +236,7 @@ impl Schemas {
             schema["description"] = text.into();
         }
         merging(&mut schema, field, facts);
-        // `items` of a list type has no `x-kubernetes-list-type`.
+        // The `items` field of a list type has no `x-kubernetes-list-type`.
         if !(facts.silent || field.name == "items" && owner.name.ends_with("List")) {
             ownership(&mut schema, field, facts.atomic);
         }
@@ -277,14 +277,14 @@ impl Schemas {
         }
     }
 
-    /// A named schema that is not in the type table.
+    /// A reference to a schema of a type that is not in the type table.
     fn named(&mut self, name: &str, schema: impl FnOnce() -> Value) -> Value {
         self.found.entry(name.to_owned()).or_insert_with(schema);
         reference(name)
     }
 }
 
-/// Adds strategic merge patch's strategy and merge key.
+/// Adds the patch strategy and merge key of strategic merge patch.
 fn merging(schema: &mut Value, field: &Field, facts: &Facts) {
     let strategy = field.strategy;
     if let Some(patch) = facts.patch.or(strategy.merge.then_some("merge")) {
@@ -295,12 +295,12 @@ fn merging(schema: &mut Value, field: &Field, facts: &Facts) {
     }
 }
 
-/// Adds the list or map type of structured merge diff.
+/// Adds the list type or map type of structured merge diff.
 fn ownership(schema: &mut Value, field: &Field, is_atomic: bool) {
     let strategy = field.strategy;
     match (&field.ownership, &field.form) {
         _ if is_atomic => schema["x-kubernetes-list-type"] = "atomic".into(),
-        // Fields with a patch strategy are left without a list type unless the table sets one.
+        // A field with a patch strategy has no list type unless the type table sets one.
         (Ownership::Natural, ValueType::List(_)) if strategy.merge => {}
         (Ownership::Natural | Ownership::Atomic, ValueType::List(_)) => {
             schema["x-kubernetes-list-type"] = "atomic".into();
@@ -316,7 +316,7 @@ fn ownership(schema: &mut Value, field: &Field, is_atomic: bool) {
     }
 }
 
-/// Adds Go's zero value as default, where the type has one.
+/// Adds Go's zero value as default, for types that have one.
 fn default(form: &ValueType, schema: &mut Value) {
     schema["default"] = match form {
         ValueType::Bool => false.into(),
@@ -331,7 +331,7 @@ fn is_struct(form: &ValueType) -> bool {
     matches!(form, ValueType::Struct(_))
 }
 
-/// Adds the enum to the schema, or to that of its items or values.
+/// Adds the enum to the schema, or to the schema of its items or values.
 fn enumerate(schema: &mut Value, values: &[String]) {
     for of in ["items", "additionalProperties"] {
         if let Some(entry) = schema.get_mut(of) {
@@ -342,7 +342,7 @@ fn enumerate(schema: &mut Value, values: &[String]) {
     schema["enum"] = json!(values);
 }
 
-/// `x-kubernetes-unions`, with the Go names of the members.
+/// The `x-kubernetes-unions` extension, with the Go names of the members.
 fn union(members: &[&str], by: Option<&str>) -> Value {
     let names: Map<String, Value> = members
         .iter()
@@ -373,7 +373,7 @@ fn merged(mut one: Value, other: Value) -> Value {
     one
 }
 
-/// Wraps a reference that has siblings in `allOf`: OpenAPI v3.0 ignores siblings of `$ref`.
+/// Wraps a `$ref` that has siblings in `allOf`: OpenAPI v3.0 ignores siblings of `$ref`.
 fn guarded(mut schema: Value) -> Value {
     if let Some(members) = schema.as_object_mut()
         && members.len() > 1

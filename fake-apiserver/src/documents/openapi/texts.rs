@@ -1,15 +1,15 @@
-//! OpenAPI descriptions, written for this project: short, and mostly of the fields that users look up with `kubectl explain`.
+//! OpenAPI descriptions. They are shorter than upstream's and cover mostly the fields that users look up with `kubectl explain`.
 //!
-//! They are a column of the type table; fields common to all kinds are described here.
+//! The descriptions are a column of the type table; this file describes fields that are common to all kinds.
 
 use crate::schema::Type;
 use crate::types;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-pub(super) const PATCH: &str = "The body of a patch; its form follows from its media type.";
-pub(super) const RAW: &str = "Any JSON.";
-pub(super) const EITHER: &str = "One of several forms: a schema, or what stands for one.";
+pub(super) const PATCH: &str = "The body of a patch. The media type determines its format.";
+pub(super) const RAW: &str = "Any JSON value.";
+pub(super) const EITHER: &str = "A schema, or another value that is permitted in its place.";
 pub(super) const QUANTITY: &str = "An amount, as a number with an optional suffix: 500m, 10Gi, 1e9.";
 pub(super) const INT_OR_STRING: &str = "A whole number, or a string such as a name or a percentage.";
 pub(super) const TIME: &str = "A point in time, to the second (RFC 3339).";
@@ -18,23 +18,24 @@ pub(super) const WATCH_EVENT: &str = "One event of a watch.";
 pub(super) const WATCH_EVENT_TYPE: &str = "ADDED, MODIFIED, DELETED, BOOKMARK or ERROR.";
 pub(super) const WATCH_EVENT_OBJECT: &str =
     "The object after the change, or before it was deleted; a Status for an error.";
-/// Descriptions in custom resources; some clients check how these texts begin.
-pub(super) const API_VERSION: &str = "APIVersion defines the form of the object: a group and its version.";
-pub(super) const KIND: &str = "Kind is what the object is.";
-pub(super) const METADATA: &str = "Standard object's metadata: names, labels and what else every object has.";
-pub(super) const VERSION: &str = "What is running here.";
+/// Descriptions in custom resources. Some clients check how these texts start.
+pub(super) const API_VERSION: &str = "APIVersion defines the schema of the object: API group and version.";
+pub(super) const KIND: &str = "Kind is the type of the object.";
+pub(super) const METADATA: &str =
+    "Standard object's metadata: name, labels and other fields that all objects have.";
+pub(super) const VERSION: &str = "Version of the API server.";
 
-/// Fields that mean the same in all types.
+/// Descriptions of fields that have the same meaning in all types.
 const COMMON: [(&str, &str); 6] = [
+    ("apiVersion", "API group and version of the object."),
+    ("kind", "Type of the object."),
     (
-        "apiVersion",
-        "Group and version of the form that the object is written in.",
+        "metadata",
+        "Name, labels and other metadata that all objects have.",
     ),
-    ("kind", "What the object is."),
-    ("metadata", "Name, labels and the rest of what every object has."),
-    ("items", "The objects."),
-    ("spec", "What is wanted."),
-    ("status", "What is the case, as last observed."),
+    ("items", "The objects in the list."),
+    ("spec", "Desired state of the object."),
+    ("status", "Most recently observed state of the object."),
 ];
 
 static TEXTS: LazyLock<HashMap<(&str, &str), &str>> =

@@ -1,15 +1,15 @@
 //! Conversion of OpenAPI v3 documents to v2.
 //!
-//! Owns the differences between the versions. Does not know where the documents come from.
+//! Owns the differences between v3 and v2. Does not know how the v3 documents are built.
 
 use super::schemas::COMPONENTS;
 use serde_json::{Map, Value, json};
 
-/// Prefix of references to schemas.
+/// Prefix of references to schemas in OpenAPI v2.
 const DEFINITIONS: &str = "#/definitions/";
-/// Prefix of references to parameters.
+/// Prefix of references to parameters in OpenAPI v2.
 const PARAMETERS: &str = "#/parameters/";
-/// Parameters that are never shared: clients look for them in each operation to detect support.
+/// Parameters that each operation lists inline: clients look for them there to detect supported features.
 const INLINE: [&str; 3] = ["dryRun", "fieldValidation", "name"];
 
 /// Merges several v3 documents into one v2 document.
@@ -75,7 +75,7 @@ fn operation(mut operation: Value, shared: &mut Map<String, Value>) -> Value {
         .map(|(code, answer)| (code, self::answer(answer, &mut produces)))
         .collect();
     if operation.get("x-kubernetes-action").is_none() {
-        // Discovery operations list the media types that they produce under `consumes`, too.
+        // As in kube-apiserver, discovery operations list the media types of the response also under `consumes`.
         consumes.clone_from(&produces);
     }
     operation["consumes"] = consumes.into();
@@ -92,7 +92,7 @@ fn operation(mut operation: Value, shared: &mut Map<String, Value>) -> Value {
     })
 }
 
-/// A response; adds its media types to `produces`.
+/// Converts a response; adds its media types to `produces`.
 fn answer(mut answer: Value, produces: &mut Vec<Value>) -> Value {
     let content = members(answer["content"].take());
     let mut v2 = json!({"description": answer["description"]});
@@ -120,7 +120,7 @@ fn parameters(list: Value, shared: &mut Map<String, Value>) -> Vec<Value> {
                 return parameter;
             }
             let reference = json!({"$ref": format!("{PARAMETERS}{name}")});
-            // The name may be shared with a different parameter.
+            // A different parameter may be shared under the same name.
             match shared.entry(name).or_insert_with(|| parameter.clone()) == &parameter {
                 true => reference,
                 false => parameter,
@@ -129,7 +129,7 @@ fn parameters(list: Value, shared: &mut Map<String, Value>) -> Vec<Value> {
         .collect()
 }
 
-/// A parameter: v2 has type and format beside its name.
+/// Converts a parameter: in v2, type and format are members of the parameter itself.
 fn parameter(parameter: Value) -> Value {
     let mut v2 = members(parameter);
     let of = v2.remove("schema").unwrap_or_default();
@@ -137,7 +137,7 @@ fn parameter(parameter: Value) -> Value {
     v2.into()
 }
 
-/// A schema: references point to `#/definitions/`, and keywords unknown to v2 are removed.
+/// Converts a schema: references point to `#/definitions/`, and keywords unknown to v2 are removed.
 fn schema(schema: Value) -> Value {
     match schema {
         Value::Object(members) => {
@@ -158,17 +158,17 @@ fn put(v2: &mut Map<String, Value>, name: String, value: Value) {
         ("$ref", Value::String(target)) => {
             v2.insert(name, target.replacen(COMPONENTS, DEFINITIONS, 1).into());
         }
-        // v2 allows siblings of `$ref`, so `allOf` is unwrapped.
+        // In v2, `$ref` may have siblings, so `allOf` is unwrapped.
         ("allOf", Value::Array(items)) => {
             items
                 .into_iter()
                 .for_each(|item| v2.extend(members(schema(item))));
         }
-        // v2 has no `oneOf`; it publishes such types as `string`.
+        // v2 has no `oneOf`: types with `oneOf` are published as `string`.
         ("oneOf", _) => {
             v2.insert("type".to_owned(), "string".into());
         }
-        // Property names may equal schema keywords.
+        // Keys of `properties` are field names, which may equal schema keywords.
         ("properties", Value::Object(properties)) => {
             let properties = properties.into_iter().map(|(name, value)| (name, schema(value)));
             v2.insert(name, properties.collect::<Map<_, _>>().into());

@@ -6,10 +6,10 @@ use crate::machinery::{json, metadata};
 use jiff::Timestamp;
 use serde_json::Value;
 
-/// The status reason of a pod whose node is lost.
+/// The status reason of a pod whose node was lost.
 const NODE_LOST: &str = "NodeLost";
 
-/// The READY cell: ready containers and sidecars, of all of them.
+/// The READY cell: `ready/total` of containers and sidecars.
 pub(super) fn ready(pod: &Value) -> Value {
     let seen = Seen::of(pod);
     let sidecars = json::list(&pod["spec"]["initContainers"]).iter();
@@ -37,7 +37,7 @@ pub(super) fn status(pod: &Value) -> Value {
     }
 }
 
-/// Summary of the container statuses of a pod.
+/// The values of the cells, collected from the container statuses of a pod.
 #[derive(Default)]
 struct Seen<'a> {
     ready: usize,
@@ -56,7 +56,7 @@ impl<'a> Restarts<'a> {
     fn count(&mut self, status: &'a Value) {
         self.times += status["restartCount"].as_i64().unwrap_or_default();
         let last = status["lastState"]["terminated"]["finishedAt"].as_str();
-        // RFC 3339 texts of equal format sort by time.
+        // RFC 3339 texts of the same format are ordered by time.
         self.last = self.last.max(last);
     }
 }
@@ -74,7 +74,7 @@ impl<'a> Seen<'a> {
         seen
     }
 
-    /// Returns whether an init container has not completed.
+    /// Evaluates the init containers. Returns whether an init container has not completed.
     fn look_at_init_containers(&mut self, pod: &'a Value) -> bool {
         let containers = json::list(&pod["spec"]["initContainers"]);
         let mut of_sidecars = Restarts::default();
@@ -104,7 +104,7 @@ impl<'a> Seen<'a> {
             };
             return true;
         }
-        // After initialization, restarts of completed init containers no longer count.
+        // After initialization, only sidecars contribute to the number of restarts of init containers.
         self.restarts = of_sidecars;
         false
     }
@@ -138,7 +138,7 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// The status of a pod without regard to its containers.
+/// The status of a pod without considering its containers.
 fn of_pod(pod: &Value) -> String {
     let scheduled = condition(pod, "PodScheduled");
     if scheduled.is_some_and(|condition| condition["reason"] == "SchedulingGated") {
@@ -162,7 +162,7 @@ fn exit_code(state: &Value) -> i64 {
     state["terminated"]["exitCode"].as_i64().unwrap_or_default()
 }
 
-/// The reason for which a container terminated.
+/// The reason why a container terminated.
 fn end(state: &Value) -> String {
     let reason = json::string(&state["terminated"], "reason");
     let signal = state["terminated"]["signal"].as_i64().unwrap_or_default();

@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 /// The container lists of a pod spec, in kube-apiserver's order of validation.
 pub(crate) const LISTS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
 
-/// All containers of a spec, with their field paths.
+/// All containers of a pod spec, with their field paths.
 pub(super) fn all<'a>(spec: &'a Value, at: &str) -> Vec<(&'a Value, String)> {
     let all = LISTS.into_iter().flat_map(|name| {
         let entries = list(&spec[name]).iter().enumerate();
@@ -21,7 +21,7 @@ pub(super) fn all<'a>(spec: &'a Value, at: &str) -> Vec<(&'a Value, String)> {
     all.collect()
 }
 
-/// Validates containers and init containers; `volumes` are those that they can mount.
+/// Validates containers and init containers. `volumes` are the volumes that they can mount.
 pub(super) fn validate(spec: &Value, at: &str, volumes: &Mountable<'_>, errors: &mut ErrorList) {
     let containers = list(&spec["containers"]);
     if containers.is_empty() {
@@ -50,7 +50,7 @@ pub(super) fn validate(spec: &Value, at: &str, volumes: &Mountable<'_>, errors: 
         if is_known {
             errors.duplicate(format!("{at}.name"), name);
         }
-        // Init containers run one at a time, so each is checked alone; kube-apiserver reports index 0 for each.
+        // Init containers run one at a time, so host ports are checked for each separately. kube-apiserver reports index 0 for all of them.
         host_ports(std::slice::from_ref(container), &list_at, errors);
     }
 }
@@ -76,7 +76,7 @@ pub(super) fn ports_of_host(spec: &Value, at: &str, errors: &mut ErrorList) {
     }
 }
 
-/// Rejects duplicate host ports among containers that run concurrently.
+/// Rejects host ports that several concurrently running containers use.
 fn host_ports(containers: &[Value], at: &str, errors: &mut ErrorList) {
     let mut seen = HashSet::new();
     for (i, container) in containers.iter().enumerate() {
@@ -92,7 +92,7 @@ fn host_ports(containers: &[Value], at: &str, errors: &mut ErrorList) {
     }
 }
 
-/// Validation of pods that does not apply to pod templates.
+/// Validates container images of a pod. Does not apply to pod templates.
 pub(super) fn validate_images(spec: &Value, errors: &mut ErrorList) {
     for name in ["containers", "initContainers"] {
         for (i, container) in list(&spec[name]).iter().enumerate() {
@@ -245,7 +245,7 @@ fn devices(container: &Value, at: &str, volumes: &Mountable<'_>, errors: &mut Er
     }
 }
 
-/// The names and the paths of mounts or devices. Of several entries with one name, the last counts.
+/// The names and the paths of mounts or devices. If several entries have the same name, the last one is used.
 fn placed<'a>(list: &'a [Value], path: &str) -> (HashSet<&'a str>, HashSet<&'a str>) {
     let by_name = list.iter().map(|one| (string(one, "name"), string(one, path)));
     let by_name: HashMap<&str, &str> = by_name.collect();

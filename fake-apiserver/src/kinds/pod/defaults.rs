@@ -1,12 +1,12 @@
 //! Defaults within a pod's containers and volumes (`SetDefaults_*` of core/v1).
 //!
-//! Defaults of the pod itself and of top-level container fields are in `pod`.
+//! The defaults of the pod itself and of top-level container fields are in `pod`.
 
 use crate::kinds::token_lifetime;
 use crate::machinery::json;
 use serde_json::{Value, json};
 
-/// Probes and lifecycle hooks of a container that may contain an HTTP request.
+/// Probes and lifecycle hooks of a container, which may contain an HTTP request.
 const PROBES: [&str; 3] = ["livenessProbe", "readinessProbe", "startupProbe"];
 const HOOKS: [&str; 2] = ["/lifecycle/postStart/httpGet", "/lifecycle/preStop/httpGet"];
 /// Mode 0644: readable by all, writable by the owner.
@@ -44,7 +44,7 @@ pub(super) fn container(container: &mut Value) {
     }
 }
 
-/// Sets the defaults of a volume's source; a volume without a source is an emptyDir.
+/// Sets the defaults of a volume's source. A volume without source becomes an emptyDir.
 pub(super) fn volume(volume: &mut Value) {
     if volume
         .as_object()
@@ -93,16 +93,16 @@ fn field_reference(reference: &mut Value) {
     json::default_member(reference, "apiVersion", "v1");
 }
 
-/// Sets a number that is unset or zero.
+/// Sets a field to a number if it is unset or zero.
 fn default_number(object: &mut Value, name: &str, value: i64) {
     if object[name].is_null() || object[name] == 0 {
         object[name] = value.into();
     }
 }
 
-/// The default `imagePullPolicy` of an image: `Always` if it has the tag `latest`, or neither tag nor digest.
-/// References that cannot be parsed have `IfNotPresent`, as in kube-apiserver. Parsed by hand, because compiling the
-/// regular expression of the reference grammar takes longer than a server start.
+/// The default `imagePullPolicy` of an image: `Always` if it has the tag `latest`, or neither tag nor digest. For references that cannot be
+/// parsed it is `IfNotPresent`, as in kube-apiserver. Parses without a regular expression, because compiling that of the reference grammar
+/// takes longer than a server start.
 pub(super) fn pull_policy(image: &str) -> &'static str {
     let path = image.rfind('/').map_or(0, |slash| slash + 1);
     let name = match image[path..].split_once(':') {
@@ -160,7 +160,7 @@ mod tests {
             assert_eq!(pull_policy(image), "Always", "{image}");
         }
         let digest = format!("a@sha256:{}", "0".repeat(64));
-        // Invalid image references have `IfNotPresent`; pulling them fails.
+        // Invalid image references get `IfNotPresent`.
         for image in [
             "a:1", "a:1.0/b", &digest, "A", "a.", "a/b C", "", "1Gi", "a..b", "/a", "a//b", "h:p/a",
         ] {

@@ -1,4 +1,4 @@
-//! Validation of volume sources that consist of files: keys of Secrets and ConfigMaps, and the downward API.
+//! Validation of volume sources that project files: keys of Secrets and ConfigMaps, and the downward API.
 
 use crate::machinery::error_list::ErrorList;
 use crate::machinery::json::{list, string};
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 const MODE: &str = "must be a number between 0 and 0777 (octal), both inclusive";
 
-/// Validates the files of a source.
+/// Validates the list of keys that a source projects as files.
 pub(super) fn keys(source: &Value, at: &str, errors: &mut ErrorList) {
     mode(&source["defaultMode"], &format!("{at}.defaultMode"), errors);
     items(source, at, errors);
@@ -45,7 +45,7 @@ pub(super) fn mode(mode: &Value, field: &str, errors: &mut ErrorList) {
     }
 }
 
-/// A relative path that does not start with `..`, a prefix that the kubelet uses for its own files.
+/// Validates a relative path. It must not start with `..`, because the kubelet uses that prefix for its own files.
 pub(super) fn inner_path(path: &str, field: &str, errors: &mut ErrorList) {
     descending_path(path, field, errors);
     if path.starts_with("..") && !path.starts_with("../") {
@@ -53,7 +53,7 @@ pub(super) fn inner_path(path: &str, field: &str, errors: &mut ErrorList) {
     }
 }
 
-/// A relative path without `..` segments.
+/// Validates a relative path without `..` segments.
 pub(super) fn descending_path(path: &str, field: &str, errors: &mut ErrorList) {
     if path.starts_with('/') {
         errors.invalid(field, path, "must be a relative path");

@@ -1,13 +1,13 @@
-//! `matchLabelKeys` and `mismatchLabelKeys`: the labels of a new pod are merged into the label selectors next to
-//! them, so that schedulers need not know these fields (KEP-3633, KEP-3243).
+//! `matchLabelKeys` and `mismatchLabelKeys`: at the creation of a pod, the values of these labels are merged into the label selector of the
+//! same term, so that schedulers need not evaluate these fields (KEP-3633, KEP-3243).
 
 use crate::machinery::json;
 use serde_json::{Map, Value, json};
 
-/// Both lists of keys, with the operator of the requirements that they add.
+/// The two fields, each with the operator of the requirements that it adds.
 const KEYS: [(&str, &str); 2] = [("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn")];
 
-/// Adds requirements to the selectors of a new pod. A term without a selector matches nothing and is not changed.
+/// Adds requirements to the label selectors of a new pod. A term without label selector matches no pod and is not changed.
 pub(super) fn complete(pod: &mut Value) {
     let Some(labels) = pod["metadata"]["labels"].as_object().cloned() else {
         return;

@@ -1,4 +1,4 @@
-//! Pods: defaults and validation, as far as tests of schedulers need them.
+//! Pods: defaults and validation.
 
 mod cells;
 pub(super) mod containers;
@@ -137,7 +137,7 @@ pub(super) fn template_default(object: &mut Value) {
     ] {
         spec.entry(name).or_insert(value);
     }
-    // The deprecated field `serviceAccount` is set along with `serviceAccountName`.
+    // Sets the deprecated field `serviceAccount` together with `serviceAccountName`.
     if let Some(account) = spec
         .get("serviceAccountName")
         .or(spec.get("serviceAccount"))
@@ -180,7 +180,7 @@ fn container_default(container: &mut Value) {
     }
 }
 
-/// Requests default to limits; in pods only, not in templates.
+/// Sets unset requests to the limits; in pods only, not in pod templates.
 fn request_limits(container: &mut Value) {
     if let Some(limits) = container["resources"]["limits"].as_object().cloned() {
         let requests = json::member(&mut container["resources"], "requests");
@@ -190,7 +190,7 @@ fn request_limits(container: &mut Value) {
     }
 }
 
-/// With `hostNetwork`, the host port defaults to the container port.
+/// With `hostNetwork`, sets unset host ports to the container ports.
 fn ports_of_host(container: &mut Value) {
     for port in json::entries(container, "/ports") {
         let number = port["containerPort"].clone();
@@ -200,8 +200,8 @@ fn ports_of_host(container: &mut Value) {
     }
 }
 
-/// The grace period of a pod's deletion. It is 0 for a pod that is not bound or has finished, and for all pods if the
-/// server runs without kubelets.
+/// The grace period of a pod's deletion. It is 0 for pods that are not bound or have finished, and for all pods if the options say that the
+/// cluster has no kubelets.
 fn pod_grace(pod: &Value, options: &ServerOptions, requested: Option<i64>) -> Option<i64> {
     let spec = &pod["spec"];
     let is_unbound = json::string(spec, "nodeName").is_empty();
@@ -211,7 +211,7 @@ fn pod_grace(pod: &Value, options: &ServerOptions, requested: Option<i64>) -> Op
     }
     let default = spec["terminationGracePeriodSeconds"].as_i64().unwrap_or(30);
     match requested.unwrap_or(default) {
-        // Old clients may have stored a negative value, which counts as 1 second.
+        // Old clients may have stored a negative value; it has the effect of 1 second.
         ..0 => Some(1),
         seconds => Some(seconds),
     }
@@ -246,7 +246,7 @@ fn pod_create(object: &mut Value, setting: &Setting<'_>) {
         });
         object["status"]["conditions"] = json!([condition]);
     }
-    // A negative grace period becomes 1 second.
+    // A negative grace period is replaced by 1 second.
     if object["spec"]["terminationGracePeriodSeconds"]
         .as_i64()
         .is_some_and(|seconds| seconds < 0)
@@ -257,7 +257,7 @@ fn pod_create(object: &mut Value, setting: &Setting<'_>) {
     label_keys::complete(object);
 }
 
-/// The DefaultTolerationSeconds admission plugin: tolerates nodes that are not ready or unreachable for a while.
+/// The DefaultTolerationSeconds admission plugin: adds tolerations for nodes that are not ready or unreachable.
 fn tolerate(object: &mut Value, setting: &Setting<'_>) {
     if !setting.options.admission.has(Plugin::DefaultTolerationSeconds) {
         return;
@@ -280,7 +280,7 @@ fn tolerate(object: &mut Value, setting: &Setting<'_>) {
     }
 }
 
-/// The Priority admission plugin: an update need not repeat the fields that the plugin set at creation.
+/// The Priority admission plugin: if an update omits the fields that the plugin set at creation, restores them.
 fn keep_priority(new: &mut Value, old: &Value, setting: &Setting<'_>) {
     if !setting.options.admission.has(Plugin::Priority) {
         return;

@@ -144,7 +144,7 @@ fn tolerated(value: &str, operator: &str, field: &str, errors: &mut ErrorList) {
             errors.invalid(field, value, "value must be empty when `operator` is 'Exists'");
         }
         "Exists" => {}
-        // `Lt` and `Gt` exist since 1.35, behind a feature gate that is off.
+        // `Lt` and `Gt` exist since 1.35; their feature gate is off.
         "Lt" | "Gt" => errors.not_supported(field, operator, &["Equal", "Exists", "Lt", "Gt"]),
         _ => errors.not_supported(field, operator, &["Equal", "Exists"]),
     }

@@ -1,4 +1,4 @@
-//! Rejection of privileged containers by a server without `--allow-privileged`.
+//! Rejects privileged containers unless the server runs with `--allow-privileged`.
 
 use super::containers;
 use crate::config::options::ServerOptions;
@@ -6,7 +6,7 @@ use crate::kinds::Kind;
 use crate::machinery::error_list::ErrorList;
 use serde_json::Value;
 
-/// Validates a pod, or the pod template of an object.
+/// Rejects privileged containers in a pod, or in the pod template of a workload.
 pub(crate) fn forbid_privileged(
     kind: &Kind,
     object: &Value,

@@ -8,12 +8,12 @@ use std::cmp::Ordering;
 /// The resources that determine the QoS class.
 const RESOURCES: [&str; 2] = ["cpu", "memory"];
 
-/// The total requests and limits, by resource.
+/// The sums of requests and of limits, by resource.
 #[derive(Default)]
 struct Sums {
     requests: [Option<Quantity>; 2],
     limits: [Option<Quantity>; 2],
-    /// Every container has a limit for both resources.
+    /// Whether every container has a limit for both resources.
     is_limited: bool,
 }
 
@@ -26,7 +26,7 @@ impl Sums {
     }
 }
 
-/// Adds a quantity; returns false if there is none, or none above zero.
+/// Adds a quantity. Returns false if the quantity is unset or not above zero.
 fn add(sum: &mut Option<Quantity>, amount: &Value) -> bool {
     let amount = amount.as_str().and_then(|text| text.parse::<Quantity>().ok());
     let Some(amount) = amount.filter(|amount| !amount.is_zero() && !amount.is_negative()) else {
@@ -39,7 +39,7 @@ fn add(sum: &mut Option<Quantity>, amount: &Value) -> bool {
     true
 }
 
-/// The QoS class of a pod, from its pod-level resources if set, otherwise from its containers.
+/// The QoS class of a pod: computed from its pod-level resources if set, otherwise from its containers.
 pub(super) fn of(spec: &Value) -> &'static str {
     let mut sums = Sums {
         is_limited: true,

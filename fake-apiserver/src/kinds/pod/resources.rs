@@ -1,6 +1,6 @@
 //! Validation of container requests and limits (`validateResourceRequirements` of core/v1).
 //!
-//! Does not validate pod-level resources, the size of huge pages and device claims.
+//! Does not validate pod-level resources, sizes of huge pages and device claims.
 
 use crate::kinds::resource_names;
 use crate::machinery::error_list::ErrorList;
@@ -39,7 +39,7 @@ fn amounts(resources: &Value, at: &str, errors: &mut ErrorList) {
     }
 }
 
-/// A request must not exceed its limit, and must equal it for resources that cannot be overcommitted.
+/// Validates a request: it must not exceed its limit, and must equal the limit for resources that cannot be overcommitted.
 fn within(name: &str, amount: &str, limit: Option<&str>, at: &str, errors: &mut ErrorList) {
     let field = format!("{at}.requests");
     let Some(limit) = limit else {
@@ -62,7 +62,7 @@ fn within(name: &str, amount: &str, limit: Option<&str>, at: &str, errors: &mut 
     }
 }
 
-/// Validates a quantity; only some resources may be fractional.
+/// Validates a quantity. Only some resources may have fractional quantities.
 pub(in crate::kinds) fn quantity(name: &str, amount: &str, field: &str, errors: &mut ErrorList) {
     if amount.starts_with('-') {
         errors.invalid(field, amount, "must be greater than or equal to 0");

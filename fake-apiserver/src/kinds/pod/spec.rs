@@ -92,7 +92,7 @@ fn policies(spec: &Value, at: &str, errors: &mut ErrorList) {
     errors.one_of(&format!("{at}.dnsPolicy"), string(spec, "dnsPolicy"), &known);
 }
 
-/// Validates the fields that contain a name, if they are set.
+/// Validates those of the given fields that are set; each contains a name.
 fn named(spec: &Value, rules: &[(&str, names::NameRule)], at: &str, errors: &mut ErrorList) {
     for (field, rule) in rules {
         let name = string(spec, field);

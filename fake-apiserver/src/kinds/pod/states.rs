@@ -1,22 +1,22 @@
-//! Validation of container statuses: which terminated containers may run again.
+//! Validation of container statuses: which terminated containers may be restarted.
 
 use crate::machinery::error_list::ErrorList;
 use crate::machinery::json::list;
 use serde_json::Value;
 
-/// The lists of container statuses, each with the list of containers in the spec.
+/// The lists of container statuses, each with the corresponding list of containers in the spec.
 pub(super) const CONTAINERS: [(&str, &str); 2] = [
     ("containerStatuses", "containers"),
     ("initContainerStatuses", "initContainers"),
 ];
 const EPHEMERAL: &str = "ephemeralContainerStatuses";
 
-/// The container of a status.
+/// The container to which a container status belongs.
 fn container_of<'a>(state: &Value, containers: &'a Value) -> Option<&'a Value> {
     list(containers).iter().find(|one| one["name"] == state["name"])
 }
 
-/// A terminated container must stay terminated, unless its restart policy allows a restart.
+/// A terminated container must remain terminated, unless its restart policy allows a restart.
 pub(super) fn transitions(status: &Value, old: &Value, errors: &mut ErrorList) {
     let spec = &old["spec"];
     for (states, containers) in CONTAINERS.into_iter().chain([(EPHEMERAL, "")]) {
@@ -31,7 +31,7 @@ pub(super) fn transitions(status: &Value, old: &Value, errors: &mut ErrorList) {
                 continue;
             }
             let now = list(&status[states]).iter().filter(|one| runs(one));
-            // kube-apiserver reports an ephemeral container once for each entry with its name.
+            // kube-apiserver repeats the error for an ephemeral container once for each entry with its name.
             let most = if states == EPHEMERAL { usize::MAX } else { 1 };
             for _ in now.take(most) {
                 let field = format!("status.{states}[{i}].state");
@@ -41,7 +41,7 @@ pub(super) fn transitions(status: &Value, old: &Value, errors: &mut ErrorList) {
     }
 }
 
-/// Whether a container that exited with `code` may restart, by its own restart policy or that of the pod.
+/// Whether a container that exited with `code` may be restarted, by its own restart policy or that of the pod.
 fn may_restart(container: &Value, spec: &Value, code: i64) -> bool {
     let own = container.get("restartPolicy");
     match own.or(spec.get("restartPolicy")).and_then(Value::as_str) {

@@ -8,10 +8,10 @@ use crate::machinery::json::{self, list, string};
 use crate::machinery::{ip, names};
 use serde_json::{Value, json};
 
-/// Conditions of Kubernetes itself, whose names are not validated.
+/// Condition types of Kubernetes itself, whose names are not validated.
 const SYSTEM: [&str; 3] = ["PodScheduled", "Ready", "Initialized"];
 
-/// Keeps `podIP` and `podIPs` in sync: the former, older field is the first entry of the latter.
+/// Synchronizes `podIP` and `podIPs`: the older field `podIP` equals the first entry of `podIPs`.
 pub(super) fn default(pod: &mut Value) {
     let Some(status) = pod.get_mut("status").filter(|status| status.is_object()) else {
         return;
@@ -70,7 +70,7 @@ fn nominated(status: &Value, old: &Value, errors: &mut ErrorList) {
     }
 }
 
-/// Validates IPs: one, or one of each family. Unchanged IPs remain valid.
+/// Validates IPs: at most one per IP family. IPs that did not change are not validated again.
 fn addresses(status: &Value, before: &Value, name: &str, errors: &mut ErrorList) {
     let texts = |status: &Value| -> Vec<String> {
         let entries = list(&status[name]).iter();

@@ -1,4 +1,4 @@
-//! Validation of pod updates (`ValidatePodUpdate` of core/v1). Binding uses its own subresource.
+//! Validation of pod updates (`ValidatePodUpdate` of core/v1). Bindings are written through their own subresource.
 
 use super::super::internal_form;
 use crate::machinery::error_list::ErrorList;
@@ -57,7 +57,7 @@ fn images(list: &str, containers: &Value, errors: &mut ErrorList) {
     }
 }
 
-/// `activeDeadlineSeconds` may be set, and shortened. Returns whether validation should continue.
+/// Validates a change of `activeDeadlineSeconds`: it may be set or shortened. Returns whether validation should continue.
 fn deadline(new: &Value, old: &Value, errors: &mut ErrorList) -> bool {
     let field = "spec.activeDeadlineSeconds";
     let Some(seconds) = new.as_i64() else {
@@ -81,7 +81,7 @@ fn deadline(new: &Value, old: &Value, errors: &mut ErrorList) -> bool {
     true
 }
 
-/// Tolerations may be added, and `tolerationSeconds` may change.
+/// Validates changed tolerations: tolerations may be added, and `tolerationSeconds` may change.
 fn tolerations(new: &Value, old: &Value, errors: &mut ErrorList) {
     let lasting = |toleration: &Value| {
         let mut toleration = toleration.clone();
@@ -108,7 +108,7 @@ fn gates(new: &Value, old: &Value, errors: &mut ErrorList) {
     }
 }
 
-/// Resets the mutable fields, validated above, to the old values, so that comparing the specs finds other changes.
+/// Resets the fields that may change to their old values, so that comparing the specs finds only invalid changes.
 fn restore(allowed: &mut Value, old: &Value) {
     for list in ["containers", "initContainers"] {
         let before = json::list(&old[list]).iter();
@@ -126,7 +126,7 @@ fn restore(allowed: &mut Value, old: &Value) {
     }
 }
 
-/// The node selector and required node affinity of a gated pod may become stricter.
+/// Validates changes of a pod with scheduling gates: its node selector and required node affinity may become stricter.
 fn gated(allowed: &mut Value, old: &Value, errors: &mut ErrorList) {
     if allowed["nodeSelector"] != old["nodeSelector"] {
         let is_unchanged = |(key, value): (&str, &str)| allowed["nodeSelector"][key] == value;
@@ -174,7 +174,7 @@ fn node_affinity(new: &Value, old: &Value, errors: &mut ErrorList) {
     }
 }
 
-/// Whether a term has all requirements of the old one. An empty term matches no node, and must stay empty.
+/// Whether a term contains all requirements of the old term. An empty term matches no node and must remain empty.
 fn only_adds(new: &Value, old: &Value) -> bool {
     let lists =
         ["matchExpressions", "matchFields"].map(|list| (json::list(&new[list]), json::list(&old[list])));

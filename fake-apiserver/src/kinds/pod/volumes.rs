@@ -12,7 +12,7 @@ use crate::machinery::names;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
-/// The maximum total length of a volume's name and its iSCSI portal.
+/// Maximum total length of the volume name and the iSCSI portal.
 const PORTAL_BYTES_MAX: usize = 64;
 
 /// All volume sources, in kube-apiserver's order of validation.
@@ -48,7 +48,7 @@ const SOURCES: [&str; 29] = [
     "ephemeral",
 ];
 
-/// Validation of the sources that are no plugin sources.
+/// Validation functions of the sources that are not implemented by in-tree plugins.
 const RULES: [(&str, SourceRule); 9] = [
     ("emptyDir", empty_dir),
     ("hostPath", host_path),
@@ -61,10 +61,10 @@ const RULES: [(&str, SourceRule); 9] = [
     ("ephemeral", ephemeral),
 ];
 
-/// Volumes that containers can mount, by name.
+/// The volumes that containers can mount, by name.
 pub(super) type Mountable<'a> = HashMap<&'a str, &'a Value>;
 
-/// Validates volumes and returns the valid ones: invalid volumes cannot be mounted.
+/// Validates volumes and returns the valid ones, which containers can mount.
 pub(super) fn validate<'a>(volumes: &'a Value, pod: &str, at: &str, errors: &mut ErrorList) -> Mountable<'a> {
     let volumes = list(volumes);
     let made = |volume: &Value| format!("{pod}-{}", string(volume, "name"));
@@ -140,7 +140,7 @@ fn repository(source: &Value, at: &str, errors: &mut ErrorList) {
     files::descending_path(string(source, "directory"), &format!("{at}.directory"), errors);
 }
 
-/// With `initiatorName`, an iSCSI volume's name becomes part of an interface name of limited length.
+/// Validates an iSCSI volume with `initiatorName`: name and portal become part of an interface name of limited length.
 fn portal(source: &Value, name: &str, at: &str, errors: &mut ErrorList) {
     let length = name.len() + ":".len() + string(source, "targetPortal").len();
     if source["initiatorName"].is_string() && length > PORTAL_BYTES_MAX {

@@ -1,19 +1,19 @@
 //! `dataSource` of a PVC, and its successor `dataSourceRef`.
 //!
-//! Owns how the two fields are kept in sync. Does not know other fields of a PVC.
+//! Owns the synchronization of the two fields. Does not know other fields of a PVC.
 
 use crate::machinery::error_list::ErrorList;
 use crate::machinery::json::{self, string};
 use crate::machinery::names;
 use serde_json::{Value, json};
 
-/// Drops a `dataSourceRef` into another namespace, an alpha feature, and a `dataSource` of an unsupported kind, which
-/// kube-apiserver drops without an error since before `dataSourceRef` existed.
+/// Drops a `dataSourceRef` to another namespace, which is an alpha feature, and a `dataSource` of an unsupported kind. Like kube-apiserver,
+/// reports no error.
 pub(super) fn restrict(spec: &mut Value) {
     if !string(&spec["dataSourceRef"], "namespace").is_empty() {
         json::assign(spec, "dataSourceRef", Value::Null);
     }
-    // With `dataSourceRef` set, `dataSource` stays, because validation compares the two.
+    // If `dataSourceRef` is set, `dataSource` is retained, because validation compares the two.
     let Some(source) = spec.get("dataSource").filter(|_| spec["dataSourceRef"].is_null()) else {
         return;
     };
@@ -25,7 +25,7 @@ pub(super) fn restrict(spec: &mut Value) {
     }
 }
 
-/// The same for an update: a field that the old PVC has may stay.
+/// Drops the same references in an update, unless the old PVC has the field.
 pub(super) fn restrict_change(spec: &mut Value, old: &Value) {
     let has = |name: &str| !old[name].is_null();
     let across = !string(&spec["dataSourceRef"], "namespace").is_empty();
@@ -37,7 +37,7 @@ pub(super) fn restrict_change(spec: &mut Value, old: &Value) {
     }
 }
 
-/// Copies the field that is set to the other one. A reference into another namespace cannot be a `dataSource`.
+/// If only one of the fields is set, copies it to the other. A reference to another namespace cannot be a `dataSource`.
 pub(super) fn equalize(spec: &mut Value) {
     let copy =
         |from: &Value| json!({"apiGroup": from["apiGroup"], "kind": from["kind"], "name": from["name"]});
@@ -49,7 +49,7 @@ pub(super) fn equalize(spec: &mut Value) {
     }
 }
 
-/// Validates both fields.
+/// Validates `dataSource` and `dataSourceRef`.
 pub(super) fn validate(spec: &Value, at: &str, errors: &mut ErrorList) {
     let (old, new) = (&spec["dataSource"], &spec["dataSourceRef"]);
     for (name, source) in [("dataSource", old), ("dataSourceRef", new)] {
@@ -58,7 +58,7 @@ pub(super) fn validate(spec: &Value, at: &str, errors: &mut ErrorList) {
         }
     }
     let parts = |source: &Value| ["apiGroup", "kind", "name"].map(|part| source[part].clone());
-    // The error value is a `field.Path` in kube-apiserver, which JSON renders as an empty object.
+    // In kube-apiserver, the value in this error is a `field.Path`, which JSON renders as an empty object.
     if !old.is_null() && !string(new, "namespace").is_empty() {
         let text = "may not be specified when dataSourceRef.namespace is specified";
         errors.invalid(at, json!({}), text);

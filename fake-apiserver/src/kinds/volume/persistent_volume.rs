@@ -62,7 +62,7 @@ fn volume_default(object: &mut Value) {
     }
 }
 
-/// Sets the defaults of a volume source, also in a VolumeAttachment's inline volume.
+/// Sets the defaults of a volume source, in PersistentVolumes and in the inline volume of a VolumeAttachment.
 pub(in crate::kinds) fn source_default(spec: &mut Value) {
     if let Some(path) = spec.get_mut("hostPath").filter(|path| path.is_object()) {
         json::default_member(path, "type", "");
@@ -89,7 +89,7 @@ fn volume_validate(object: &Value, errors: &mut ErrorList) {
     volume_spec_validate(&object["spec"], "spec", errors);
 }
 
-/// The warning about the deprecated reclaim policy `Recycle`.
+/// Warns about the deprecated reclaim policy `Recycle`.
 fn volume_warn(new: &Value, _: &Value) -> Vec<String> {
     let text = "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the \
         recommended approach is to use dynamic provisioning.";
@@ -97,7 +97,7 @@ fn volume_warn(new: &Value, _: &Value) -> Vec<String> {
     is_recycled.then(|| text.to_owned()).into_iter().collect()
 }
 
-/// Validates the inline volume spec of a VolumeAttachment: a CSI source, and few other fields.
+/// Validates the inline volume spec of a VolumeAttachment, which permits only a CSI source and few other fields.
 pub(in crate::kinds) fn inline_validate(spec: &Value, at: &str, errors: &mut ErrorList) {
     let refuse = |name: &str, errors: &mut ErrorList| {
         let text = "may not be specified in the context of inline volumes";
@@ -184,7 +184,7 @@ fn capacity(capacity: &Value, field: &str, errors: &mut ErrorList) {
     }
 }
 
-/// At least one access mode is required, and only known ones are valid.
+/// Validates access modes: at least one is required, and all must be known.
 fn some_access_modes(spec: &Value, at: &str, errors: &mut ErrorList) {
     if json::texts(&spec["accessModes"]).is_empty() {
         errors.required(format!("{at}.accessModes"), "");
@@ -193,7 +193,7 @@ fn some_access_modes(spec: &Value, at: &str, errors: &mut ErrorList) {
 }
 
 fn volume_validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
-    // As in kube-apiserver, the validation of an update repeats the validation of the whole object.
+    // As in kube-apiserver, an update validates the whole object again.
     volume_validate(new, errors);
     let (new, old) = (&new["spec"], &old["spec"]);
     let mut sources = [new, old].map(source::of);
@@ -202,7 +202,7 @@ fn volume_validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
         && let [now, _] = &mut sources
         && let Some(csi) = now.get_mut("csi")
     {
-        // This field may be added once, although the source is immutable.
+        // `controllerExpandSecretRef` may be added once, although the source is immutable.
         json::assign(csi, "controllerExpandSecretRef", Value::Null);
     }
     if let [now, before] = &sources

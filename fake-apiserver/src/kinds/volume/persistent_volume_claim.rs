@@ -1,4 +1,4 @@
-//! PersistentVolumeClaims: defaults, validation, and the fields that may change.
+//! PersistentVolumeClaims: defaults, validation, and the fields that an update may change.
 
 use super::super::internal_form;
 use super::super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, Setting, selectors};
@@ -62,7 +62,7 @@ fn claim_default(object: &mut Value) {
     claim_spec_default(&mut object["spec"]);
 }
 
-/// Defaults of a PVC's spec, also of an ephemeral volume's template in a pod.
+/// Sets the defaults of the spec of a PVC, also in the template of an ephemeral volume.
 pub(in crate::kinds) fn claim_spec_default(spec: &mut Value) {
     json::default_member(spec, "volumeMode", "Filesystem");
 }
@@ -78,7 +78,7 @@ fn claim_validate(object: &Value, errors: &mut ErrorList) {
     spec_validate(&object["spec"], "spec", errors);
 }
 
-/// Validates a PVC's spec, also an ephemeral volume's template in a pod.
+/// Validates the spec of a PVC, also in the template of an ephemeral volume.
 pub(in crate::kinds) fn spec_validate(spec: &Value, at: &str, errors: &mut ErrorList) {
     if json::texts(&spec["accessModes"]).is_empty() {
         errors.required(format!("{at}.accessModes"), "at least 1 access mode is required");
@@ -96,7 +96,7 @@ pub(in crate::kinds) fn spec_validate(spec: &Value, at: &str, errors: &mut Error
     class_name(spec, "volumeAttributesClassName", at, errors);
 }
 
-/// Warns about fractional bytes. In canonical form, only quantities with these suffixes have them.
+/// Warns about fractional numbers of bytes. In canonical form, only quantities with these suffixes are fractional.
 pub(in crate::kinds) fn spec_warn(spec: &Value, at: &str) -> Vec<String> {
     let amounts = ["requests", "limits"].map(|side| (side, spec["resources"][side]["storage"].as_str()));
     let fractional = amounts
@@ -134,7 +134,7 @@ fn claim_validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
             Some(requests) if resources["requests"].is_object() => {
                 json::assign(&mut resources["requests"], "storage", requests["storage"].clone());
             }
-            // An empty map counts as unset.
+            // An empty map is treated as unset.
             None if resources["requests"]
                 .as_object()
                 .is_some_and(|all| all.len() == 1) =>
@@ -155,7 +155,7 @@ fn claim_validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
             ),
         );
     }
-    // An unset quantity counts as 0.
+    // An unset quantity is treated as 0.
     let size = |claim: &Value, at: &str| {
         let text = claim.pointer(at).and_then(Value::as_str).unwrap_or("0");
         text.parse::<Quantity>().ok()
@@ -171,7 +171,7 @@ fn claim_validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
     class_kept(new, old, errors);
 }
 
-/// After a VolumeAttributesClass was applied, the field must not be unset.
+/// Validates that the class name is not unset after a VolumeAttributesClass was applied.
 fn class_kept(new: &Value, old: &Value, errors: &mut ErrorList) {
     let field = "spec.volumeAttributesClassName";
     let unset = "is forbidden when status.currentVolumeAttributesClassName is not nil";
@@ -189,7 +189,7 @@ fn class_kept(new: &Value, old: &Value, errors: &mut ErrorList) {
     }
 }
 
-/// In the order in which kube-apiserver lists the supported values.
+/// Resize statuses, in the order in which kube-apiserver lists the supported values.
 const RESIZES: [&str; 5] = [
     "ControllerResizeInProgress",
     "ControllerResizeInfeasible",
@@ -219,7 +219,7 @@ fn claim_validate_status(new: &Value, _: &Value, errors: &mut ErrorList) {
     }
 }
 
-/// `storage` or a resource name with a domain. Returns whether it is valid.
+/// Validates a resource name: `storage`, or a name with a domain. Returns whether it is valid.
 fn resource_key(name: &str, field: &str, errors: &mut ErrorList) -> bool {
     let complaints = names::qualified(name);
     if !complaints.is_empty() {
@@ -233,7 +233,7 @@ fn resource_key(name: &str, field: &str, errors: &mut ErrorList) -> bool {
     known
 }
 
-/// A cell that is empty until the PVC has a volume.
+/// The content of a cell that is empty until the PVC is bound.
 fn if_bound(claim: &Value, text: &Value) -> Value {
     let is_bound = !json::string(&claim["spec"], "volumeName").is_empty();
     text.as_str().filter(|_| is_bound).unwrap_or_default().into()

@@ -1,14 +1,14 @@
 //! Volume sources of in-tree plugins, in PersistentVolumes and in pods: defaults and required fields.
 //!
-//! Most of these plugins were removed from Kubernetes; their fields were not, and are still validated. Does not know
-//! which source a volume has.
+//! Most of these plugins were removed from Kubernetes, but their API fields still exist and are validated. Does not know which source a
+//! volume has.
 
 use crate::machinery::error_list::ErrorList;
 use crate::machinery::json::{self, string as text};
 use crate::machinery::names;
 use serde_json::{Value, json};
 
-/// The object that contains the source. Secrets are local to the namespace of a pod; a PersistentVolume names the namespace.
+/// The object that contains the source. A pod uses Secrets in its own namespace; a PersistentVolume also names the namespace.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::kinds) enum Owner {
     Volume,
@@ -18,7 +18,7 @@ pub(in crate::kinds) enum Owner {
 /// Validation of a source, given its owner, value and field path.
 type PluginRule = fn(Owner, &Value, &str, &mut ErrorList);
 
-/// A plugin's field, its name in error paths, its required fields, and further validation.
+/// An in-tree plugin: the field of its source, the name in error paths, required fields, and further validation.
 pub(in crate::kinds) struct Plugin {
     field: &'static str,
     shown: &'static str,
@@ -97,7 +97,7 @@ const DEFAULTS: [(&str, &[(&str, &str)]); 4] = [
     ),
 ];
 
-/// Sets the defaults of volume sources in the spec of a volume.
+/// Sets the defaults of the volume source in the spec of a PersistentVolume.
 pub(super) fn default(spec: &mut Value) {
     for (source, values) in DEFAULTS {
         if let Some(source) = spec.get_mut(source).filter(|source| source.is_object()) {
@@ -112,7 +112,7 @@ pub(super) fn default(spec: &mut Value) {
 }
 
 impl Plugin {
-    /// The plugin with that source field.
+    /// The plugin whose source has this field name.
     pub(in crate::kinds) fn of(field: &str) -> Option<&'static Self> {
         PLUGINS.iter().find(|plugin| plugin.field == field)
     }
@@ -125,7 +125,7 @@ impl Plugin {
     }
 }
 
-/// Reports required strings and lists that are empty.
+/// Adds errors for required strings and lists that are empty.
 fn require(source: &Value, at: &str, names: &[&str], errors: &mut ErrorList) {
     for name in names {
         let empty = source[*name].as_array().is_none_or(Vec::is_empty);
@@ -188,7 +188,7 @@ fn quobyte(_: Owner, source: &Value, at: &str, errors: &mut ErrorList) {
     require(source, at, &["volume"], errors);
 }
 
-/// `host:port`, with an IPv6 address in brackets.
+/// Whether a text is `host:port`, with an IPv6 address in brackets.
 fn is_host_and_port(pair: &str) -> bool {
     pair.rsplit_once(':').is_some_and(|(host, _)| {
         let bare = host
@@ -215,7 +215,7 @@ fn iscsi(owner: Owner, source: &Value, at: &str, errors: &mut ErrorList) {
         require(secret, &format!("{at}.secretRef"), &["name"], errors);
     }
     if let Some(name) = source["initiatorName"].as_str() {
-        // kube-apiserver spells the field path in lower case.
+        // kube-apiserver writes this field path in lower case.
         initiator(owner, name, format!("{at}.initiatorname"), errors);
     }
 }
@@ -230,7 +230,7 @@ fn initiator(owner: Owner, name: &str, field: String, errors: &mut ErrorList) {
     }
 }
 
-/// The name of an iSCSI initiator or target: `iqn.`, `eui.` or `naa.` (RFC 3720).
+/// Whether a text is the name of an iSCSI initiator or target: `iqn.`, `eui.` or `naa.` (RFC 3720).
 fn is_initiator(name: &str) -> bool {
     let is_hex_like = |rest: &str, count: usize| {
         rest.len() == count && rest.bytes().all(|byte| byte.is_ascii_alphanumeric())
@@ -243,7 +243,7 @@ fn is_initiator(name: &str) -> bool {
     }
 }
 
-/// The part after `iqn.`: `YYYY-MM.authority:name`.
+/// Whether the part after `iqn.` has the form `YYYY-MM.authority:name`.
 fn is_qualified(rest: &str) -> bool {
     let Some((authority, name)) = rest.split_once(':') else {
         return false;

@@ -1,4 +1,4 @@
-//! Validation that PersistentVolumes and PVCs share: access modes, class names, quantities, finalizers.
+//! Validation that PersistentVolumes and PVCs have in common: access modes, class names, quantities, finalizers.
 
 use crate::config::admission::Plugin;
 use crate::kinds::Setting;
@@ -7,7 +7,7 @@ use crate::machinery::quantity::Quantity;
 use crate::machinery::{json, metadata, names};
 use serde_json::{Value, json};
 
-/// In the order in which kube-apiserver lists the supported values.
+/// Access modes, in the order in which kube-apiserver lists the supported values.
 const ACCESS_MODES: [&str; 4] = [
     "ReadOnlyMany",
     "ReadWriteMany",
@@ -15,7 +15,7 @@ const ACCESS_MODES: [&str; 4] = [
     "ReadWriteOncePod",
 ];
 
-/// The StorageObjectInUseProtection admission plugin: adds the finalizer.
+/// The StorageObjectInUseProtection admission plugin: adds its finalizer.
 pub(in crate::kinds) fn protect(object: &mut Value, setting: &Setting<'_>, finalizer: &str) {
     let protects = setting
         .options
@@ -39,7 +39,7 @@ pub(super) fn class_name(spec: &Value, name: &str, at: &str, errors: &mut ErrorL
     }
 }
 
-/// Validates access modes: known ones, in a valid combination.
+/// Validates access modes: all must be known, and the combination must be valid.
 pub(super) fn access_modes(spec: &Value, at: &str, errors: &mut ErrorList) {
     let modes = json::texts(&spec["accessModes"]);
     let field = format!("{at}.accessModes");
@@ -58,7 +58,7 @@ pub(super) fn volume_mode(spec: &Value, at: &str, errors: &mut ErrorList) {
     }
 }
 
-/// Rejects a negative quantity; the error shows it as a number.
+/// Rejects a negative quantity. The error contains the value as a number.
 pub(super) fn basic(field: &str, text: &str, errors: &mut ErrorList) {
     if let Ok(amount) = text.parse::<Quantity>()
         && amount.is_negative()
@@ -76,7 +76,7 @@ pub(super) fn positive(field: &str, text: &str, errors: &mut ErrorList) {
     }
 }
 
-/// The phase shown by `kubectl get`.
+/// The phase as shown by `kubectl get`.
 pub(super) fn phase(object: &Value) -> Value {
     match metadata::is_deleting(object) {
         true => "Terminating".into(),
@@ -100,7 +100,7 @@ pub(super) fn modes(list: &Value) -> Value {
     short.collect::<Vec<_>>().join(",").into()
 }
 
-/// Metadata fields that a template must not set, in the order of the Go type.
+/// Metadata fields that a template must not set, in the order of the Go struct.
 const NOT_IN_TEMPLATES: [&str; 13] = [
     "name",
     "generateName",
@@ -122,7 +122,7 @@ pub(in crate::kinds) fn template_metadata(template: &Value, at: &str, errors: &m
     metadata::annotations(&template["annotations"], &format!("{at}.annotations"), errors);
     metadata::labels(&template["labels"], &format!("{at}.labels"), errors);
     for name in NOT_IN_TEMPLATES.iter().filter(|name| !template[**name].is_null()) {
-        // kube-apiserver derives this name from the Go field.
+        // kube-apiserver derives this field name from the Go struct.
         let shown = if *name == "uid" { "uID" } else { name };
         errors.forbidden(format!("{at}.{shown}"), "cannot be set");
     }

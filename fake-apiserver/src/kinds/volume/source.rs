@@ -1,4 +1,4 @@
-//! The source of a PersistentVolume: exactly one is required. Validates the sources without a plugin file.
+//! The source of a PersistentVolume: exactly one is required. Validates the sources that are not implemented by in-tree plugins.
 //!
 //! Sources of in-tree plugins are in `plugins`.
 
@@ -8,7 +8,7 @@ use crate::machinery::json::string as text;
 use crate::machinery::names;
 use serde_json::Value;
 
-/// In the order in which kube-apiserver validates them.
+/// Volume sources, in the order in which kube-apiserver validates them.
 const SOURCES: [&str; 22] = [
     "hostPath",
     "gcePersistentDisk",
@@ -45,12 +45,12 @@ const HOST_PATH_TYPES: [&str; 8] = [
     "Socket",
 ];
 
-/// Validation of a source at a field path.
+/// Validates a source at a field path.
 pub(in crate::kinds) type SourceRule = fn(&Value, &str, &mut ErrorList);
 
 const RULES: [(&str, SourceRule); 3] = [("csi", csi), ("hostPath", host_path), ("local", local)];
 
-/// The source of a volume spec, without the other fields.
+/// The source in the spec of a PersistentVolume, without the other fields.
 pub(super) fn of(spec: &Value) -> Value {
     let members = spec.as_object().into_iter().flatten();
     let source = members.filter(|(name, _)| SOURCES.contains(&name.as_str()));
@@ -59,11 +59,11 @@ pub(super) fn of(spec: &Value) -> Value {
         .collect()
 }
 
-/// Requires exactly one source, and validates it.
+/// Validates that the spec has exactly one source, and validates the source.
 pub(super) fn validate(spec: &Value, at: &str, errors: &mut ErrorList) {
     let mut is_taken = false;
     for name in SOURCES.into_iter().filter(|name| !spec[*name].is_null()) {
-        // kube-apiserver does not count the sources before this one.
+        // kube-apiserver does not check `flexVolume` for an earlier source.
         if is_taken && name != "flexVolume" {
             another(name, at, errors);
             continue;
@@ -80,7 +80,7 @@ pub(super) fn validate(spec: &Value, at: &str, errors: &mut ErrorList) {
     }
 }
 
-/// Validates a source by the owner's own function for it, or by its plugin.
+/// Validates a source by the function that the owner defines for it, or by its plugin.
 pub(in crate::kinds) fn one(
     rules: &[(&str, SourceRule)],
     owner: Owner,
@@ -97,7 +97,7 @@ pub(in crate::kinds) fn one(
     }
 }
 
-/// Rejects a second source. kube-apiserver misspells two of the field names.
+/// Adds the error for a second source. kube-apiserver misspells two of the field names.
 pub(in crate::kinds) fn another(name: &str, at: &str, errors: &mut ErrorList) {
     let field = match name {
         "cephfs" => "cephFS",
@@ -141,7 +141,7 @@ fn csi(source: &Value, at: &str, errors: &mut ErrorList) {
     }
 }
 
-/// Validates a hostPath source, also in pods.
+/// Validates a hostPath source, in PersistentVolumes and in pods.
 pub(in crate::kinds) fn host_path(source: &Value, at: &str, errors: &mut ErrorList) {
     local(source, at, errors);
     if let Some(kind) = source["type"]

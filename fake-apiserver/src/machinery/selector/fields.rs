@@ -8,9 +8,9 @@ use serde_json::Value;
 pub struct Selectable {
     /// The field label.
     pub label: &'static str,
-    /// JSON pointers; the first with a value wins.
+    /// JSON pointers to the field; the first one that points to a value is used.
     pub pointers: &'static [&'static str],
-    /// The text of the field if it is unset: empty, except for some booleans.
+    /// The text that the selector compares if the field is unset: empty, except for some booleans.
     pub absent: &'static str,
 }
 
@@ -34,12 +34,11 @@ struct Term {
     value: String,
 }
 
-/// A parsed field selector whose labels are not resolved yet.
+/// A parsed field selector whose field labels are not resolved yet.
 pub(crate) struct Unresolved(Vec<(String, bool, String)>);
 
 impl Unresolved {
-    /// Resolves the labels with `find`, which returns the field of a label or the message for an unsupported
-    /// one.
+    /// Resolves the field labels with `find`, which returns the field, or the error message for an unsupported label.
     pub(crate) fn resolve(
         self,
         find: impl Fn(&str) -> Result<Selectable, String>,
@@ -74,7 +73,7 @@ impl FieldSelector {
             .all(|term| (term.field.read(object) == term.value) == term.equal)
     }
 
-    /// The value that the selector requires of a field, if it requires exactly one.
+    /// The value that the selector requires for a field, if exactly one value can match.
     pub(crate) fn only(&self, pointer: &str) -> Option<&str> {
         let mut terms = self.0.iter();
         let exact = terms.find(|term| term.equal && *term.field.pointers == [pointer])?;
@@ -87,7 +86,7 @@ impl FieldSelector {
 }
 
 impl Selectable {
-    /// The text of the field in an object.
+    /// The field of an object as text.
     fn read(&self, object: &Value) -> String {
         let found = self.pointers.iter().filter_map(|pointer| object.pointer(pointer));
         let mut texts = found.filter_map(|value| match value {
@@ -99,7 +98,7 @@ impl Selectable {
     }
 }
 
-/// Splits at unescaped commas.
+/// Splits a selector at unescaped commas.
 fn split_terms(text: &str) -> Vec<String> {
     let mut terms = vec![String::new()];
     let mut escaped = false;

@@ -33,7 +33,7 @@ impl LabelSelector {
         parse(text).map(Self).map_err(Status::bad_request)
     }
 
-    /// Reads a `LabelSelector` object of meta/v1; `None` if an operator is unknown.
+    /// Reads a `LabelSelector` object of meta/v1; `None` if it contains an unknown operator.
     pub fn from_object(selector: &Value) -> Option<Self> {
         let mut requirements: Vec<Requirement> = json::pairs(&selector["matchLabels"])
             .map(|(key, value)| Requirement {
@@ -72,7 +72,7 @@ impl LabelSelector {
             .all(|r| r.test.holds(labels.get(&r.key).and_then(Value::as_str)))
     }
 
-    /// Whether it has no requirements, so that it matches all labels.
+    /// Whether the selector has no requirements and therefore matches all objects.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -178,7 +178,7 @@ fn operation(key: &str, tokens: &mut Tokens<'_>) -> Result<Test, String> {
     })
 }
 
-/// The value after `=`; a missing value is the empty string.
+/// Parses the value after `=`; a missing value is the empty string.
 fn exact(tokens: &mut Tokens<'_>) -> Result<String, String> {
     if matches!(tokens.value(), Token::End | Token::Symbol(",")) {
         return Ok(String::new());
@@ -189,7 +189,7 @@ fn exact(tokens: &mut Tokens<'_>) -> Result<String, String> {
     }
 }
 
-/// The values in parentheses. Nothing between two commas is the empty string.
+/// Parses the values in parentheses. Two adjacent commas contain the empty string.
 fn set(tokens: &mut Tokens<'_>) -> Result<BTreeSet<String>, String> {
     match tokens.take_value() {
         Token::Symbol("(") => {}

@@ -12,7 +12,7 @@ pub use labels::LabelSelector;
 
 #[cfg(test)]
 mod tests {
-    //! Properties of selectors; single selectors are tested through the API.
+    //! Property tests; tests of the API cover concrete selectors.
 
     use super::*;
     use proptest::prelude::*;

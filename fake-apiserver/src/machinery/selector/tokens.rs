@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A token. `in` and `notin` are symbols where an operator is expected, and words elsewhere.
+/// A token. `in` and `notin` are operators where an operator is expected, and words elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Token<'a> {
     Word(&'a str),
@@ -10,19 +10,19 @@ pub(super) enum Token<'a> {
     End,
 }
 
-/// Symbols; longer ones before their prefixes.
+/// Symbols, sorted so that a longer symbol precedes its prefix.
 const SYMBOLS: [&str; 9] = ["==", "!=", "=", "!", "(", ")", ",", "<", ">"];
 const WORDS: [&str; 2] = ["in", "notin"];
 const SPACE: [char; 4] = [' ', '\t', '\r', '\n'];
 
-/// The rest of a selector.
+/// The unread rest of a selector.
 pub(super) struct Tokens<'a> {
     rest: &'a str,
 }
 
 impl<'a> Tokens<'a> {
     pub(super) fn scan(text: &'a str) -> Self {
-        // Go's lexer treats a zero byte as the end.
+        // Go's lexer treats a zero byte as the end of the selector.
         let end = text.find('\0').unwrap_or(text.len());
         Self { rest: &text[..end] }
     }
@@ -32,12 +32,12 @@ impl<'a> Tokens<'a> {
         as_value(self.next().0)
     }
 
-    /// Takes the next token where a key or value is expected.
+    /// Consumes the next token where a key or value is expected.
     pub(super) fn take_value(&mut self) -> Token<'a> {
         as_value(self.take())
     }
 
-    /// Takes the next token where an operator is expected.
+    /// Consumes the next token where an operator is expected.
     pub(super) fn take(&mut self) -> Token<'a> {
         let (token, rest) = self.next();
         self.rest = rest;

@@ -1,4 +1,4 @@
-//! Validates an applied configuration against its schema, with the errors of structured-merge-diff.
+//! Validates an applied configuration against the schema, with the errors of structured-merge-diff.
 //!
 //! Stricter than decoding: rejects unknown fields and does not coerce values.
 
@@ -9,10 +9,10 @@ use crate::schema::{Field, Ownership, Type, ValueType};
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// Limit of reported errors: a body can contain millions.
+/// Maximum number of reported errors: a body can contain millions.
 const VIOLATIONS_MAX: usize = 100;
 
-/// Validates a document; the error lists all violations.
+/// Validates a document. The error contains all violations.
 pub(super) fn check(structure: TypeStructure<'_>, document: &Value) -> Result<(), String> {
     let mut errors = Violations::default();
     match structure {
@@ -53,7 +53,7 @@ impl Violations {
         };
         for (name, member) in members {
             let Some(field) = of.field(name) else {
-                // As upstream, the first unknown field ends the validation of a struct.
+                // As upstream, ends the validation of a struct at its first unknown field.
                 return self.below(&format!(".{name}"), |at| {
                     at.report("field not declared in schema");
                 });
@@ -105,7 +105,7 @@ impl Violations {
         }
     }
 
-    /// Reports an error unless the value has the OpenAPI type `of`.
+    /// Adds an error unless the value has the OpenAPI type `of`.
     fn report_type(&mut self, of: &str, value: &Value) {
         let shown = || format!("&{{{}}}", go::map(value));
         match (of, value) {
@@ -150,7 +150,7 @@ impl Violations {
         }
     }
 
-    /// Entries of an associative list: each key can occur once.
+    /// Validates the entries of an associative list: each key can occur once.
     fn entries(
         &mut self,
         structure: TypeStructure<'_>,
@@ -187,9 +187,9 @@ impl Violations {
                 ValueType::Quantity | ValueType::IntOrString,
                 Value::Bool(_) | Value::Number(_) | Value::String(_),
             ) => {}
-            // Decoding validates the format of times.
+            // The format of times is validated when the object is decoded.
             (ValueType::Time | ValueType::MicroTime, Value::Bool(_) | Value::Number(_)) => {}
-            // Decoding validates these types, which accept several JSON types.
+            // These types accept several JSON types; they are validated when the object is decoded.
             (ValueType::Struct(id), _) if id.get().either => {}
             (ValueType::Struct(id), _) => self.members(id.get(), value),
             (ValueType::List(inner), Value::Array(items)) => {

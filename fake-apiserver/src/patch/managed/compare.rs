@@ -1,10 +1,10 @@
-//! The field set of a value, and the difference between two values.
+//! Computes the field set of a value, and the difference between two values.
 
 use super::set::{Element, Node, Set};
 use super::type_structure::{TypeStructure, is_empty_value};
 use serde_json::{Map, Value};
 
-/// The difference between two objects.
+/// The fields in which two objects differ.
 #[derive(Debug, Default)]
 pub(super) struct Changes<'a> {
     pub(super) added: Set<'a>,
@@ -16,7 +16,7 @@ pub(super) struct Changes<'a> {
 pub(super) fn fields<'a>(structure: TypeStructure<'_>, value: &'a Value) -> Set<'a> {
     let node = |element, inner: TypeStructure<'_>, value, named| Node {
         element,
-        // A struct field is in the set through its inner fields; map members and list entries are in it themselves.
+        // A struct field is in the set only through its inner fields; map members and list entries are in the set themselves.
         member: named || matches!(inner.of_value(value), TypeStructure::Leaf) || is_nothing(value),
         inner: fields(inner, value),
     };
@@ -64,7 +64,7 @@ pub(super) fn compare<'a>(structure: TypeStructure<'_>, old: &'a Value, new: &'a
     }
 }
 
-/// The difference at one path: whether the path itself changed, and the fields below it.
+/// The difference at one path: for each type of change, whether the path itself changed and which fields below it.
 #[derive(Default)]
 struct Difference<'a> {
     added: (bool, Set<'a>),
@@ -78,7 +78,7 @@ fn between<'a>(
     new: Option<&'a Value>,
 ) -> Difference<'a> {
     let mut out = Difference::default();
-    // A free-form value is compared by member only if both values are objects.
+    // A value without schema is compared by member only if both values are objects.
     let structure = old
         .into_iter()
         .chain(new)
@@ -102,7 +102,7 @@ fn between<'a>(
     out
 }
 
-/// The changed nodes below one path.
+/// The changed path elements below one path.
 #[derive(Default)]
 struct Level<'a> {
     added: Vec<Node<'a>>,
@@ -157,7 +157,7 @@ fn members<'a>(
     }
 }
 
-/// Entries with the same key are one field and change together.
+/// Compares lists. Entries with the same key are one field and change together.
 fn entries<'a>(
     structure: TypeStructure<'_>,
     old: Option<&'a Value>,
@@ -201,7 +201,7 @@ impl<'a> Level<'a> {
     }
 }
 
-/// The entries of a list by key, sorted. Entries without key are ignored.
+/// The entries of a list grouped by key, sorted. Entries without key are ignored.
 fn group<'a>(
     structure: TypeStructure<'_>,
     list: Option<&'a Value>,

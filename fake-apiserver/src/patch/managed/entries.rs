@@ -1,7 +1,7 @@
 //! The entries of `metadata.managedFields`: managers and their field sets.
 //!
-//! Owns their JSON form, order and number. Field sets use the names of the stored version; entries of other versions
-//! are converted when read and written. Does not know schemas.
+//! Owns their JSON form, order and number. Field sets use the names of the stored version; entries of other versions are converted when
+//! they are read and written. Does not know schemas.
 
 use super::fields_v1;
 use super::set::Set;
@@ -9,9 +9,9 @@ use crate::kinds::{Catalogue, Kind};
 use serde::Deserialize;
 use std::borrow::Cow;
 
-/// Limit of `Update` entries; beyond it, the oldest are merged.
+/// Maximum number of `Update` entries. Beyond it, the oldest entries are merged.
 const UPDATERS_MAX: usize = 10;
-/// The manager of merged entries.
+/// The manager of the entry into which old entries are merged.
 const ANCIENT: &str = "ancient-changes";
 
 /// The `operation` of an entry.
@@ -21,7 +21,7 @@ pub(super) enum ManagerOperation {
     Update,
 }
 
-/// The identity of an entry.
+/// The identity of an entry: manager, operation, API version and subresource.
 #[derive(Clone, Debug)]
 pub(super) struct Id<'a> {
     pub(super) manager: Cow<'a, str>,
@@ -33,18 +33,18 @@ pub(super) struct Id<'a> {
 #[derive(Clone, Debug)]
 struct ManagedFieldsEntry<'a> {
     id: Id<'a>,
-    /// Empty if the manager has not changed the object.
+    /// The time of the last change; empty if the manager has not changed the object.
     time: Cow<'a, str>,
     set: Set<'a>,
 }
 
-/// All entries of an object.
+/// All managedFields entries of an object.
 pub(super) struct Entries<'a> {
     kind: Kind,
     list: Vec<ManagedFieldsEntry<'a>>,
 }
 
-/// An entry in JSON.
+/// An entry in its JSON form.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Wire<'a> {
@@ -64,7 +64,7 @@ struct Wire<'a> {
 }
 
 impl PartialEq for Id<'_> {
-    /// For `Apply`, the API version is not part of the identity.
+    /// The API version is not part of the identity of an `Apply` entry.
     fn eq(&self, other: &Self) -> bool {
         self.manager == other.manager
             && self.operation == other.operation
@@ -74,7 +74,7 @@ impl PartialEq for Id<'_> {
 }
 
 impl Id<'_> {
-    /// The manager in conflict messages.
+    /// The manager as written in conflict messages.
     pub(super) fn display(&self) -> String {
         let mut text = format!("{:?}", self.manager);
         if !self.subresource.is_empty() {
@@ -86,7 +86,7 @@ impl Id<'_> {
         text
     }
 
-    /// Sort key of managers in conflicts.
+    /// Sort key for the managers in conflict messages.
     fn rank(&self) -> (&str, ManagerOperation, &str, &str) {
         (
             &self.manager,
@@ -98,7 +98,7 @@ impl Id<'_> {
 }
 
 impl<'a> Entries<'a> {
-    /// No entries.
+    /// An empty list of entries.
     pub(super) fn none(kind: &Kind) -> Self {
         Self {
             kind: kind.stored(),
@@ -106,7 +106,7 @@ impl<'a> Entries<'a> {
         }
     }
 
-    /// Parses the JSON of an object's entries. `None` if it is invalid. Empty text has no entries.
+    /// Parses the managedFields of an object. `None` if they are invalid. An empty text is an empty list.
     pub(super) fn read(kind: &Kind, text: &'a str) -> Option<Self> {
         let mut entries = Self::none(kind);
         if text.is_empty() {
@@ -117,7 +117,7 @@ impl<'a> Entries<'a> {
             if wire.api_version.is_empty() || wire.fields_type != "FieldsV1" {
                 return None;
             }
-            // Entries of unknown versions are dropped.
+            // Drops entries whose version is unknown.
             let Some(set) = entries.stored(&wire.api_version, wire.set) else {
                 continue;
             };
@@ -141,13 +141,13 @@ impl<'a> Entries<'a> {
         self.list.is_empty()
     }
 
-    /// The union of all field sets.
+    /// The union of the field sets of all entries.
     pub(super) fn all(&self) -> Set<'a> {
         let sets = self.list.iter().map(|entry| entry.set.clone());
         sets.fold(Set::default(), Set::union)
     }
 
-    /// For each other manager, the fields of a set that it owns, in the order of managers; paths are those of its version.
+    /// For each other manager, the fields in `changed` that it owns, sorted by manager. Paths are those of the manager's API version.
     pub(super) fn owned_by_others(&self, id: &Id<'_>, changed: &Set<'_>) -> Vec<(String, Set<'a>)> {
         let mut others: Vec<&ManagedFieldsEntry<'a>> =
             self.list.iter().filter(|entry| entry.id != *id).collect();
@@ -162,7 +162,7 @@ impl<'a> Entries<'a> {
             .collect()
     }
 
-    /// Removes changed and removed fields from all entries, except that of one manager.
+    /// Removes changed and removed fields from the entries of all managers, except one.
     pub(super) fn release(&mut self, except: Option<&Id<'_>>, changed: &Set<'_>, removed: &Set<'_>) {
         for entry in &mut self.list {
             if except.is_none_or(|id| entry.id != *id) {
@@ -173,7 +173,7 @@ impl<'a> Entries<'a> {
         self.list.retain(|entry| !entry.set.is_empty());
     }
 
-    /// Adds fields to a manager's entry and sets its time.
+    /// Adds fields to the entry of a manager and sets its time.
     pub(super) fn add(&mut self, id: Id<'a>, set: Set<'a>, now: &'a str) {
         if set.is_empty() {
             return;
@@ -188,7 +188,7 @@ impl<'a> Entries<'a> {
         }
     }
 
-    /// Replaces a manager's field set and returns the old one.
+    /// Replaces the field set of a manager and returns the old set.
     pub(super) fn replace(&mut self, id: Id<'a>, set: Set<'a>) -> Set<'a> {
         match self.list.iter_mut().find(|entry| entry.id == id) {
             Some(entry) => {
@@ -203,7 +203,7 @@ impl<'a> Entries<'a> {
         }
     }
 
-    /// Edits a manager's field set.
+    /// Changes the field set of a manager with `edit`.
     pub(super) fn edit(&mut self, id: &Id<'_>, edit: impl Fn(&mut Set<'a>)) {
         if let Some(entry) = self.list.iter_mut().find(|entry| entry.id == *id) {
             edit(&mut entry.set);
@@ -218,7 +218,7 @@ impl<'a> Entries<'a> {
         }
     }
 
-    /// Merges the oldest `Update` entries beyond the limit, separately for each version.
+    /// Merges the oldest `Update` entries beyond the maximum, separately for each API version.
     pub(super) fn cap(&mut self) {
         let is_update = |entry: &ManagedFieldsEntry<'_>| entry.id.operation == ManagerOperation::Update;
         let mut count = self.list.iter().filter(|entry| is_update(entry)).count();
@@ -245,7 +245,7 @@ impl<'a> Entries<'a> {
         self.list.extend(retained);
     }
 
-    /// Whether the entries are equal except for times.
+    /// Whether both lists have the same entries, ignoring times.
     pub(super) fn equals_except_times(&self, other: &Self) -> bool {
         let same = |(a, b): (&ManagedFieldsEntry<'_>, &ManagedFieldsEntry<'_>)| {
             a.id == b.id && a.id.api_version == b.id.api_version && a.set == b.set
@@ -253,7 +253,8 @@ impl<'a> Entries<'a> {
         self.list.len() == other.list.len() && self.list.iter().zip(&other.list).all(same)
     }
 
-    /// Serializes the entries: `Apply` entries first, each group by time. Empty text if there are none.
+    /// Serializes the entries: `Apply` entries first, then `Update` entries, each sorted by time. Returns an empty text if there are no
+    /// entries.
     pub(super) fn write(mut self) -> String {
         if self.list.is_empty() {
             return String::new();
@@ -269,7 +270,7 @@ impl<'a> Entries<'a> {
         String::from_utf8(out).expect("JSON built from strings is UTF-8")
     }
 
-    /// Converts a field set to the names of the stored version. `None` if the version is unknown.
+    /// Converts a field set of an API version to the field names of the stored version. `None` if the version is unknown.
     fn stored(&self, api_version: &str, set: Set<'a>) -> Option<Set<'a>> {
         let kind = self.version(api_version)?;
         Some(match kind.view {
@@ -281,7 +282,7 @@ impl<'a> Entries<'a> {
         })
     }
 
-    /// Converts a field set from the names of the stored version.
+    /// Converts a field set from the field names of the stored version to those of an API version.
     fn shown(&self, api_version: &str, set: Set<'a>) -> Set<'a> {
         match self.version(api_version).and_then(|kind| kind.view) {
             Some(view) if !view.renamed.is_empty() => set.renamed(|name| {

@@ -1,7 +1,7 @@
 //! FieldsV1: the JSON form of field sets.
 //!
-//! An object with a member per path element, whose prefix is the element's type (`f:` field, `k:` key, `v:` value, `i:`
-//! index). An empty object is an element of the set; with inner elements, the member `.` marks it as such.
+//! A JSON object has one member per path element; the prefix of its name is the type of the element (`f:` field, `k:` key, `v:` value, `i:`
+//! index). An empty object means that the path is in the set; if it has inner elements, the member `.` means this.
 
 use super::set::{Element, Node, Set};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::fmt;
 
-/// Limit of levels: field sets can come from clients.
+/// Maximum number of levels. Needed because clients can send field sets.
 const DEPTH_MAX: usize = 64;
 
 /// Serializes a set as JSON.
@@ -50,11 +50,11 @@ fn write_name(element: &Element<'_>, out: &mut Vec<u8>) {
     }
     let begin = out.len();
     write_text(text, out);
-    // Removes the opening quote that `write_text` wrote: the name already has one.
+    // Removes the opening quote that `write_text` wrote, because the name already starts with a quote.
     out.remove(begin);
 }
 
-/// Serializes a JSON string.
+/// Serializes a string as JSON.
 pub(super) fn write_text(text: &str, out: &mut Vec<u8>) {
     serde_json::to_writer(out, text).expect("strings always serialize into memory");
 }
@@ -65,7 +65,8 @@ pub(super) fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Set<'de
     Ok(set)
 }
 
-/// Deserializer of one level, with the number of levels allowed below. Returns whether its own element is in the set.
+/// Deserializer of one level; the number is how many levels may be nested in it. Returns whether the path of the level itself is in the
+/// set.
 struct Level(usize);
 
 impl<'de> DeserializeSeed<'de> for Level {
@@ -114,9 +115,9 @@ impl<'de> Visitor<'de> for Level {
     }
 }
 
-/// Parses a member name as path element. None for unknown types, which are ignored.
+/// Parses a member name as path element. `None` for unknown element types, which are ignored.
 fn element<'a>(name: &Cow<'a, str>) -> Result<Option<Element<'a>>, String> {
-    let bad = || format!("{name:?} is no path element");
+    let bad = || format!("{name:?} is not a path element");
     if name.as_bytes().get(1) != Some(&b':') {
         return Err(bad());
     }
@@ -141,7 +142,7 @@ fn element<'a>(name: &Cow<'a, str>) -> Result<Option<Element<'a>>, String> {
     }))
 }
 
-/// Deserializer of a name; borrows it unless it has escapes.
+/// Deserializer of a member name. Borrows the name unless it contains escapes.
 struct Name;
 
 impl<'de> DeserializeSeed<'de> for Name {

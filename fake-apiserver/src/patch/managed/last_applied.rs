@@ -1,5 +1,5 @@
-//! The last-applied annotation of client-side apply, for the manager `kubectl`: fields in it do not conflict, and
-//! server-side apply updates it.
+//! The last-applied annotation of client-side apply, for the manager `kubectl`: fields in the annotation cause no conflict, and server-side
+//! apply updates the annotation.
 
 use super::check::check;
 use super::compare::{compare, fields};
@@ -14,7 +14,7 @@ pub(super) const KUBECTL: &str = "kubectl";
 
 const ANNOTATION: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// Removes from conflicts the fields that client-side apply set and that have not changed since.
+/// Removes from `conflicts` the fields that client-side apply set and that have not changed since.
 pub(super) fn reduce(
     kind: &Kind,
     live: &Value,
@@ -40,7 +40,7 @@ pub(super) fn reduce(
         .collect()
 }
 
-/// The last configuration of client-side apply, converted to the stored version. None if it is missing or invalid.
+/// The last configuration of client-side apply, converted to the stored version. `None` if it is missing or invalid.
 fn last_applied(kind: &Kind, live: &Value) -> Option<Value> {
     let text = live["metadata"]["annotations"][ANNOTATION].as_str()?;
     let mut document: Value = serde_json::from_str(text).ok()?;
@@ -54,7 +54,7 @@ fn last_applied(kind: &Kind, live: &Value) -> Option<Value> {
     Some(kind.to_stored(document))
 }
 
-/// Updates an existing annotation to the applied configuration.
+/// If the object has the annotation, updates it to the applied configuration.
 pub(super) fn refresh(object: &mut Value, applied: &Value) {
     let current = object["metadata"]["annotations"][ANNOTATION].as_str();
     if current.is_none_or(str::is_empty) {

@@ -8,9 +8,9 @@ use super::type_structure::{TypeStructure, is_empty_value};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 
-/// Merges a validated configuration into a value.
+/// Merges an applied configuration, which is valid, into a value.
 pub(super) fn merge(structure: TypeStructure<'_>, live: &mut Value, applied: &Value) {
-    // An empty applied value does not clear a non-empty one.
+    // An empty applied list or map does not replace a non-empty one.
     let is_unchanged = !matches!(structure, TypeStructure::Leaf)
         && is_empty_value(Some(applied))
         && !is_empty_value(Some(live));
@@ -35,8 +35,8 @@ pub(super) fn merge(structure: TypeStructure<'_>, live: &mut Value, applied: &Va
 
 /// Merges two associative lists.
 ///
-/// Applied entries come in the applied order; each other entry stays before the next entry that both lists have.
-/// Strategic merge patches differ: there, new entries come first.
+/// Applied entries are in the applied order; each other entry remains before the next entry that both lists contain. In strategic merge
+/// patches, in contrast, new entries are first.
 fn list(structure: TypeStructure<'_>, live: Vec<Value>, applied: &[Value]) -> Vec<Value> {
     let name = |item: &Value| structure.name(item).ok();
     let wanted: Vec<Option<Element<'_>>> = applied.iter().map(name).collect();
@@ -44,7 +44,7 @@ fn list(structure: TypeStructure<'_>, live: Vec<Value>, applied: &[Value]) -> Ve
         .zip(&wanted)
         .filter_map(|(at, name)| Some((name.as_ref()?, at)))
         .collect();
-    // For each live entry, its index in the applied list, if it is applied.
+    // The live entries, each with its index in the applied list if it is applied.
     let mut live: Vec<(Option<usize>, Option<Value>)> = live
         .into_iter()
         .map(|item| {
@@ -60,7 +60,7 @@ fn list(structure: TypeStructure<'_>, live: Vec<Value>, applied: &[Value]) -> Ve
             next_shared_entry.entry(*position).or_insert(at);
         }
     }
-    // For each applied entry, the next applied entry (itself included) that is in both lists.
+    // For each applied entry, the index of the next applied entry (or itself) that both lists contain.
     let mut shared: Vec<Option<usize>> = (0..applied.len())
         .rev()
         .scan(None, |next, at| {
@@ -94,7 +94,7 @@ fn list(structure: TypeStructure<'_>, live: Vec<Value>, applied: &[Value]) -> Ve
     out
 }
 
-/// Removes fields that a manager applied before (`last`) and no longer applies, unless another manager owns them.
+/// Removes the fields in `last`, which the manager applied before but no longer applies, unless another manager owns them.
 pub(super) fn prune(
     structure: TypeStructure<'_>,
     merged: &Value,
@@ -106,13 +106,13 @@ pub(super) fn prune(
     let everything = with_structs(structure, &everything);
     let mut pruned = merged.clone();
     remove(structure, &mut pruned, &last);
-    // First step: retain fields that another manager owns.
+    // First step: retains fields that another manager owns.
     let left = fields(structure, &pruned);
     let retained = with_structs(structure, &left).union(with_structs(structure, managed));
     let unmanaged = everything.clone().difference(&retained);
     let mut pruned = merged.clone();
     remove(structure, &mut pruned, &unmanaged);
-    // Second step: retain unowned fields that this manager did not apply before.
+    // Second step: retains fields without owner that this manager did not apply before.
     let left = fields(structure, &pruned);
     let removed = everything
         .difference(&with_structs(structure, &left))
@@ -122,7 +122,7 @@ pub(super) fn prune(
     out
 }
 
-/// The set with all structs that contain its fields; these are not marked themselves.
+/// Adds to a set the structs that contain its fields. Structs are not marked in field sets themselves.
 fn with_structs<'a>(structure: TypeStructure<'_>, set: &Set<'a>) -> Set<'a> {
     let nodes = set.nodes().iter().map(|node| {
         let (inner, named) = match &node.element {
@@ -142,7 +142,7 @@ fn with_structs<'a>(structure: TypeStructure<'_>, set: &Set<'a>) -> Set<'a> {
     Set::new(nodes.collect())
 }
 
-/// Removes fields from a value. Containers that become empty stay, unless they are in the set.
+/// Removes fields from a value. A container that becomes empty is retained, unless the container itself is in the set.
 fn remove(structure: TypeStructure<'_>, value: &mut Value, set: &Set<'_>) {
     if set.is_empty() {
         return;

@@ -1,11 +1,11 @@
 //! Field managers (`metadata.managedFields`) and server-side apply.
 //!
-//! An update makes its manager the owner of the changed fields. An apply owns all its fields: it must not change fields
-//! of other managers without `force`, and fields that it no longer contains are removed with their last owner.
-//! Implements the algorithm of structured-merge-diff, as kube-apiserver does.
+//! An update makes its manager the owner of the changed fields. An apply makes its manager the owner of all applied fields. Without
+//! `force`, it must not change fields of other managers. Fields that are no longer applied are removed if no other manager owns them.
+//! Implements the algorithm of structured-merge-diff.
 //!
-//! Objects carry their entries as JSON text: in `metadata.managedFields` of a value to be written, and in the
-//! serialized bytes later. That is compact, and most writes only compare them. Does not know requests or storage.
+//! The entries of an object are held as JSON text: before the write in `metadata.managedFields`, later in the serialized object. Text is
+//! compact, and most writes only compare it. Does not know requests or storage.
 
 mod check;
 mod compare;
@@ -30,15 +30,15 @@ use serde_json::Value;
 use set::Set;
 use type_structure::TypeStructure;
 
-/// Limit, in bytes, of a manager's name.
+/// Maximum length of a manager's name in bytes.
 pub(crate) const NAME_MAX: usize = 128;
 
-/// The owner of all fields of an untracked object when it is first applied to.
+/// The manager that owns all fields of an object without managedFields when the first apply changes it.
 const BEFORE_FIRST_APPLY: &str = "before-first-apply";
-/// The manager of requests without manager and User-Agent.
+/// The manager of requests without `fieldManager` and User-Agent.
 const UNKNOWN: &str = "unknown";
 
-/// Fields of `metadata` without owner.
+/// Fields of `metadata` that no manager can own.
 const UNOWNED: [&str; 8] = [
     "name",
     "namespace",
@@ -57,14 +57,14 @@ pub(crate) struct FieldManager<'a> {
     pub(crate) kind: &'a Kind,
     /// Name of the manager.
     pub(crate) manager: &'a str,
-    /// The main resource or subresource of the request.
+    /// The resource or subresource to which the request writes.
     pub(crate) part: Part,
 }
 
 impl FieldManager<'_> {
-    /// Records the manager as owner of the fields changed by a create, update or patch; `old` is the previous object.
+    /// Records the manager as owner of the fields that a create, update or patch changed. `old` is the previous object.
     ///
-    /// Valid managedFields in the submitted value replace the previous ones.
+    /// Valid managedFields in the submitted object replace the previous ones.
     pub(crate) fn track(self, now: &str, old: Option<&Object>, new: &mut Value) {
         let submitted = metadata::take(new, "managedFields");
         let before = old.map(Object::managed).unwrap_or_default();
@@ -74,7 +74,7 @@ impl FieldManager<'_> {
         };
         let entries = Entries::read(self.kind, &text).unwrap_or_else(|| Entries::none(self.kind));
         if entries.is_empty() && old.is_some() {
-            // An object without managedFields stays untracked until it is first applied to.
+            // An object without managedFields gets none until the first apply.
             return mark(new, String::new());
         }
         let nothing = self.kind.validated_version().nothing();
@@ -83,7 +83,7 @@ impl FieldManager<'_> {
         mark(new, written);
     }
 
-    /// The submitted entries as text if they are valid; otherwise the previous ones.
+    /// The managedFields that the client submitted, as text, if they are valid; otherwise the previous ones.
     fn submitted(self, submitted: &Value, before: &str) -> String {
         if is_reset(submitted) {
             return String::new();
@@ -93,7 +93,7 @@ impl FieldManager<'_> {
         if sensible { text } else { before.to_owned() }
     }
 
-    /// The entries after an update.
+    /// The managedFields entries after an update.
     fn update<'e>(
         self,
         now: &'e str,
@@ -118,9 +118,9 @@ impl FieldManager<'_> {
         entries.write()
     }
 
-    /// Applies a configuration, with apiVersion and kind, to an object, or creates an object from it.
+    /// Applies a configuration, which contains apiVersion and kind, to an object, or creates an object from it.
     ///
-    /// Returns the object in the stored version, still to be decoded, and its entries as text.
+    /// Returns the object in the stored version, not decoded yet, and its managedFields as text.
     pub(crate) fn apply(
         self,
         now: &str,
@@ -150,7 +150,7 @@ impl FieldManager<'_> {
         Ok((object, written))
     }
 
-    /// Merges a configuration into an object, or returns the conflicts with other managers. No object if it is unchanged.
+    /// Merges a configuration into an object, or returns the conflicts with other managers. Returns no object if nothing changes.
     fn merge(
         self,
         now: &str,
@@ -214,7 +214,7 @@ impl FieldManager<'_> {
         Ok(self.kind.to_stored(document))
     }
 
-    /// The configuration in error messages: `default/name; v1, Kind=Pod`.
+    /// Identifies the configuration in error messages: `default/name; v1, Kind=Pod`.
     pub(crate) fn subject(self, applied: &Value) -> String {
         let (namespace, name) = (
             metadata::text(applied, "namespace"),
@@ -223,13 +223,13 @@ impl FieldManager<'_> {
         format!("{namespace}/{name}; {}", self.version_and_kind())
     }
 
-    /// `storage.k8s.io/v1, Kind=CSIDriver`, `/v1, Kind=Pod`.
+    /// Version and kind as in error messages: `storage.k8s.io/v1, Kind=CSIDriver`, `/v1, Kind=Pod`.
     pub(crate) fn version_and_kind(self) -> String {
         let kind = &self.kind;
         format!("{}/{}, Kind={}", kind.group, kind.version, kind.kind)
     }
 
-    /// Returns an error for conflicts with other managers.
+    /// Returns an error if there are conflicts with other managers.
     fn refuse(self, live: &Value, conflicts: Vec<(String, Set<'_>)>) -> Result<(), Status> {
         if conflicts.is_empty() {
             return Ok(());
@@ -255,7 +255,7 @@ impl FieldManager<'_> {
         }
     }
 
-    /// Removes the fields that this request cannot set, as listed by `GetResetFields` of the kind's strategy.
+    /// Removes the fields that this request cannot set (`GetResetFields` of the kind's strategy).
     fn reset(self, set: &mut Set<'_>) {
         for path in untouched(&self.kind.validated_version(), self.part) {
             set.drop_all(path);
@@ -273,7 +273,7 @@ fn untouched(kind: &Kind, part: Part) -> Paths {
     }
 }
 
-/// Removes fields without owner.
+/// Removes the fields that no manager can own.
 fn strip(set: &mut Set<'_>) {
     for name in UNOWNED {
         set.drop_member(&["metadata", name]);
@@ -283,7 +283,7 @@ fn strip(set: &mut Set<'_>) {
     }
 }
 
-/// An empty list, or one empty entry, clears managedFields.
+/// Whether submitted managedFields request that managedFields be cleared: an empty list, or one empty entry.
 fn is_reset(submitted: &Value) -> bool {
     match submitted.as_array().map(Vec::as_slice) {
         Some([]) => true,
@@ -292,12 +292,12 @@ fn is_reset(submitted: &Value) -> bool {
     }
 }
 
-/// Sets the managedFields of a value to be written.
+/// Sets the managedFields of an object before it is written.
 pub(crate) fn mark(value: &mut Value, written: String) {
     metadata::set(value, "managedFields", Some(written.into()));
 }
 
-/// Whether two texts of entries differ only in times.
+/// Whether two managedFields texts differ only in times.
 pub(crate) fn differ_in_times(kind: &Kind, one: &str, other: &str) -> bool {
     match (Entries::read(kind, one), Entries::read(kind, other)) {
         (Some(one), Some(other)) => one.equals_except_times(&other),

@@ -1,6 +1,6 @@
-//! Merge of a configuration into an object without field ownership, for mutating policies.
+//! Merges a configuration into an object without field ownership, for mutating admission policies.
 //!
-//! Owns the fields that such a configuration must not contain. Does not know policies.
+//! Owns which fields such a configuration must not contain. Does not know policies.
 
 use super::type_structure::TypeStructure;
 use super::{check, merge};
@@ -8,8 +8,8 @@ use crate::kinds::Kind;
 use crate::machinery::json;
 use serde_json::Value;
 
-/// Merges a configuration into an object of the same version, without field ownership. Atomic fields are an error: they
-/// would be replaced as a whole.
+/// Merges a configuration into an object of the same version, without field ownership. Atomic fields in the configuration are an error,
+/// because the merge would replace them as a whole.
 pub fn overlay(kind: &Kind, object: &mut Value, document: &Value) -> Result<(), String> {
     let structure = TypeStructure::of_kind(kind);
     let mut named = document.clone();
@@ -30,7 +30,7 @@ pub fn overlay(kind: &Kind, object: &mut Value, document: &Value) -> Result<(), 
     Ok(())
 }
 
-/// Adds the paths of atomic lists, maps and structs in a value.
+/// Adds the paths of all atomic lists, maps and structs in a value to `found`.
 fn atomics(structure: TypeStructure<'_>, value: &Value, path: &mut String, found: &mut Vec<String>) {
     let length = path.len();
     match (structure.of_value(value), value) {

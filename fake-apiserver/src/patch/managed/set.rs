@@ -1,21 +1,21 @@
 //! Field sets and their operations.
 //!
-//! A set is a tree of path elements, sorted on each level, so that each operation is one pass over two sorted lists.
-//! Names are borrowed from objects and their JSON. Does not know schemas, nor the JSON form of sets.
+//! A set is a tree of path elements, sorted on each level, so that each operation is one pass over two sorted lists. Names are borrowed
+//! from objects and their JSON. Does not know schemas or FieldsV1.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-/// One element of a path. The order is that of FieldsV1.
+/// One element of a field path. The order of the elements is that of FieldsV1.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Element<'a> {
     /// A member of a struct or map.
     Field(Cow<'a, str>),
-    /// A list entry by its key: a JSON object.
+    /// A list entry, identified by its key fields as a JSON object.
     Key(Cow<'a, str>),
-    /// A list entry by its value: a JSON scalar.
+    /// A list entry, identified by its value, a JSON scalar.
     Value(Cow<'a, str>),
-    /// A list entry by its index.
+    /// A list entry, identified by its index.
     Index(Cow<'a, str>),
 }
 
@@ -23,7 +23,7 @@ pub(super) enum Element<'a> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Set<'a>(Vec<Node<'a>>);
 
-/// A path element: whether it is in the set itself, and the fields below it.
+/// A path element, whether its path is in the set, and the fields below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Node<'a> {
     pub(super) element: Element<'a>,
@@ -32,7 +32,7 @@ pub(super) struct Node<'a> {
 }
 
 impl Element<'_> {
-    /// The element in conflict messages: `.image`, `[name="a"]`, `[="x"]`.
+    /// The element as written in conflict messages: `.image`, `[name="a"]`, `[="x"]`.
     pub(super) fn display(&self) -> String {
         match self {
             Self::Field(name) => format!(".{name}"),
@@ -51,7 +51,7 @@ impl Element<'_> {
 }
 
 impl<'a> Set<'a> {
-    /// A set from unsorted nodes; drops empty ones.
+    /// Creates a set from unsorted nodes. Drops nodes that contain no field.
     pub(super) fn new(mut nodes: Vec<Node<'a>>) -> Self {
         nodes.retain(Node::is_something);
         if !nodes.is_sorted_by(|a, b| a.element < b.element) {
@@ -141,7 +141,7 @@ impl<'a> Set<'a> {
         Self(nodes.collect())
     }
 
-    /// Removes a struct field and all fields below it.
+    /// Removes a struct field and all fields below it from the set.
     pub(super) fn drop_all(&mut self, path: &[&str]) {
         let Some((first, rest)) = path.split_first() else {
             return;
@@ -155,7 +155,7 @@ impl<'a> Set<'a> {
         }
     }
 
-    /// Removes a struct field, but not the fields below it.
+    /// Removes a struct field from the set, but not the fields below it.
     pub(super) fn drop_member(&mut self, path: &[&str]) {
         let Some((first, rest)) = path.split_first() else {
             return;
@@ -171,7 +171,7 @@ impl<'a> Set<'a> {
         }
     }
 
-    /// The set with renamed top-level fields.
+    /// The set with top-level fields renamed by `rename`.
     pub(super) fn renamed(self, rename: impl Fn(&str) -> Option<&'static str>) -> Self {
         let nodes = self.0.into_iter().map(|node| match &node.element {
             Element::Field(name) => match rename(name) {
@@ -186,7 +186,7 @@ impl<'a> Set<'a> {
         Self::new(nodes.collect())
     }
 
-    /// All paths in the form `.spec.containers[name="a"].image`; on each level, elements of the set come first.
+    /// All paths in the form `.spec.containers[name="a"].image`; on each level, paths that are in the set themselves are first.
     pub(super) fn paths(&self) -> Vec<String> {
         let mut out = Vec::new();
         self.collect("", &mut out);
@@ -215,7 +215,7 @@ impl Node<'_> {
     }
 }
 
-/// Compares elements with different lifetimes.
+/// Compares two elements; their lifetimes may differ.
 fn compare(a: &Element<'_>, b: &Element<'_>) -> Ordering {
     a.cmp(b)
 }

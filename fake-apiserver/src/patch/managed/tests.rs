@@ -1,4 +1,4 @@
-//! Tests of field set operations, and properties of apply and update.
+//! Tests of field set operations, and property tests of apply and update.
 
 use super::compare::{compare, fields};
 use super::entries::Entries;
@@ -37,7 +37,7 @@ fn config_map(data: &Value) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": data})
 }
 
-/// The object after an apply.
+/// The object after an apply by a manager.
 fn applied(
     by: FieldManager<'_>,
     live: Option<&Object>,
@@ -257,7 +257,7 @@ proptest! {
         prop_assert_eq!(parsed(&text), Some(set));
     }
 
-    /// Any text is rejected or parsed as entries; parsed entries survive serialization.
+    /// Property: any text is either rejected or parsed as entries, and parsed entries can be serialized and parsed again.
     #[test]
     fn parsed_entries_can_be_serialized_and_parsed_again(text in r#"\[?(\{|\}|"|:|,|\.|[a-z]|f:|FieldsV1|Apply|manager)*\]?"#) {
         if let Some(entries) = Entries::read(&POD, &text) {
@@ -313,7 +313,7 @@ proptest! {
         }
     }
 
-    /// Applied entries occur once, in the applied order; the other entries retain their order.
+    /// Property: each applied entry occurs once, in the applied order, and the other entries retain their order.
     #[test]
     fn merged_lists_retain_applied_and_live_order(live in names(), apply in names()) {
         let mut object = finalizers(&live);
@@ -326,7 +326,7 @@ proptest! {
         prop_assert_eq!(of(&after, false), of(&live, false));
     }
 
-    /// After an update, its manager is the only owner of the changed fields.
+    /// Property: after an update, its manager is the only owner of the changed fields.
     #[test]
     fn an_update_takes_ownership_of_changed_fields(before in any_data(), after in any_data()) {
         let mut first = config_map(&before);

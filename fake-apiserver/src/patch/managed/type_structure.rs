@@ -1,7 +1,7 @@
-//! Division of values into fields: types and schemas as field managers see them.
+//! How values are divided into fields: types and schemas for field managers.
 //!
-//! Structs and maps are divided by member, associative lists by key or value, and anything else is a single field. Does
-//! not know field sets.
+//! Structs and maps are divided by member, associative lists by key or value, and all other values are single fields. Does not know field
+//! sets.
 
 use super::set::Element;
 use crate::kinds::{Kind, Shape};
@@ -20,24 +20,24 @@ pub(super) enum TypeStructure<'t> {
     Keyed(&'static [&'static str], &'static ValueType),
     /// A list of scalars.
     Set,
-    /// A custom resource, or an object in one.
+    /// A custom resource, or an object inside a custom resource.
     Schema(SchemaNode<'t>),
-    /// A list of objects in a custom resource; its schema has the key fields.
+    /// A list of objects in a custom resource. The schema defines the key fields.
     Entries(&'t Schema),
-    /// Without schema: objects by member, any other value as a single field.
+    /// A value without schema: objects are divided by member, other values are single fields.
     Free,
 }
 
-/// The schema of an object.
+/// The schema of an object in a custom resource.
 #[derive(Clone, Copy)]
 pub(super) struct SchemaNode<'t> {
     schema: &'t Schema,
-    /// Whether it has type and metadata, even if the schema does not declare them.
+    /// Whether the object has apiVersion, kind and metadata, even if the schema does not declare them.
     is_object: bool,
 }
 
 impl<'t> TypeStructure<'t> {
-    /// The structure of a kind's objects.
+    /// The structure of the objects of a kind.
     pub(super) fn of_kind(kind: &'t Kind) -> Self {
         match kind.shape() {
             Shape::Typed(of) => Self::Struct(of),
@@ -60,7 +60,7 @@ impl<'t> TypeStructure<'t> {
         }
     }
 
-    /// The structure of values of a schema.
+    /// The structure of values with this schema.
     pub(super) fn of_schema(schema: &'t Schema) -> Self {
         match (schema.of, &schema.list) {
             _ if schema.atomic => Self::Leaf,
@@ -75,7 +75,7 @@ impl<'t> TypeStructure<'t> {
         }
     }
 
-    /// The structure of a specific value.
+    /// The structure of a specific value, which may differ from that of its type.
     pub(super) fn of_value(self, value: &Value) -> Self {
         match self {
             Self::Free if !value.is_object() => Self::Leaf,
@@ -109,7 +109,7 @@ impl<'t> TypeStructure<'t> {
         }
     }
 
-    /// The schema of a member, if the object has a schema.
+    /// The schema of a member, if the value has a schema.
     pub(super) fn schema_of(self, name: &str) -> Option<&'t Schema> {
         match self {
             Self::Schema(position) => position.schema.member(name),
@@ -117,7 +117,7 @@ impl<'t> TypeStructure<'t> {
         }
     }
 
-    /// Whether a member is a declared field, not a map member: field sets contain it only through its inner fields.
+    /// Whether a member is a declared field and not a map member. Field sets contain declared fields only through their inner fields.
     pub(super) fn declares(self, name: &str) -> bool {
         match self {
             Self::Struct(_) => true,
@@ -166,7 +166,7 @@ impl<'t> TypeStructure<'t> {
     }
 }
 
-/// Members of every object.
+/// Members that all objects have.
 const META: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
 impl<'t> SchemaNode<'t> {
@@ -187,8 +187,8 @@ impl<'t> SchemaNode<'t> {
     }
 }
 
-/// The value of a missing key field: its default, or the zero value of a field that is always serialized. Other missing
-/// fields are not part of the key.
+/// The value of a missing key field: its default, or the zero value if the field is always serialized. `None` if the field is then not part
+/// of the key.
 fn default(name: &str, form: &ValueType) -> Option<Value> {
     let ValueType::Struct(id) = form else { return None };
     let field = id.get().field(name)?;

@@ -10,16 +10,16 @@ pub(super) const RETAIN_KEYS: &str = "$retainKeys";
 pub(super) const DELETE_FROM_LIST: &str = "$deleteFromPrimitiveList/";
 pub(super) const SET_ORDER: &str = "$setElementOrder/";
 
-/// Why a patch does not apply.
+/// Why a strategic merge patch cannot be applied.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum StrategicPatchError {
-    /// A directive of the patch has an invalid value.
+    /// A directive in the patch has an invalid value.
     Form(String),
-    /// The patch does not fit this object.
+    /// The patch is valid, but not for this object.
     Fit(String),
 }
 
-/// `$retainKeys`: removes all members that it does not list.
+/// `$retainKeys`: removes all members that the directive does not list.
 pub(super) fn retain_keys(
     original: &mut Map<String, Value>,
     patch: &mut Map<String, Value>,
@@ -34,7 +34,7 @@ pub(super) fn retain_keys(
         .iter()
         .filter_map(Value::as_str)
         .collect();
-    // Members that the patch removes need not be listed: clients set them to null and omit them from the list.
+    // Members that the patch removes need not be listed: clients set such members to null and omit them from the list.
     if patch
         .iter()
         .any(|(name, value)| !value.is_null() && !name.starts_with('$') && !retained.contains(&name.as_str()))
@@ -45,7 +45,7 @@ pub(super) fn retain_keys(
     Ok(())
 }
 
-/// Removes directives and `null` members from a value that is added: they only have a meaning for an existing value.
+/// Removes directives and `null` members from a value that the patch adds, because they only affect existing values.
 pub(super) fn bare(value: &mut Value) {
     match value {
         Value::Object(members) => {
@@ -75,7 +75,7 @@ pub(super) fn unknown_directive(directive: &Value) -> StrategicPatchError {
     StrategicPatchError::Fit(format!("unknown patch type [{text}] in map"))
 }
 
-/// `$deleteFromPrimitiveList/x`: removes scalars from a list.
+/// `$deleteFromPrimitiveList/x`: removes scalars from the list `x`.
 pub(super) fn delete_scalars(
     original: &mut Map<String, Value>,
     list: &str,
@@ -93,7 +93,7 @@ pub(super) fn delete_scalars(
     Ok(())
 }
 
-/// Applies the directives among list entries and returns the other entries.
+/// Applies the directives in a list of the patch and returns the remaining entries.
 pub(super) fn directives(
     key: &str,
     original: &mut Vec<Value>,
@@ -111,7 +111,7 @@ pub(super) fn directives(
             Some("replace") => {
                 replaces = true;
                 bare(&mut item);
-                // With at most one other member, its merge key, the entry is not part of the new list.
+                // An entry with at most one other member (usually its merge key) is not added to the new list.
                 if item.as_object().is_some_and(|members| members.len() > 1) {
                     rest.push(item);
                 }

@@ -1,18 +1,18 @@
-//! Schema of an object's members, for strategic merge patches.
+//! The schema of the members of an object, for strategic merge patches.
 
 use crate::schema::{Field, Strategy, Type, ValueType};
 
-/// Schema of an object's members: struct fields, or values of one type.
+/// The schema of the members of an object: the fields of a struct, or the values of a map.
 #[derive(Clone, Copy)]
 pub(super) enum Members {
     Struct(&'static Type),
     Map(&'static ValueType),
-    /// No schema: maps merge, lists are replaced.
+    /// Without schema: maps are merged, lists are replaced.
     Free,
 }
 
 impl Members {
-    /// Schema and merge strategy of a member.
+    /// The schema and merge strategy of a member.
     pub(super) fn member(self, name: &str) -> (Self, Strategy) {
         match self {
             Self::Free => (Self::Free, Strategy::default()),
@@ -24,7 +24,7 @@ impl Members {
         }
     }
 
-    /// Schema of the members of a value, or of a list's entries.
+    /// The schema of the members of a value, or of the entries of a list.
     pub(super) fn of(form: &'static ValueType) -> Self {
         match form {
             ValueType::Struct(id) => Self::Struct(id.get()),

@@ -1,6 +1,6 @@
-//! Merging: objects by member, lists of structs by merge key, lists of scalars as sets.
+//! Strategic merge: objects are merged by member, lists of structs by merge key, and lists of scalars as sets.
 //!
-//! Objects and lists contain each other, so both are in this file.
+//! Objects can contain lists and lists objects, so both are merged in this file.
 
 use super::directives::{
     DELETE_FROM_LIST, PATCH, SET_ORDER, StrategicPatchError, bare, delete_scalars, directives, entry_key,
@@ -68,7 +68,7 @@ fn member(
     Ok(())
 }
 
-/// Merges a list into another and sorts it: entries of the patch come in the patch's order.
+/// Merges a list of the patch into a list and sorts the result: entries of the patch are in the order of the patch.
 fn merge_list(
     of: Members,
     key: Option<&'static str>,
@@ -86,7 +86,7 @@ fn merge_list(
     Ok(())
 }
 
-/// Merges a list into another. New entries are appended.
+/// Merges a list of the patch into a list. New entries are appended.
 fn combine(
     of: Members,
     key: Option<&'static str>,
@@ -106,7 +106,7 @@ fn combine(
     merge_entries(of, key, original, patch)
 }
 
-/// Whether the entries of both lists are structs. Mixed types are an error.
+/// Whether the entries of both lists are structs. A mixture of structs and scalars is an error.
 fn has_structs(original: &[Value], patch: &[Value]) -> Result<bool, StrategicPatchError> {
     let mut forms = original.iter().chain(patch).map(form);
     let first = forms.next();
@@ -157,7 +157,7 @@ fn merge_entries(
     Ok(())
 }
 
-/// Applies each `$setElementOrder/x` together with the patch of the list that it orders.
+/// Applies each `$setElementOrder/x` together with the patch of the list `x`.
 fn enforce_orders(
     of: Members,
     original: &mut Map<String, Value>,
@@ -177,7 +177,7 @@ fn enforce_orders(
             return Err(bad());
         };
         let (inner, strategy) = of.member(&name);
-        // A list that the patch removes or replaces by another type has no order.
+        // If the patch removes the list or replaces it by another type, the order is ignored.
         let change = match patch.get(&name) {
             None => Vec::new(),
             Some(Value::Array(_)) => patch.remove(&name).and_then(as_list).unwrap_or_default(),

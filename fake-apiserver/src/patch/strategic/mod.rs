@@ -1,6 +1,6 @@
-//! Strategic merge patches: merge patches that use the schema's merge keys and preserve the order of lists.
+//! Strategic merge patches: merge patches that merge lists by the merge keys in the schema and preserve their order.
 //!
-//! The schema defines which lists merge. Does not know requests.
+//! The schema defines which lists are merged. Does not know requests.
 
 mod directives;
 mod members;
@@ -14,17 +14,17 @@ use crate::schema::Type;
 use members::Members;
 use serde_json::Value;
 
-/// Applies a patch to an object of that type.
+/// Applies a patch to an object of type `of`.
 pub(crate) fn apply(of: &'static Type, object: &mut Value, patch: &Value) -> Result<(), StrategicPatchError> {
     let Value::Object(patch) = patch else {
         return Err(StrategicPatchError::Form(
-            "a strategic merge patch is a JSON object".to_owned(),
+            "a strategic merge patch must be a JSON object".to_owned(),
         ));
     };
     let original = std::mem::take(object);
     let Value::Object(mut members) = original else {
         return Err(StrategicPatchError::Fit(
-            "the patched document is no JSON object".to_owned(),
+            "the patched document is not a JSON object".to_owned(),
         ));
     };
     merge::merge(Members::Struct(of), &mut members, patch.clone())?;

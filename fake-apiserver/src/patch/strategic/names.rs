@@ -1,11 +1,11 @@
 //! Identity of list entries: by merge key, or by value.
 //!
-//! Owns an index that makes lookups in long lists fast.
+//! Owns an index of list entries, so that lookups in long lists are fast.
 
 use serde_json::Value;
 use std::collections::HashMap;
 
-/// The identity of an entry. All structs without the merge key share one.
+/// The identity of an entry. All structs without the merge key have the same identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Name<'a> {
     Key(Option<&'a Value>),
@@ -21,7 +21,7 @@ impl<'a> Name<'a> {
     }
 }
 
-/// Index of a list's entries by identity; the first of several equal ones counts.
+/// The positions of the entries of a list by identity. If several entries are equal, the position of the first.
 pub(super) struct Positions<'a>(HashMap<Name<'a>, usize>);
 
 impl<'a> Positions<'a> {

@@ -1,11 +1,11 @@
-//! The order of merged lists: entries of the patch come in the patch's order, the others retain their position.
+//! The order of merged lists: entries of the patch are in the order of the patch, other entries retain their position.
 
 use super::directives::{PATCH, StrategicPatchError};
 use super::names::Positions;
 use crate::machinery::go;
 use serde_json::Value;
 
-/// Checks that the patch of a list has the order of its `$setElementOrder`.
+/// Checks that the entries in the patch of a list are in the order of its `$setElementOrder`.
 pub(super) fn check(change: &[Value], order: &[Value], key: Option<&str>) -> Result<(), StrategicPatchError> {
     let (mut last, positions) = (0, Positions::of(order, key));
     for item in change.iter().filter(|item| item.get(PATCH).is_none()) {
@@ -25,9 +25,9 @@ pub(super) fn check(change: &[Value], order: &[Value], key: Option<&str>) -> Res
     Ok(())
 }
 
-/// Sorts a merged list: entries in `order` by it, the others by their position `before`.
+/// Sorts a merged list: entries listed in `order` by that order, the others by their position in `before`.
 ///
-/// When both parts are interleaved, the entry that came first before is first.
+/// When the two groups are merged, the entry that preceded the other in `before` is first.
 pub(super) fn arrange(merged: &mut Vec<Value>, order: &[Value], before: &[Value], key: Option<&str>) {
     let (order, before) = (Positions::of(order, key), Positions::of(before, key));
     let positioned = std::mem::take(merged).into_iter().map(|item| PositionedEntry {
@@ -52,7 +52,7 @@ pub(super) fn arrange(merged: &mut Vec<Value>, order: &[Value], before: &[Value]
     }
 }
 
-/// An entry with its indices in the requested order and in the old list.
+/// An entry with its index in the requested order and its index in the old list.
 struct PositionedEntry {
     ordered: Option<usize>,
     before: Option<usize>,

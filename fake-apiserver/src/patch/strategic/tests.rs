@@ -1,4 +1,4 @@
-//! Examples of strategic merge patches. Lists of real types are covered by the tests over HTTP.
+//! Examples of strategic merge patches. Tests over HTTP cover lists of real types.
 
 use super::{StrategicPatchError, apply};
 use crate::schema::Type;
@@ -165,7 +165,7 @@ fn an_entry_without_its_merge_key_is_rejected() {
 }
 
 proptest! {
-    /// Patched entries occur once, in the patch's order; the other entries retain their order.
+    /// Property: each patched entry occurs once, in the order of the patch, and the other entries retain their order.
     #[test]
     fn keyed_merges_retain_patch_and_object_order(
         before in prop::collection::hash_set(0..12u8, 0..8), patch in prop::collection::hash_set(0..12u8, 1..8)
@@ -185,7 +185,7 @@ proptest! {
         prop_assert_eq!(after.len(), retained(&before, &|name| !patch.contains(name)).len() + patch.len());
     }
 
-    /// A repeated patch changes nothing.
+    /// Property: applying a patch twice has the same result as applying it once.
     #[test]
     fn a_repeated_patch_changes_nothing(
         before in prop::collection::vec("[a-e]", 0..6), patch in prop::collection::vec("[a-e]", 0..6)

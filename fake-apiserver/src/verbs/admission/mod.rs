@@ -1,7 +1,7 @@
 //! Admission plugins that read other objects. `config::admission` has the names of the enabled ones; other crates can
 //! add plugins (`plugin::AdmissionPlugin`).
 //!
-//! Plugins that only change the object itself are hooks of its kind.
+//! Plugins that need only the object itself are hooks of its kind.
 
 use super::call::Target;
 use super::token_volume;
@@ -15,9 +15,9 @@ use crate::plugin::Attributes;
 use crate::store::Txn;
 use serde_json::Value;
 
-/// The annotation for a PVC's class that preceded `storageClassName`.
+/// The deprecated annotation with the StorageClass of a PVC, older than `storageClassName`.
 const STORAGE_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
-/// The annotation of a default StorageClass.
+/// The annotation that marks a StorageClass as default.
 const IS_DEFAULT_CLASS: &str = "storageclass.kubernetes.io/is-default-class";
 
 /// Mutating admission of a new object, before validation.
@@ -113,7 +113,7 @@ pub(super) fn in_namespace(txn: &Txn<'_>, kind: &Kind, object: &Value) -> Result
     Err(status)
 }
 
-/// PersistentVolumeClaimResize: a PVC can grow only if it is bound and its class allows expansion.
+/// PersistentVolumeClaimResize: a PVC can grow only if it is bound and its StorageClass allows expansion.
 fn resize(txn: &Txn<'_>, target: &Target, new: &Value, old: Option<&Value>) -> Result<(), Status> {
     let Some(old) = old.filter(|_| target.part == Part::Main) else {
         return Ok(());
@@ -145,7 +145,7 @@ fn resize(txn: &Txn<'_>, target: &Target, new: &Value, old: Option<&Value>) -> R
     )
 }
 
-/// Priority: a pod gets the priority of its class, else of the default class, else 0.
+/// Priority: a pod gets the priority of its PriorityClass, else of the default PriorityClass, else 0.
 fn priority(txn: &Txn<'_>, kind: &Kind, pod: &mut Value) -> Result<(), Status> {
     let refuse =
         |pod: &Value, why: &str| Status::forbidden(kind.resource(), metadata::text(pod, "name"), why);
@@ -199,8 +199,8 @@ fn priority(txn: &Txn<'_>, kind: &Kind, pod: &mut Value) -> Result<(), Status> {
     Ok(())
 }
 
-/// ServiceAccount: a pod requires its service account and gets a volume with a token. Skipped without kubelets: then
-/// service accounts are neither created nor used.
+/// ServiceAccount: a pod requires its service account and gets a volume with a token. Disabled if the options say that the cluster has no
+/// kubelets: then service accounts are neither created nor used.
 fn service_account(txn: &mut Txn<'_>, kind: &Kind, pod: &mut Value) -> Result<(), Status> {
     if txn.options().kubelet_less {
         return Ok(());

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-/// A seed with some bytes changed, inserted or removed, or with a repeated part; or random bytes.
+/// A seed with some bytes changed, inserted or removed, or with a part repeated; or random bytes.
 pub(crate) fn mutated(seeds: Vec<Vec<u8>>) -> impl Strategy<Value = Vec<u8>> {
     let changes = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0..5_u8), 1..6);
     let changed = (prop::sample::select(seeds), changes).prop_map(|(mut bytes, changes)| {

@@ -10,12 +10,12 @@ const TOKEN_REVIEWS: &str = "/apis/authentication.k8s.io/v1/tokenreviews";
 const ACCOUNTS: &str = "/api/v1/namespaces/default/serviceaccounts";
 pub(crate) const SELF_ACCESS_REVIEWS: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 
-/// A server with RBAC; its default client is in `system:masters`.
+/// Starts a server with RBAC; its default client is in `system:masters`.
 pub(crate) async fn guarded() -> Wire {
     guarded_with(Admission::default()).await
 }
 
-/// The same with other admission plugins.
+/// Like `guarded`, with other admission plugins.
 pub(crate) async fn guarded_with(admission: Admission) -> Wire {
     let options = ServerOptions {
         authorization: Authorization::Rbac,
@@ -31,7 +31,7 @@ pub(crate) async fn guarded_with(admission: Admission) -> Wire {
     wire
 }
 
-/// Sends a request with the given token, or without one.
+/// Sends a request with a bearer token, or without one.
 pub(crate) async fn send_as(
     wire: &Wire,
     token: Option<&str>,
@@ -65,7 +65,7 @@ async fn whoami(wire: &Wire, token: &str) -> Value {
     answer.body["status"]["userInfo"].clone()
 }
 
-/// Requests a token of a service account.
+/// Creates a token of a service account.
 async fn token(wire: &Wire, account: &str, spec: Value) -> Answer {
     let body = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec});
     wire.post(&format!("{ACCOUNTS}/{account}/token"), body).await

@@ -1,4 +1,4 @@
-//! Admission plugins that read other objects.
+//! Tests of admission plugins that read other objects.
 
 use super::client::{PODS, Wire, pod};
 use fake_apiserver::ServerOptions;

@@ -121,7 +121,7 @@ async fn conflicts_name_manager_version_and_subresource_of_updates() {
     let text = "Apply failed with 1 conflict: conflict with \"binder\" with subresource \"status\" using v1: \
         .status.phase";
     assert_eq!(refused.body["message"], text);
-    // The main resource ignores `status`.
+    // An apply to the main resource ignores `status`.
     let ignored = applied(&wire, &format!("{claims}/p?fieldManager=two"), &document).await;
     assert_eq!(ignored["status"]["phase"], "Bound");
     assert!(!managers(&ignored).contains(&"two"), "{ignored}");
@@ -510,7 +510,7 @@ async fn creating_by_apply_requires_the_create_permission() {
     );
 }
 
-/// API-33: a field that a new driver manifest adds is accepted or rejected like any other change, whichever way the manifest is applied.
+/// API-33: adding a field to a CSIDriver manifest is accepted or rejected like any other change, however the manifest is applied.
 #[tokio::test]
 async fn adding_storage_capacity_to_a_csi_driver_is_accepted_since_1_23() {
     const DRIVERS: &str = "/apis/storage.k8s.io/v1/csidrivers";

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 const EVERYWHERE: &str = "/apis/storage.k8s.io/v1/csistoragecapacities";
 
-/// The names of the items of a list.
+/// The names of the items in a list.
 fn names(list: &Value) -> Vec<&str> {
     let items = list["items"].as_array().into_iter().flatten();
     items
@@ -46,7 +46,7 @@ async fn capacities_have_neither_spec_nor_status() {
     }
 }
 
-/// Some examples in KEP-1472 contain a node selector, and one names the capacity differently: neither is a field of the type.
+/// Some examples in KEP-1472 contain a node selector, and one uses another name for the capacity. The type has neither field.
 #[tokio::test]
 async fn fields_of_kep_examples_that_the_type_lacks_are_dropped() {
     let wire = Wire::start().await;

@@ -1,4 +1,4 @@
-//! A raw HTTP client: requests in; status, headers and JSON out; watches line by line.
+//! A raw HTTP client for tests: returns status, headers and JSON of responses, and watch events one by one.
 
 use super::extensions;
 use fake_apiserver::{ApiServer, Observer, Running, ServerOptions};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// A running server with a client.
+/// A running server and a client.
 pub(crate) struct Wire {
     pub(crate) server: ApiServer,
     pub(crate) running: Running,
@@ -40,7 +40,7 @@ impl Wire {
         Self::of(ApiServer::with_extensions(options, observer, extensions())).await
     }
 
-    /// A client of that server.
+    /// A client of an existing server.
     pub(crate) async fn of(server: ApiServer) -> Self {
         let token = server.add_client("tester");
         let running = server.start().await.expect("the server binds a loopback port");
@@ -100,7 +100,7 @@ impl Wire {
         answer(request(&self.client, method, path, headers, body).await).await
     }
 
-    /// Opens a watch; panics if it is rejected.
+    /// Opens a watch; panics if the server rejects it.
     pub(crate) async fn watch(&self, path: &str) -> Watching {
         let response = request(&self.client, "GET", path, &[], String::new()).await;
         assert_eq!(response.status(), 200, "the watch of {path} was rejected");
@@ -111,7 +111,7 @@ impl Wire {
         }
     }
 
-    /// Creates an object and returns it; panics if it is rejected.
+    /// Creates an object and returns it; panics if the server rejects it.
     pub(crate) async fn create(&self, path: &str, body: Value) -> Value {
         let answer = self.post(path, body).await;
         assert_eq!(answer.code, 201, "{}", answer.text);
@@ -137,7 +137,7 @@ impl Watching {
         }
     }
 
-    /// The next `count` events as "TYPE name".
+    /// The next `count` events, each as `TYPE name`.
     pub(crate) async fn next_events(&mut self, count: usize) -> Vec<String> {
         let mut events = Vec::new();
         for _ in 0..count {
@@ -148,7 +148,7 @@ impl Watching {
     }
 }
 
-/// An event as "TYPE name".
+/// A watch event as `TYPE name`.
 pub(crate) fn short(event: &Value) -> String {
     format!(
         "{} {}",
@@ -157,12 +157,12 @@ pub(crate) fn short(event: &Value) -> String {
     )
 }
 
-/// A client of a listener, with or without a token.
+/// A client that connects to a listener, with or without a bearer token.
 pub(crate) fn client(running: &Running, token: Option<String>) -> kube::Client {
     let mut config = kube::Config::new(running.url().parse().expect("the server URL is valid"));
     config.auth_info.token = token.map(Into::into);
     config.default_retry = false;
-    // Plain HTTP; without this, the client would load all certificates of the host.
+    // The connection is plain HTTP; without this setting the client would load all certificates of the host.
     config.root_cert = Some(Vec::new());
     kube::Client::try_from(config).expect("the client configuration is valid")
 }
@@ -198,7 +198,7 @@ pub(crate) async fn answer(response: Response<Body>) -> Answer {
     }
 }
 
-/// A CSIStorageCapacity of class `fast`.
+/// A CSIStorageCapacity for the StorageClass `fast`.
 pub(crate) fn capacity(name: &str, amount: &str) -> Value {
     json!({"metadata": {"name": name}, "storageClassName": "fast", "capacity": amount})
 }

@@ -1,4 +1,4 @@
-//! Request timeouts: the limit of the server, and the `timeout` parameter.
+//! Request timeouts: the limit of the server, and the `timeout` parameter of a request.
 
 use super::client::{CONFIG_MAPS, Wire, answer, client, request};
 use fake_apiserver::{Effect, Match, Rule};

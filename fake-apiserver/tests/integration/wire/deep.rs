@@ -1,4 +1,4 @@
-//! Deep, wide and long inputs for every parser of client input: each gets a response, and the server continues to serve.
+//! Deeply nested, wide and long inputs for every parser of client input: each gets a response, and the server continues to serve requests.
 //!
 //! The server runs on a thread with half the stack of a tokio worker.
 
@@ -9,10 +9,10 @@ const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitio
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const STACK: usize = 1 << 20;
 
-/// Nesting depths or lengths: around the limits, and far beyond.
+/// Nesting depths or lengths: around the limits and far beyond them.
 const SIZES: [usize; 6] = [1, 60, 95, 240, 400, 20_000];
 
-/// A name, and the request of a given size.
+/// The name of an input, and a function that builds a request of a given size.
 type Input = (&'static str, fn(usize) -> Sent);
 
 struct Sent {
@@ -31,7 +31,7 @@ fn post(path: &str, media_type: &'static str, body: impl Into<Vec<u8>>) -> Sent 
     }
 }
 
-/// Longer paths are truncated.
+/// Maximum length of a path; longer paths are truncated.
 const PATH_MAX: usize = 60_000;
 
 fn get(mut path: String) -> Sent {
@@ -53,7 +53,7 @@ fn patch(media_type: &'static str, body: String) -> Sent {
     }
 }
 
-/// A CustomResourceDefinition with this schema of `spec`, built as text: it may nest deeper than JSON parsers allow.
+/// A CustomResourceDefinition with the schema `spec`. It is built as text, since it may nest deeper than JSON parsers allow.
 fn defined(spec: &str, more: &str) -> Sent {
     let body = format!(
         r#"{{"metadata": {{"name": "foos.example.com"}}, "spec": {{"group": "example.com", "scope": "Namespaced",
@@ -106,7 +106,7 @@ fn varint(mut value: usize) -> Vec<u8> {
     bytes
 }
 
-/// Wraps `reversed` in a length-delimited protobuf field; bytes are in reverse order, so that deep nesting takes linear time.
+/// Wraps `reversed` in a length-delimited protobuf field. The bytes are in reverse order, so that deep nesting takes linear time.
 fn wrap(reversed: &mut Vec<u8>, before: &[u8], number: usize) {
     reversed.extend(before.iter().rev());
     let head = [varint(number << 3 | 2), varint(reversed.len())].concat();
@@ -135,7 +135,8 @@ fn protobuf(path: &str, version: &str, kind: &str, mut reversed: Vec<u8>) -> Sen
     post(path, "application/vnd.kubernetes.protobuf", reversed)
 }
 
-/// A CustomResourceDefinition in protobuf whose schema nests `times` times in field `number`; `key`: bytes before it in a map field.
+/// A CustomResourceDefinition in protobuf whose schema is nested `times` times in field `number`. `key`: the map key, if the field is a
+/// map.
 fn protobuf_definition(times: usize, number: usize, key: Option<&[u8]>) -> Sent {
     let mut reversed = Vec::new();
     for _ in 0..times {
@@ -148,7 +149,7 @@ fn protobuf_definition(times: usize, number: usize, key: Option<&[u8]>) -> Sent 
             None => wrap(&mut reversed, &[], number),
         }
     }
-    // Fields: CustomResourceValidation.openAPIV3Schema, CustomResourceDefinitionVersion.schema, spec.versions, spec.
+    // Field numbers of CustomResourceValidation.openAPIV3Schema, CustomResourceDefinitionVersion.schema, spec.versions and spec.
     for number in [1, 4, 7, 2] {
         wrap(&mut reversed, &[], number);
     }
@@ -160,13 +161,13 @@ fn protobuf_definition(times: usize, number: usize, key: Option<&[u8]>) -> Sent 
     )
 }
 
-/// A ConfigMap in protobuf with these bytes as its message.
+/// A ConfigMap in protobuf whose message consists of these bytes.
 fn protobuf_map(mut bytes: Vec<u8>) -> Sent {
     bytes.reverse();
     protobuf(MAPS, "v1", "ConfigMap", bytes)
 }
 
-/// ControllerRevisions nested in the `data` of each other.
+/// ControllerRevisions, each nested in the `data` of another.
 fn protobuf_envelopes(times: usize) -> Sent {
     let mut reversed = Vec::new();
     for _ in 0..times {
@@ -207,7 +208,7 @@ const INVALID: &[&str] = &[
     "protobuf lengths",
 ];
 
-/// Every parser, with inputs that make it recurse or grow.
+/// For every parser, inputs that make it recurse or allocate.
 const INPUTS: &[Input] = &[
     ("CEL +", |n| chain("+1", n)),
     ("CEL *", |n| chain("*1", n)),
@@ -368,7 +369,7 @@ const INPUTS: &[Input] = &[
     }),
 ];
 
-/// Each alias expands to nine of the previous one.
+/// YAML aliases, each of which expands to nine of the previous one.
 fn aliases(levels: usize) -> String {
     let mut text = "a0: &a0 x\n".to_owned();
     for level in 1..=levels {
@@ -417,7 +418,7 @@ fn all_sizes(input: &Input) {
     });
 }
 
-/// The parser of stored objects accepts 127 levels; `managedFields` nest five levels deeper than the fields.
+/// The parser of stored objects accepts 127 levels of nesting. `managedFields` nest five levels deeper than the fields that they list.
 #[tokio::test]
 async fn objects_nested_too_deep_to_be_decoded_are_not_stored() {
     let wire = Wire::start().await;

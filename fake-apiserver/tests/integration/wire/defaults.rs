@@ -59,9 +59,9 @@ async fn data_source_and_data_source_ref_are_synchronized() {
     for (name, set, old, new) in [
         ("old", json!({"dataSource": source}), true, true),
         ("new", json!({"dataSourceRef": snapshot}), true, true),
-        // Referring to another namespace is an alpha feature.
+        // A reference to another namespace requires an alpha feature gate, so it is dropped.
         ("elsewhere", json!({"dataSourceRef": elsewhere}), false, false),
-        // `dataSource` never allowed other kinds; they are dropped.
+        // `dataSource` never allowed kinds other than PVC and VolumeSnapshot; it is dropped.
         ("populator", json!({"dataSource": populator}), false, false),
     ] {
         let mut claim = json!({"metadata": {"name": name}, "spec": set});
@@ -113,7 +113,7 @@ async fn services_are_defaulted() {
         async move {
             let service = json!({"metadata": {"name": "s"}, "spec": spec});
             let mut spec = wire.create(services, service).await["spec"].clone();
-            // Allocated addresses and ports vary.
+            // Allocated IP addresses and ports vary.
             let given = spec["clusterIP"] != "None" && spec["type"] != "ExternalName";
             if let Some(spec) = spec.as_object_mut().filter(|_| given) {
                 assert!(spec.remove("clusterIP").is_some() && spec.remove("clusterIPs").is_some());

@@ -259,7 +259,7 @@ async fn large_collections_are_deleted_despite_concurrent_writes() {
         local.create(map(number)).expect("the name is unused");
     }
     let maps = "/api/v1/namespaces/default/configmaps";
-    // The deletion lets a concurrent writer in between its batches.
+    // Between its batches, deletecollection must not block a concurrent writer.
     let (deleted, written) = tokio::join!(wire.delete(maps), async {
         let mut written = 0;
         for number in 1000..1200 {
@@ -308,7 +308,7 @@ async fn resource_version_in_the_query_is_a_precondition_of_delete() {
             "{path}"
         );
     }
-    // At that revision the second object did not exist.
+    // The second object did not exist at that revision, so it is not deleted.
     let swept = wire.delete(&format!("{CONFIG_MAPS}?resourceVersion={old}")).await;
     assert_eq!(
         (swept.code, swept.body["items"].as_array().map(Vec::len)),

@@ -1,4 +1,4 @@
-//! A protobuf client whose envelopes and messages are encoded and decoded by hand.
+//! A protobuf client that encodes and decodes envelopes and messages by hand.
 
 use super::client::{Wire, request};
 use http_body_util::BodyExt;
@@ -53,19 +53,19 @@ pub(crate) fn varint(mut value: usize) -> Vec<u8> {
     out
 }
 
-/// A length-delimited field.
+/// A length-delimited protobuf field.
 pub(crate) fn field(number: u8, content: impl AsRef<[u8]>) -> Vec<u8> {
     let content = content.as_ref();
     [&[number << 3 | 2][..], &varint(content.len()), content].concat()
 }
 
-/// An object in its envelope.
+/// A protobuf object in its envelope (`runtime.Unknown`).
 pub(crate) fn body(api_version: &str, kind: &str, raw: &[u8]) -> Vec<u8> {
     let type_meta = [field(1, api_version), field(2, kind)].concat();
     [b"k8s\0".to_vec(), field(1, type_meta), field(2, raw)].concat()
 }
 
-/// The fields of a message: varints decoded and encoded again, the others as bytes.
+/// The fields of a protobuf message. Varints are decoded and encoded again; other fields are returned as bytes.
 pub(crate) fn fields(mut bytes: &[u8]) -> Vec<(u64, Vec<u8>)> {
     fn next(bytes: &mut &[u8]) -> u64 {
         let mut value = 0;
@@ -97,13 +97,13 @@ pub(crate) fn fields(mut bytes: &[u8]) -> Vec<(u64, Vec<u8>)> {
     out
 }
 
-/// All values of a field.
+/// All values of a protobuf field.
 pub(crate) fn all(bytes: &[u8], number: u64) -> Vec<Vec<u8>> {
     let found = fields(bytes).into_iter().filter(|(n, _)| *n == number);
     found.map(|(_, content)| content).collect()
 }
 
-/// The only value of a field.
+/// The only value of a protobuf field.
 pub(crate) fn one(bytes: &[u8], number: u64) -> Vec<u8> {
     let mut found = all(bytes, number);
     assert_eq!(found.len(), 1, "field {number}");
@@ -122,12 +122,12 @@ pub(crate) fn open(bytes: &[u8]) -> (String, String, Vec<u8>) {
     (text(&type_meta, 1), text(&type_meta, 2), one(rest, 2))
 }
 
-/// The name of an object: field 1 of its metadata, which is field 1 of the object.
+/// The name of a protobuf object: field 1 of its metadata, which is field 1 of the object.
 pub(crate) fn name(object: &[u8]) -> String {
     text(&one(object, 1), 1)
 }
 
-/// An open watch in protobuf frames.
+/// An open watch that receives protobuf frames.
 pub(crate) struct Frames {
     body: Body,
     rest: Vec<u8>,
@@ -151,7 +151,7 @@ impl Frames {
         }
     }
 
-    /// Type and enveloped object of the next event.
+    /// Type and enveloped object of the next watch event.
     pub(crate) async fn next(&mut self) -> (String, Vec<u8>) {
         loop {
             if let Some((length, rest)) = self.rest.split_first_chunk::<4>() {

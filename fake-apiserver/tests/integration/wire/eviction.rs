@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 const BUDGETS: &str = "/apis/policy/v1/namespaces/default/poddisruptionbudgets";
 
-/// Creates a healthy pod with a label.
+/// Creates a ready pod with the label `app: a`.
 async fn running(wire: &Wire, name: &str) {
     let mut pod = pod(name);
     pod["metadata"]["labels"] = json!({"app": "a"});
@@ -18,7 +18,7 @@ async fn running(wire: &Wire, name: &str) {
     );
 }
 
-/// Creates a budget for those pods, with the status that its controller would set.
+/// Creates a PodDisruptionBudget for pods with the label `app: a`, with the status that the disruption controller would set.
 async fn budget(wire: &Wire, allowed: i64) {
     let spec = json!({"minAvailable": 1, "selector": {"matchLabels": {"app": "a"}}});
     wire.create(BUDGETS, json!({"metadata": {"name": "b"}, "spec": spec}))

@@ -1,4 +1,4 @@
-//! Fault injection: what clients see, what is executed nevertheless, and what the observer reports.
+//! Fault injection: what clients receive, what is executed nevertheless, and what the observer reports.
 
 use super::client::{CAPACITIES, Wire, capacity, short};
 use super::observer::observed;
@@ -21,7 +21,7 @@ fn status(code: u16) -> Effect {
     }
 }
 
-/// Posts a capacity object; returns whether a response arrived.
+/// Creates a CSIStorageCapacity; returns whether a response arrived.
 async fn is_answered(wire: &Wire, name: &str) -> bool {
     let body = Body::from(capacity(name, "1Gi").to_string().into_bytes());
     let request = Request::post(CAPACITIES).header("content-type", "application/json");
@@ -168,7 +168,7 @@ async fn held_watches_are_delayed_without_loss() {
     wire.create(CAPACITIES, capacity("a", "1Gi")).await;
     wire.create(CAPACITIES, capacity("b", "1Gi")).await;
     let mut new = wire.watch(&watched_from(1)).await;
-    // Held events do not count as pending: the server is quiet.
+    // Held watch events do not count as pending: the server is quiet.
     wire.server.quiet().await;
     tokio::select! {
         biased;
@@ -293,7 +293,7 @@ async fn stale_reads_return_an_old_revision_only_if_the_client_allows_it() {
     assert_eq!(names("").await, Vec::<&str>::new());
     assert_eq!(
         recorder.about("illegal"),
-        ["tester suffers illegal answered as of revision 1: list csistoragecapacities"]
+        ["tester suffers illegal state of revision 1 returned: list csistoragecapacities"]
     );
 }
 

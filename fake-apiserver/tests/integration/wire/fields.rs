@@ -1,11 +1,11 @@
-//! Unknown, duplicate, mistyped and always-written fields.
+//! Unknown, duplicate and mistyped fields, and fields that are always serialized.
 
 use super::client::{Answer, CAPACITIES, CONFIG_MAPS, PODS, Wire, pod};
 use serde_json::{Value, json};
 
 const JSON: [(&str, &str); 1] = [("content-type", "application/json")];
 
-/// A pod with unknown fields and a duplicate one.
+/// A pod with unknown fields and a duplicate field.
 const FLAWED: &str = r#"{"metadata": {"name": "p", "labels": {"a": "1", "a": "2"}}, "spec": {"containers": [
     {"name": "c", "image": "i", "imagePullPolice": "Always"}], "hostNetwork": false}, "sepc": {}}"#;
 

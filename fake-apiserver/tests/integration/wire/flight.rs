@@ -23,7 +23,7 @@ async fn limited(requests_inflight: usize, mutating_requests_inflight: usize) ->
     Wire::with(options, None).await
 }
 
-/// Starts a request; returns when the server waits for its body.
+/// Starts a request; returns when the server waits for the request body.
 async fn begun(wire: &Wire, method: &str, path: &str, length: usize) -> TcpStream {
     let token = wire.server.add_client("slow");
     let mut socket = TcpStream::connect(wire.running.address())
@@ -129,7 +129,7 @@ async fn unread_watches_do_not_delay_writers_or_other_watches() {
     sleeper.write_all(head.as_bytes()).await.unwrap();
     sleeper.read_exact(&mut [0; 15]).await.unwrap();
     let mut awake = wire.watch(&format!("{CONFIG_MAPS}?watch=1")).await;
-    // Far more than the socket buffers of the sleeper hold.
+    // More data than the socket buffers of the client that does not read can hold.
     let filler = "x".repeat(256 * 1024);
     for number in 0..100 {
         let name = format!("m{number}");
@@ -157,7 +157,7 @@ async fn events_reach_only_watches_of_their_resource_and_namespace() {
     ];
     let mut watches = Vec::new();
     for path in paths {
-        // From the current revision, so that all events come from new writes.
+        // The watch starts at the current revision, so that all events come from new writes.
         let sign = if path.contains('?') { '&' } else { '?' };
         let path = format!("{path}{sign}resourceVersion={}", wire.server.revision());
         watches.push(wire.watch(&path).await);

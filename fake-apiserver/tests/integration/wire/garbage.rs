@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 const EVENTS: &str = "/api/v1/namespaces/default/events";
 
-/// An owner reference to the object.
+/// An owner reference to `owner`. `blocks`: `blockOwnerDeletion`.
 fn reference(owner: &Value, blocks: bool) -> Value {
     json!({
         "apiVersion": owner["apiVersion"], "kind": owner["kind"], "name": owner["metadata"]["name"],
@@ -23,7 +23,7 @@ async fn map(wire: &Wire, name: &str, owners: &[Value]) -> Value {
     .await
 }
 
-/// The names of all ConfigMaps, once the garbage collector is idle.
+/// The names of the remaining ConfigMaps, once the garbage collector is idle.
 async fn left(wire: &Wire) -> Vec<String> {
     wire.server.quiet().await;
     let list = wire.get(CONFIG_MAPS).await.body;
@@ -192,7 +192,7 @@ async fn events_expire() {
 
 const CAPACITIES: &str = "/apis/storage.k8s.io/v1alpha1/namespaces/default/csistoragecapacities";
 
-/// A server of 1.20, where the feature gate enables the resource, with a capacity object of that owner.
+/// A 1.20 server whose feature gate enables CSIStorageCapacity, with a CSIStorageCapacity that has this owner.
 async fn with_capacity(owner: &str) -> Wire {
     let options = ServerOptions {
         release: Release::new(20).expect("the release is supported"),

@@ -1,4 +1,4 @@
-//! Compression: only of long responses, and only if the client accepts gzip.
+//! Compression: only long responses are compressed, and only if the client accepts gzip.
 
 use super::client::{CONFIG_MAPS, Wire, request};
 use flate2::read::GzDecoder;
@@ -7,7 +7,7 @@ use hyper::HeaderMap;
 use serde_json::{Value, json};
 use std::io::Read;
 
-/// A response as sent.
+/// Headers and body of a response, without decompression.
 async fn fetch(wire: &Wire, path: &str, headers: &[(&str, &str)]) -> (HeaderMap, Vec<u8>) {
     let response = request(&wire.client, "GET", path, headers, String::new()).await;
     let (head, body) = response.into_parts();

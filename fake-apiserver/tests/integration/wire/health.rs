@@ -56,7 +56,7 @@ async fn access_reviews_cannot_be_returned_as_a_table() {
     assert_eq!((answer.code, &answer.body["message"]), (406, &json!(text)));
 }
 
-/// The value of the sample that contains all these parts.
+/// The value of the first metric sample whose line contains all `parts`.
 fn sample(text: &str, parts: &[&str]) -> f64 {
     let line = text
         .lines()
@@ -136,7 +136,7 @@ async fn requests_are_counted_by_verb_resource_and_code() {
     );
 }
 
-/// MET-10 and MET-11 (KEP-1472, rollout): operators must be able to see that the API of capacity objects is slow or failing.
+/// MET-10 and MET-11 (KEP-1472, rollout): operators must be able to see that the CSIStorageCapacity API is slow or failing.
 #[tokio::test]
 async fn metrics_show_slow_and_failing_requests_for_capacities() {
     let wire = Wire::start().await;

@@ -1,4 +1,4 @@
-//! kube-rs watchers, with paged and with streaming lists.
+//! Tests of kube-rs watchers, with paged and with streaming lists.
 
 use super::client::{CAPACITIES, Wire, capacity};
 use fake_apiserver::ServerOptions;
@@ -9,7 +9,7 @@ use kube::runtime::watcher::{Config, Event, watcher};
 use std::collections::BTreeMap;
 use std::pin::pin;
 
-/// The state of a client that follows the events of a watcher.
+/// The objects that a client knows from the events of a watcher.
 #[derive(Default)]
 struct Known {
     capacities: BTreeMap<String, String>,

@@ -1,4 +1,4 @@
-//! Kinds unrelated to storage: where they are served, and their few peculiarities.
+//! Tests of kinds unrelated to storage: served paths, and special behaviour.
 
 use super::client::{PODS, Wire, pod};
 use fake_apiserver::{Release, ServerOptions};
@@ -29,7 +29,7 @@ fn workload(name: &str) -> Value {
     })
 }
 
-/// All resources in discovery: path of the collection, and entry.
+/// All resources in discovery: the path of the collection, and the discovery entry.
 async fn resources(wire: &Wire) -> Vec<(String, Value)> {
     let groups = wire.get("/apis").await.body;
     let groups = groups["groups"].as_array().expect("groups").clone();
@@ -123,7 +123,7 @@ async fn all_listable_resources_can_be_listed_and_watched_in_every_form() {
             (200, &media.parse().unwrap()),
             "{path}"
         );
-        // The watch ends with the test.
+        // The watch runs until the test ends.
         if can("watch") {
             wire.watch(&format!("{path}?watch=true&resourceVersion=1")).await;
         }
@@ -150,11 +150,11 @@ async fn table_rows_have_one_cell_per_column() {
         } else {
             "v1.example.com"
         };
-        // Validated kinds reject this body; others store it.
+        // Kinds with validation reject this body; other kinds store it.
         let answer = wire.post(&path, json!({"metadata": {"name": name}})).await;
         match answer.code {
             422 => continue,
-            // Another version of the group serves the same object.
+            // Another version of the group serves the same object, so it exists already.
             409 => assert!(path.contains("autoscaling/v1"), "{path}: {}", answer.text),
             code => assert_eq!(code, 201, "{path}: {}", answer.text),
         }

@@ -52,7 +52,7 @@ async fn objects_above_the_size_limit_of_etcd_are_rejected() {
         assert!(refused.body.get("reason").is_none());
         assert_eq!(wire.get(&format!("{roles}/b")).await.code, 404);
     }
-    // An update may not exceed the limit either.
+    // An update, too, must not exceed the limit.
     let grown = json!({"metadata": {"annotations": {"a": "x".repeat(1000)}}});
     assert_eq!(
         wire.merge(&format!("{roles}/big-role"), grown.clone()).await.code,
@@ -85,7 +85,7 @@ async fn the_body_of_a_get_is_ignored() {
     let wire = Wire::start().await;
     let token = wire.server.add_client("reader");
     let head = format!("GET {CONFIG_MAPS} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\n");
-    // An incomplete body, and one that announces more than the limit.
+    // An incomplete body, and a body whose `content-length` exceeds the limit.
     for body in ["content-length: 10\r\n\r\n{", "content-length: 99999999\r\n\r\n{"] {
         let mut socket = TcpStream::connect(wire.running.address()).await.unwrap();
         socket
@@ -113,7 +113,7 @@ async fn http2_without_tls_is_supported() {
     assert_eq!(frame[3], 4, "the first frame is SETTINGS");
 }
 
-/// Forwards the ends of watches.
+/// Forwards the reason for which each watch ended.
 struct Ends(UnboundedSender<WatchEnd>);
 
 impl Observer for Ends {
@@ -140,7 +140,7 @@ async fn unread_watches_are_dropped_and_writers_continue() {
     let mut first = [0; 15];
     socket.read_exact(&mut first).await.unwrap();
     assert_eq!(&first, b"HTTP/1.1 200 OK");
-    // From here on the test does not read: first the socket buffers fill up, then the queue.
+    // From here on the client does not read: first the socket buffers fill up, then the watch queue.
     let local = wire.server.client("writer");
     let filler = "x".repeat(512 * 1024);
     let mut written = 0;
@@ -154,7 +154,7 @@ async fn unread_watches_are_dropped_and_writers_continue() {
         assert!(written < 500, "the watch was never dropped");
         tokio::task::yield_now().await;
         if written > 60 {
-            // The stream ends once its connection can send again.
+            // The stream ends once the connection can send again.
             let mut some = vec![0; 64 * 1024];
             socket.read_exact(&mut some).await.unwrap();
         }
@@ -162,7 +162,7 @@ async fn unread_watches_are_dropped_and_writers_continue() {
     wire.server.quiet().await;
 }
 
-/// Panics when an object of that name is stored.
+/// An observer that panics when an object with a certain name is stored.
 struct Panics;
 
 impl Observer for Panics {

@@ -4,7 +4,7 @@ use super::client::{Answer, CAPACITIES, CONFIG_MAPS, PODS, Wire, capacity, pod};
 use fake_apiserver::ServerOptions;
 use serde_json::{Value, json};
 
-/// `manager operation subresource` of each entry.
+/// `manager operation subresource` of each managedFields entry.
 fn managers(object: &Value) -> Vec<String> {
     let entries = object["metadata"]["managedFields"].as_array();
     let text = |entry: &Value, name: &str| entry[name].as_str().unwrap_or_default().to_owned();
@@ -143,10 +143,10 @@ async fn status_fields_are_owned_through_the_status_subresource() {
     let mut object = wire.get(&format!("{PODS}/p")).await.body;
     object["status"]["hostIP"] = json!("10.0.0.1");
     object["spec"]["schedulerName"] = json!("ignored");
-    // Entries in the body are honoured only on the main resource.
+    // `managedFields` in the body of a status update are ignored.
     object["metadata"]["managedFields"] = json!([{}]);
     let after = wire.put(&path, object).await.body;
-    // Sorted by time (in seconds), then by name.
+    // Entries are sorted by time (in seconds), then by manager.
     assert_eq!(managers(&after), ["creator Update", "kubelet Update status"]);
     assert_eq!(owned(&after, "kubelet"), &json!({"f:status": {"f:hostIP": {}}}));
 }

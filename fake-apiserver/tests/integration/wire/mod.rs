@@ -8,7 +8,7 @@ mod capacities;
 mod client;
 mod crud;
 #[path = "../../../apiextensions/tests/integration/custom/fixtures.rs"]
-#[expect(dead_code, reason = "the tests of custom resources use the rest of it")]
+#[expect(dead_code, reason = "other test crates use the rest of this module")]
 mod custom;
 mod deadline;
 mod deep;

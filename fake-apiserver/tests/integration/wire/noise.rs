@@ -1,4 +1,4 @@
-//! Random input in every part of a request: the sender gets a well-formed response, and other clients are served.
+//! Random input in every part of a request: the sender gets a well-formed response, and other clients are still served.
 
 use super::client::{Answer, CAPACITIES, CONFIG_MAPS, Wire, answer, request};
 use proptest::prelude::*;
@@ -16,7 +16,7 @@ async fn send(wire: &Wire, method: &str, path: &str, media: &str, body: &[u8]) -
     answer(request(&wire.client, method, path, &[("content-type", media)], body).await).await
 }
 
-/// Errors are a Status with a reason; other responses are objects.
+/// Asserts that an error is a Status with a reason, and that another response is an object.
 fn is_clean(answer: &Answer, sent: &str) {
     assert!(answer.code < 500, "{sent}: {} {}", answer.code, answer.text);
     if answer.code >= 400 {
@@ -55,7 +55,7 @@ fn mutated(good: &'static [u8]) -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![3 => changed, 1 => prop::collection::vec(any::<u8>(), 0..200)]
 }
 
-/// Runs an asynchronous check on random inputs, against one server.
+/// Runs an asynchronous check on random inputs, all against one server.
 fn check<T: std::fmt::Debug>(inputs: impl Strategy<Value = T>, check: &impl AsyncFn(&Wire, T)) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -126,7 +126,7 @@ fn mutated_patches_get_a_well_formed_response() {
         wire.post(CONFIG_MAPS, map).await;
         let path = format!("{CONFIG_MAPS}/m");
         let seen = send(wire, "PATCH", &path, media, &body).await;
-        // kube-apiserver returns a 500 without reason for a strategic patch of the wrong form.
+        // kube-apiserver, too, returns a 500 without reason for a malformed strategic merge patch.
         let does_not_fit = seen.code == 500 && media == STRATEGIC && seen.body["kind"] == "Status";
         if !does_not_fit {
             is_clean(&seen, &String::from_utf8_lossy(&body));
@@ -162,7 +162,7 @@ fn random_query_parameters_get_a_well_formed_response() {
         let query = query.append_pair(name, &text).finish();
         let path = format!("{CONFIG_MAPS}?{query}");
         let seen = wire.get(&path).await;
-        // A future revision is waited for until 504, as by kube-apiserver.
+        // A request for a future resourceVersion is answered with 504 after a timeout, as by kube-apiserver.
         if seen.body["reason"] != "Timeout" {
             is_clean(&seen, &path);
         }
@@ -183,7 +183,7 @@ fn random_paths_and_accept_headers_get_a_well_formed_response() {
     let paths = prop::collection::vec(segments, 0..8).prop_map(|it| format!("/{}", it.join("/")));
     let ranges = "[a-z*/;=,. 0-9]{0,30}|application/json;as=[A-Za-z]{0,9};g=meta[.]k8s[.]io;v=v[0-9]|\\*/\\*;q=[-0-9.e]{0,6}";
     check((paths, ranges), &async |wire, (path, accept)| {
-        // Watches have no end; only the response head is checked.
+        // A watch does not end, so only the response head is checked.
         let headers = [("accept", accept.as_str())];
         let response = request(&wire.client, "GET", &path, &headers, "").await;
         assert!(response.status().as_u16() < 500, "{path} {accept}");
@@ -198,7 +198,7 @@ async fn too_deeply_nested_bodies_are_rejected() {
     let objects = r#"{"a":"#.repeat(deep);
     let mut message = Vec::new();
     for _ in 0..1000 {
-        // A group that never ends, and nested fields.
+        // A protobuf group without end, and nested fields.
         message.extend_from_slice(b"\x0b\x0a\x7f");
     }
     let protobuf = [&CAPACITY_PROTOBUF[..4], &message].concat();
@@ -293,7 +293,7 @@ async fn json_patches_that_copy_exponentially_are_rejected() {
     assert_eq!(refused.body["message"], text);
 }
 
-/// Lists as long as request bodies allow, in worst-case order: merging must not take quadratic time.
+/// Merges lists as long as request bodies allow, in worst-case order: merging must not take quadratic time.
 #[tokio::test]
 async fn merging_long_lists_takes_linear_time() {
     let wire = Wire::start().await;
@@ -327,7 +327,7 @@ async fn merging_long_lists_takes_linear_time() {
     );
 }
 
-/// Lists of unique items, as long as request bodies allow, in which all items are equal.
+/// Sends lists as long as request bodies allow; all items are equal, though the list requires unique items.
 #[tokio::test]
 async fn long_lists_of_duplicates_are_rejected_with_limited_causes() {
     let wire = Wire::start().await;

@@ -1,4 +1,4 @@
-//! Events of the observer, and when the server is quiet.
+//! Events that the observer receives, and when the server is quiet.
 
 use super::client::{CAPACITIES, CONFIG_MAPS, Wire, capacity, client, request};
 use fake_apiserver::{ApiServer, Authorization, Event, Observer, ResourceRef, ServerOptions};
@@ -223,7 +223,7 @@ async fn rejected_watches_do_not_count_as_open() {
         assert!(refused.code >= 400, "{accept}: {}", refused.code);
     }
     wire.create(CONFIG_MAPS, json!({"metadata": {"name": "m"}})).await;
-    // Would hang if the rejected watch had left a queue behind.
+    // This would block if the rejected watch had left a queue behind.
     wire.server.quiet().await;
     assert!(recorder.about("unwatches").is_empty());
 }

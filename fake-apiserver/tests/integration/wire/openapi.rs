@@ -5,7 +5,7 @@ use fake_apiserver::{Release, ServerOptions};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// The URL of a document with its hash, from the index.
+/// The URL of an OpenAPI document, with its hash, from the index.
 async fn address(wire: &Wire, place: &str) -> String {
     let index = wire.get("/openapi/v3").await.body;
     let url = &index["paths"][place]["serverRelativeURL"];
@@ -16,7 +16,7 @@ async fn document(wire: &Wire, place: &str) -> Value {
     wire.get(&address(wire, place).await).await.body
 }
 
-/// All targets of references in a document.
+/// All `$ref` targets in a document.
 fn references(value: &Value, found: &mut BTreeSet<String>) {
     match value {
         Value::Object(members) => {
@@ -280,7 +280,7 @@ async fn schemas_contain_required_fields_defaults_and_enums() {
         required(&storage, "storage.v1.StorageClass"),
         json!(["provisioner"])
     );
-    // These differ from what the type of the field implies.
+    // The defaults and required fields below differ from what the Go type of the field implies.
     assert_eq!(
         required(&core, "core.v1.Event"),
         json!(["involvedObject", "metadata"])

@@ -1,4 +1,4 @@
-//! Clients that exhaust resources: too many, silent, slow, half-closed. Others must still be served.
+//! Clients that exhaust resources: too many, silent, slow or half-closed connections. Other clients must still be served.
 
 use super::client::{CONFIG_MAPS, Wire};
 use fake_apiserver::{Event, Limits, Observer, ServerOptions, WatchEnd};
@@ -29,7 +29,7 @@ async fn connect(wire: &Wire) -> TcpStream {
         .expect("the server accepts connections")
 }
 
-/// All bytes until the server closes the connection.
+/// All bytes that the server sends before it closes the connection.
 async fn rest(mut socket: TcpStream) -> Vec<u8> {
     let mut all = Vec::new();
     socket.read_to_end(&mut all).await.ok();
@@ -59,7 +59,7 @@ async fn connections_above_the_limit_are_closed_until_one_is_free() {
     assert_eq!(rest(connect(&wire).await).await, b"", "limit exceeded");
     is_served(&wire).await;
     drop((one, two));
-    // The server notices the closed connections with some delay.
+    // The server observes the closed connections with some delay.
     loop {
         let mut socket = connect(&wire).await;
         let hello = b"GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
@@ -140,7 +140,7 @@ async fn missing_bodies_return_a_timeout() {
     is_served(&wire).await;
 }
 
-/// Forwards the ends of watches.
+/// Forwards the reason for which each watch ended.
 struct Ends(UnboundedSender<WatchEnd>);
 
 impl Observer for Ends {
@@ -228,7 +228,7 @@ async fn unread_responses_release_their_slot_and_end_their_connection() {
         untaken.push(answer);
     }
     assert_eq!(wire.get(CONFIG_MAPS).await.code, 200);
-    // Gracefully or not.
+    // The connection may end gracefully or with an error.
     connection.await.expect("the connection task does not panic").ok();
     for answer in untaken {
         assert!(
@@ -266,7 +266,7 @@ async fn lists_are_rejected_while_too_many_response_bytes_are_unread() {
     assert_eq!(refused.code, 429);
     assert_eq!(refused.headers["retry-after"], "1");
     assert_eq!(wire.get(&format!("{CONFIG_MAPS}/m")).await.code, 200);
-    // The server notices the reset stream with some delay.
+    // The server observes the reset stream with some delay.
     drop(unread);
     let mut code = 429;
     for _ in 0..10_000 {
@@ -308,7 +308,7 @@ async fn connections_stay_usable_after_a_rejection_before_the_body() {
              content-length: 100000\r\n\r\n"
         );
         socket.write_all(head.as_bytes()).await.expect("a connection");
-        // When this returns, the server has read the head above.
+        // After this returns, the server has read the request head above.
         is_served(&wire).await;
         socket
             .write_all(&[b'x'; 100_000])

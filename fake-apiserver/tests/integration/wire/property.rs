@@ -1,4 +1,4 @@
-//! Random writes in random order: every way of reading returns the state of a small model.
+//! Random writes in random order: lists, watches and pages return the state of a small model.
 
 use super::client::{CONFIG_MAPS, Watching, Wire};
 use proptest::prelude::*;
@@ -15,19 +15,20 @@ enum Step {
     Read(Reading),
 }
 
-/// How a reader reads.
+/// How a reader lists and watches.
 #[derive(Clone, Copy, Debug)]
 struct Reading {
     selector: Selector,
-    /// Page size of its list; none for a streaming list.
+    /// Page size of the list; None for a streaming list.
     page: Option<u8>,
-    /// Whether it watches from the start, so that events are queued; otherwise it starts at the end and events come from the history.
+    /// The reader watches from the start, so that events are queued. Otherwise it watches only at the end, and events come from the watch
+    /// history.
     live: bool,
-    /// Number of events after which its watch is closed and resumed.
+    /// Number of events after which the reader closes its watch and resumes it.
     patience: usize,
 }
 
-/// The selector of a reader; the model evaluates it on its own.
+/// The selector of a reader; the model evaluates it independently of the server.
 #[derive(Clone, Copy, Debug)]
 enum Selector {
     All,
@@ -37,7 +38,7 @@ enum Selector {
     NotNamed,
 }
 
-/// The state of an object in the model: data and label.
+/// The model: data and label of each object.
 type Model = BTreeMap<String, (Option<u8>, Option<bool>)>;
 type State = BTreeMap<String, Value>;
 
@@ -107,19 +108,19 @@ fn all_ways_of_reading_agree_with_a_model() {
     ran.unwrap();
 }
 
-/// The server and the model, which receive the same writes.
+/// The server and the model; both receive the same writes.
 struct World {
     wire: Wire,
     model: Model,
-    /// The model at each revision at which it changed.
+    /// The model after each write that increased the revision, with that revision.
     past: Vec<(u64, Model)>,
 }
 
-/// A reader: its state, and how it continues.
+/// A reader: the objects that it knows, and the revision from which it resumes.
 struct Reader {
     reading: Reading,
     state: State,
-    /// The watch path without resourceVersion, and the revision; a streaming list has none until its first event.
+    /// The watch path without resourceVersion. `revision` is None for a streaming list until its first event.
     path: String,
     revision: Option<String>,
     watch: Option<Watching>,
@@ -138,7 +139,7 @@ async fn check(steps: &[Step]) {
             step => world.write(step).await,
         }
     }
-    // The last two writes produce an event for every reader, which ends it.
+    // The last two writes produce an event for every reader, which ends the reading.
     for on in [true, false] {
         world.write(&Step::Label { name: 9, on }).await;
     }
@@ -197,7 +198,7 @@ impl World {
         }
     }
 
-    /// Lists at every revision return the model's state at that revision, and watches from there lead to the final state.
+    /// A list at any past revision must return the model at that revision, and a watch from there must lead to the final state.
     async fn check_past(&self, end: u64) {
         for (revision, model) in &self.past {
             let exact = format!("{CONFIG_MAPS}?resourceVersion={revision}&resourceVersionMatch=Exact");
@@ -269,7 +270,7 @@ impl Reader {
         wire.watch(&format!("{}{start}", self.path)).await
     }
 
-    /// Reads up to that revision, resuming its watch in between.
+    /// Reads events up to the revision `end`, and resumes the watch in between.
     async fn follow_to(&mut self, wire: &Wire, end: u64) {
         let end = end.to_string();
         while self.revision.as_ref() != Some(&end) {
@@ -277,7 +278,7 @@ impl Reader {
                 Some(watch) => watch,
                 None => self.open(wire).await,
             };
-            // A streaming list is read to its end: before, there is no revision to resume from.
+            // A streaming list is read to its end: before the end there is no revision to resume from.
             let mut left = self.reading.patience;
             while left > 0 && self.revision.as_ref() != Some(&end) {
                 let event = watch.next().await.expect("the watch has not ended");
@@ -310,7 +311,7 @@ fn listed(list: &Value) -> State {
     items.iter().map(|item| (name_of(item), item.clone())).collect()
 }
 
-/// Objects in the form of the model.
+/// Converts objects to the form of the model.
 fn known(state: &State) -> Model {
     let read = |object: &Value| {
         let value = object["data"]["v"]
@@ -339,11 +340,11 @@ fn follow(state: &mut State, event: &Value) {
         "ADDED" => assert!(state.insert(name, object).is_none(), "added twice: {event}"),
         "MODIFIED" => assert!(
             state.insert(name, object).is_some(),
-            "changed before it was there: {event}"
+            "modified before it was added: {event}"
         ),
         "DELETED" => assert!(
             state.remove(&name).is_some(),
-            "deleted before it was there: {event}"
+            "deleted before it was added: {event}"
         ),
         other => panic!("{other}: {event}"),
     }

@@ -77,7 +77,7 @@ async fn objects_read_in_protobuf_can_be_written_back() {
         before,
         "an update without changes preserves the object"
     );
-    // With the name of another object in the URL, the same bytes are rejected.
+    // The same bytes are rejected if the URL has another object name.
     assert_eq!(
         send(&wire, "PUT", &format!("{PODS}/other"), PROTOBUF, read.bytes)
             .await
@@ -171,7 +171,7 @@ async fn watch_frames_contain_initial_events_bookmark_and_changes() {
         (text(&annotation, 1).as_str(), text(&annotation, 2).as_str()),
         ("k8s.io/initial-events-end", "true")
     );
-    // More than one frame, with lengths of more than one byte.
+    // The response needs more than one frame, with lengths of more than one byte.
     for number in 0..100 {
         let filler = "x".repeat(number * 10);
         wire.create(
@@ -271,7 +271,7 @@ async fn the_first_supported_media_type_is_chosen() {
         ),
         ("*/*", 200, "application/json"),
         (&table_or_json, 200, "application/json"),
-        // Tables exist only in JSON.
+        // Tables can only be serialized as JSON.
         (table, 406, "application/json"),
     ] {
         for path in [CONFIG_MAPS.to_owned(), format!("{CONFIG_MAPS}/a")] {
@@ -311,7 +311,7 @@ async fn delete_options_in_protobuf_are_honoured() {
     let wire = Wire::start().await;
     wire.create(CAPACITIES, capacity("c", "1Gi")).await;
     let path = format!("{CAPACITIES}/c");
-    // Typed clients send DeleteOptions in the group version of the resource.
+    // Typed clients encode DeleteOptions in the group version of the resource.
     let wrong = body(
         "storage.k8s.io/v1",
         "DeleteOptions",
@@ -391,7 +391,7 @@ fn random_bodies_are_a_bad_request() {
         .run(&bodies, |bytes| {
             let answer = runtime.block_on(send(&wire, "POST", PODS, "application/json", bytes));
             let status: Value = serde_json::from_slice(&answer.bytes).expect("the response is JSON");
-            // Bytes that decode as a pod do not make a valid one.
+            // Random bytes that decode as a pod are not a valid pod.
             prop_assert!([400, 422].contains(&answer.code), "{status}");
             prop_assert_eq!(&status["kind"], "Status");
             Ok(())

@@ -28,7 +28,7 @@ async fn code(wire: &Wire, token: &str, method: &str, path: &str) -> u16 {
     send_as(wire, Some(token), method, path, Value::Null).await.code
 }
 
-/// Whether a user may do something, by SelfSubjectAccessReview.
+/// Whether a SelfSubjectAccessReview of the user allows the action.
 async fn is_allowed(wire: &Wire, token: &str, attributes: Value) -> bool {
     let answer = send_as(
         wire,
@@ -410,8 +410,8 @@ async fn roles_and_bindings_are_validated() {
     );
 }
 
-/// The first requests of kube-controller-manager: the authentication configuration, its Lease, and tokens for its controllers, each of
-/// which uses a service account with a role of its own.
+/// The first requests of kube-controller-manager: the authentication configuration, its Lease, and tokens for its controllers. Each
+/// controller uses a service account with its own role.
 #[tokio::test]
 async fn the_controller_manager_can_start_with_the_bootstrap_roles() {
     let wire = guarded().await;

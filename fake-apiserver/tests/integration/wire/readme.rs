@@ -1,4 +1,4 @@
-//! The tests and files that the README names exist.
+//! Checks that the tests and files that the README names exist.
 
 use std::fs;
 use std::path::Path;

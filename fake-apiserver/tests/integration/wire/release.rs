@@ -1,4 +1,4 @@
-//! Older releases: served versions, preserved fields, and objects of resources that are not served.
+//! Older releases: served versions, preserved fields, and stored objects of resources that are not served.
 
 use super::client::{CAPACITIES, Wire, capacity};
 use fake_apiserver::{Release, ResourceRef, ServerOptions};
@@ -30,7 +30,7 @@ fn capacities_of(version: &str) -> String {
     CAPACITIES.replace("/v1/", &format!("/{version}/"))
 }
 
-/// The versions in which CSIStorageCapacity is served, according to requests and discovery.
+/// The versions that serve CSIStorageCapacity; requests and discovery must agree.
 async fn served(wire: &Wire) -> Vec<&'static str> {
     let mut found = Vec::new();
     let group = wire.get("/apis/storage.k8s.io").await.body;
@@ -85,7 +85,7 @@ async fn each_release_serves_its_versions() {
     }
 }
 
-/// The resources of the storage group in all versions.
+/// The resources of the group storage.k8s.io in all versions.
 async fn storage_resources(wire: &Wire) -> BTreeSet<String> {
     let group = wire.get("/apis/storage.k8s.io").await.body;
     let mut names = BTreeSet::new();
@@ -253,7 +253,7 @@ fn driver(tracks: &Value) -> Value {
     json!({"metadata": {"name": "d"}, "spec": {"storageCapacity": tracks}})
 }
 
-/// Writes the flag with each verb.
+/// Writes `spec.storageCapacity` of a CSIDriver by merge patch, JSON patch and update; returns the status codes.
 async fn writes(wire: &Wire, tracks: bool) -> Vec<u16> {
     let path = format!("{DRIVERS}/d");
     let mut whole = wire.get(&path).await.body;

@@ -187,7 +187,7 @@ async fn continue_tokens_stay_within_their_namespace() {
     let token = first["metadata"]["continue"].as_str().unwrap();
     let rest = wire.get(&format!("{CONFIG_MAPS}?continue={token}")).await.body;
     assert_eq!(names(&rest), ["b"]);
-    // The server creates one of its own in kube-system.
+    // The server creates an object of its own in kube-system.
     let all = wire
         .get("/api/v1/configmaps?fieldSelector=metadata.namespace!=kube-system")
         .await

@@ -1,4 +1,4 @@
-//! Subresources and generations: what may be changed on which path.
+//! Subresources and generations: which fields each path can change.
 
 use super::client::{PODS, Wire, pod};
 use serde_json::json;

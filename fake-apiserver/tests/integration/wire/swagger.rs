@@ -1,4 +1,4 @@
-//! OpenAPI for old clients: version 2, and both versions in protobuf.
+//! OpenAPI documents for old clients: version 2, and both versions in protobuf.
 
 use super::client::{Wire, request};
 use http_body_util::BodyExt;
@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const V2_PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 const V3_PROTOBUF: &str = "application/com.github.proto-openapi.spec.v3.v1.0+protobuf";
 
-/// A protobuf message: its length-delimited fields by number. Others are ignored.
+/// A protobuf message: its length-delimited fields by number. Fields of other types are ignored.
 struct Message(BTreeMap<u64, Vec<Vec<u8>>>);
 
 impl Message {
@@ -48,7 +48,7 @@ impl Message {
         Self::read(&self.all(number).concat())
     }
 
-    /// The named values of a field.
+    /// The named values of a protobuf field, by name.
     fn named(&self, number: u64) -> BTreeMap<String, Self> {
         let entries = self.all(number).into_iter().map(Self::read);
         entries.map(|entry| (entry.text(1), entry.one(2))).collect()
@@ -68,7 +68,7 @@ fn varint(rest: &mut &[u8]) -> u64 {
     value
 }
 
-/// A document: status code, media type, ETag and body.
+/// An OpenAPI document: status code, media type, ETag and body.
 async fn fetch(wire: &Wire, path: &str, accept: &str) -> (u16, String, String, Vec<u8>) {
     let response = request(&wire.client, "GET", path, &[("accept", accept)], String::new()).await;
     let (head, body) = response.into_parts();
@@ -166,7 +166,7 @@ async fn openapi_v2_uses_only_keywords_of_v2() {
             .contains(&json!("application/apply-patch+yaml"))
     );
     let parameters = patch["parameters"].as_array().unwrap();
-    // Old clients look for these two in the operation itself, to detect support.
+    // Old clients look for these parameters in the operation itself to detect that the server supports them.
     for name in ["dryRun", "fieldValidation"] {
         let wanted = |parameter: &&Value| parameter["name"] == name && parameter["in"] == "query";
         assert_eq!(
@@ -216,7 +216,7 @@ async fn openapi_v2_is_served_in_protobuf_under_both_media_types() {
     let path = "/apis/storage.k8s.io/v1/namespaces/{namespace}/csistoragecapacities/{name}";
     let patch = document.one(8).named(2).remove(path).unwrap().one(8);
     let inline = patch.all(8).into_iter().map(|parameter| {
-        // Messages ParametersItem, Parameter, NonBodyParameter, QueryParameterSubSchema.
+        // The message types are ParametersItem, Parameter, NonBodyParameter and QueryParameterSubSchema.
         Message::read(parameter).one(1).one(2).one(3).text(4)
     });
     let inline: BTreeSet<String> = inline.collect();
@@ -238,7 +238,7 @@ async fn openapi_v3_is_served_in_protobuf_under_both_media_types() {
     let document = Message::read(&bytes);
     assert_eq!(document.text(1), "3.0.0");
     let schemas = document.one(5).one(1).named(1);
-    // Messages SchemaOrReference, Schema.
+    // The message types are SchemaOrReference and Schema.
     let class = schemas["io.k8s.api.storage.v1.StorageClass"].one(1);
     assert_eq!(class.all(23), [b"provisioner"]);
     let metadata = &class.one(31).named(1)["metadata"];

@@ -30,7 +30,7 @@ fn connector(authority_pem: &str, protocols: &[&str]) -> TlsConnector {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
-        .expect("the test has set it up rightly");
+        .expect("the provider supports the default TLS versions");
     let mut config = builder.with_root_certificates(roots).with_no_client_auth();
     config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
     Arc::new(config).into()

@@ -1,4 +1,4 @@
-//! The permissions that a run used, and roles generated from them.
+//! The permissions that a run used, and RBAC roles generated from them.
 
 use super::access::{guarded, send_as};
 use super::client::{CAPACITIES, CONFIG_MAPS, Wire, capacity};

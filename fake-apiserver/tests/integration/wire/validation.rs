@@ -1,4 +1,4 @@
-//! Validation of the storage kinds, with its error messages.
+//! Validation of the storage kinds, with kube-apiserver's error messages.
 
 use super::client::{CAPACITIES, PODS, Wire, capacity};
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ async fn refused(wire: &Wire, path: &str, body: Value) -> String {
 
 #[tokio::test]
 async fn the_version_probe_of_external_provisioner_is_invalid() {
-    // The publisher detects the served version by creating an object with an invalid name.
+    // external-provisioner detects the served API version by creating an object with an invalid name.
     let wire = Wire::start().await;
     let probe = json!({"metadata": {"name": "#%123-invalid-name"}});
     let message = refused(&wire, CAPACITIES, probe).await;

@@ -1,4 +1,4 @@
-//! Volume sources of in-tree plugins, and inline volumes of VolumeAttachments, validated as by kube-apiserver 1.36.
+//! Validation of in-tree volume sources, and of inline volumes in VolumeAttachments, as by kube-apiserver 1.36.
 
 use super::client::Wire;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 const VOLUMES: &str = "/api/v1/persistentvolumes";
 const ATTACHMENTS: &str = "/apis/storage.k8s.io/v1/volumeattachments";
 
-/// A PersistentVolume with this source.
+/// A PersistentVolume with this volume source.
 fn volume(source: &Value) -> Value {
     let mut body = json!({
         "metadata": {"name": "v"},
@@ -25,7 +25,7 @@ fn attachment(inline: &Value) -> Value {
     })
 }
 
-/// Invalid sources, each with the error message after the volume's name.
+/// Invalid volume sources, each with the part of the error message that follows the volume's name.
 fn refused() -> Vec<(Value, &'static str)> {
     let iqn = "iqn.2001-04.com.example:storage";
     let pair = "must be a host:port pair or multiple pairs separated by commas";

@@ -1,4 +1,4 @@
-//! watch: start, events, end.
+//! The verb watch: start, events and end.
 
 use super::client::{CAPACITIES, CONFIG_MAPS, PODS, Wire, capacity, short};
 use fake_apiserver::ServerOptions;
@@ -276,7 +276,7 @@ async fn bookmarks_are_empty_objects_of_their_kind() {
     assert_eq!(bookmark["object"]["status"], json!({}));
 }
 
-/// After this many changes, the history stores an object in another form.
+/// After this many changes, the watch history stores a superseded object in another form.
 const LONG_AGO: usize = 2_100;
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 const APPS: &str = "/apis/apps/v1/namespaces/default";
 
-/// The spec of a workload that selects its own pods.
+/// A workload spec whose selector matches its own pods.
 fn spec() -> Value {
     json!({
         "selector": {"matchLabels": {"a": "b"}},

@@ -3,15 +3,15 @@
 #![expect(clippy::unwrap_used, reason = "a panic fails the test and names its line")]
 
 #[path = "../../../tests/integration/wire/client.rs"]
-#[expect(dead_code, reason = "the tests of the core use the rest of this client")]
+#[expect(dead_code, reason = "other test crates use the rest of this module")]
 mod client;
 mod configurations;
 mod custom;
 #[path = "../../../apiextensions/tests/integration/custom/fixtures.rs"]
-#[expect(dead_code, reason = "the tests of custom resources use the rest of it")]
+#[expect(dead_code, reason = "other test crates use the rest of this module")]
 mod custom_resources;
 #[path = "../../../tests/integration/wire/envelope.rs"]
-#[expect(dead_code, reason = "the tests of the core use the rest of it")]
+#[expect(dead_code, reason = "other test crates use the rest of this module")]
 mod envelope;
 mod mutating;
 mod reaching;
@@ -34,7 +34,7 @@ fn extensions() -> Vec<Extension> {
 const VALIDATING: &str = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
 const MUTATING: &str = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
 
-/// A webhook for all writes of ConfigMaps, with these additional members.
+/// The configuration of a webhook for all ConfigMap writes, with additional members.
 fn hook(name: &str, client: Value, own: Value) -> Value {
     let rule =
         json!({"operations": ["*"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"]});
@@ -52,7 +52,7 @@ fn hook(name: &str, client: Value, own: Value) -> Value {
     hook
 }
 
-/// Creates a configuration with these webhooks.
+/// Creates a webhook configuration with these webhooks.
 async fn register(wire: &Wire, path: &str, name: &str, hooks: Vec<Value>) {
     wire.create(path, json!({"metadata": {"name": name}, "webhooks": hooks}))
         .await;

@@ -1,4 +1,4 @@
-//! A webhook server for tests: responds over TLS as configured, and records the reviews.
+//! A webhook server for tests: sends configured responses over TLS and records the received reviews.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -22,13 +22,13 @@ use tokio::net::TcpListener;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio_rustls::TlsAcceptor;
 
-/// The response to a review on a path.
+/// Returns the response to a review that was sent to a path.
 type Answer = dyn Fn(&str, &Value) -> Value + Send + Sync;
 
 /// A running webhook server.
 pub(crate) struct Hook {
     pub(crate) address: SocketAddr,
-    /// The certificate of its authority, as `caBundle`.
+    /// The certificate of the server's certificate authority, as `caBundle`.
     pub(crate) authority: String,
     reviews: Arc<Mutex<Vec<Value>>>,
     connections: Arc<AtomicUsize>,
@@ -42,7 +42,7 @@ impl Drop for Hook {
 }
 
 impl Hook {
-    /// Starts a server; `answer` returns the whole response body.
+    /// Starts a webhook server. `answer` returns the whole response body.
     pub(crate) async fn raw(answer: impl Fn(&str, &Value) -> Value + Send + Sync + 'static) -> Self {
         Self::serve(signed(), Arc::new(answer)).await
     }
@@ -53,7 +53,7 @@ impl Hook {
         let (stored, connections) = (reviews.clone(), Arc::new(AtomicUsize::new(0)));
         let count = connections.clone();
         let task = tokio::spawn(async move {
-            // Connections end with the server.
+            // Dropping the server aborts these tasks and closes the connections.
             let mut tasks = JoinSet::new();
             loop {
                 let (stream, _) = listener.accept().await.unwrap();
@@ -79,7 +79,7 @@ impl Hook {
         }
     }
 
-    /// The same with a self-signed certificate.
+    /// Like `raw`, with a self-signed certificate.
     pub(crate) async fn self_signed(answer: impl Fn(&Value) -> Value + Send + Sync + 'static) -> Self {
         Self::serve(
             own(),
@@ -88,17 +88,17 @@ impl Hook {
         .await
     }
 
-    /// Starts a server; `answer` returns the response to an AdmissionReview, without uid.
+    /// Starts a webhook server. `answer` returns the response in the AdmissionReview, without uid.
     pub(crate) async fn start(answer: impl Fn(&Value) -> Value + Send + Sync + 'static) -> Self {
         Self::raw(move |_, review| responded(review, &answer)).await
     }
 
-    /// Its `clientConfig`.
+    /// The `clientConfig` that refers to this server.
     pub(crate) fn client(&self, path: &str) -> Value {
         json!({"url": format!("https://{}{path}", self.address), "caBundle": self.authority})
     }
 
-    /// Number of accepted connections.
+    /// The number of accepted connections.
     pub(crate) fn connections(&self) -> usize {
         self.connections.load(Ordering::Relaxed)
     }
@@ -142,7 +142,7 @@ fn responded(review: &Value, answer: &impl Fn(&Value) -> Value) -> Value {
     json!({"kind": "AdmissionReview", "apiVersion": review["apiVersion"], "response": response})
 }
 
-/// A certificate signed by an authority, and the authority.
+/// A TLS acceptor with a certificate signed by an authority, and the certificate of the authority.
 fn signed() -> (TlsAcceptor, String) {
     let mut authority = CertificateParams::default();
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -152,7 +152,7 @@ fn signed() -> (TlsAcceptor, String) {
     (acceptor(&server, &key), STANDARD.encode(authority.pem()))
 }
 
-/// A self-signed certificate.
+/// A TLS acceptor with a self-signed certificate, and that certificate.
 fn own() -> (TlsAcceptor, String) {
     let key = KeyPair::generate().unwrap();
     let server = server().self_signed(&key).unwrap();

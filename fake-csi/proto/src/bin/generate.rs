@@ -1,4 +1,4 @@
-//! Generates `src/csi.v1.rs` from `csi.proto` without external programs such as protoc. Does not know what the messages mean.
+//! Generates `src/csi.v1.rs` from `csi.proto` without external programs such as protoc.
 
 use std::error::Error;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The generated code matches `csi.proto`.
+//! Test that the generated code matches `csi.proto`.
 
 use csi_proto::{GENERATED, stamp};
 

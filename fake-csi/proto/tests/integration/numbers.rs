@@ -1,5 +1,5 @@
-//! Pins field and enum numbers with bytes written by hand from the CSI specification, which real peers send and expect.
-//! Does not know how the messages are used.
+//! Tests field and enum numbers against bytes that were encoded by hand from the CSI specification. Does not know how the messages are
+//! used.
 
 use std::fmt::Debug;
 

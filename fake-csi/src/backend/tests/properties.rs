@@ -4,7 +4,8 @@ use proptest::{collection::vec, prelude::*};
 
 use super::*;
 
-/// Any storage. Numbers are small, so that full pools and equal sizes are frequent; groups are larger than their minimum volume.
+/// Generates storage of any kind. Numbers are small, so that full pools and equal sizes are frequent; groups are larger than their minimum
+/// volume.
 fn any_storage() -> impl Strategy<Value = Storage> {
     let device = (0..3_u64, any::<bool>()).prop_map(|(size, is_group)| match is_group {
         true => group((size + 1) * GROUP_VOLUME_BYTES_MIN * 3 / 2, "LVG"),

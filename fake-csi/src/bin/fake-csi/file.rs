@@ -1,4 +1,4 @@
-//! Owns the configuration file: YAML to the driver's setup, with errors that name line and column. Does not open other files.
+//! Reads the configuration file: converts YAML to the driver's setup, with errors that contain line and column.
 
 use std::{
     collections::BTreeSet,
@@ -13,7 +13,7 @@ use fake_csi::{
 use serde::{Deserialize, Deserializer, de};
 use serde_saphyr::{Location, Spanned};
 
-/// The configured driver.
+/// The driver and sockets that the file configures.
 pub(crate) struct Setup {
     pub(crate) spec: DriverSpec,
     pub(crate) costs: Vec<CostFactor>,
@@ -34,7 +34,7 @@ impl Default for Setup {
     }
 }
 
-/// A socket, and the node of its node service.
+/// A socket, and the node whose node service it has.
 pub(crate) struct Socket {
     pub(crate) path: PathBuf,
     pub(crate) node: Option<NodeIdentity>,
@@ -108,7 +108,7 @@ pub(crate) fn load(path: &Path) -> Result<Setup, String> {
     let options = serde_saphyr::options! { with_snippet: false, strict_booleans: true };
     let file: File = serde_saphyr::from_str_with_options(&text, options).map_err(|error| {
         let message = error.without_snippet().to_string();
-        // `at` already puts the position in front of the message.
+        // `at` already prefixes the message with its position.
         let message = message
             .rfind(" at line ")
             .map_or(message.as_str(), |end| &message[..end]);
@@ -144,7 +144,7 @@ fn at(file: &impl Display, location: Location, message: &str) -> String {
     format!("{file}:{}:{}: {message}", location.line(), location.column())
 }
 
-/// Checks across entries: duplicate pools and sockets.
+/// Rejects duplicate pools and sockets.
 fn check_duplicates(file: &File) -> Result<(), (Location, String)> {
     let mut pools = BTreeSet::new();
     for pool in &file.pools {

@@ -1,6 +1,6 @@
 //! The program `fake-csi`: builds a driver from flags and a file, serves it and the optional control, and stops on a signal.
 //!
-//! The library does everything else. Exit codes: 0 after a signal, 2 for invalid flags or files, 3 if a socket or port cannot be bound.
+//! Exit codes: 0 after a signal, 2 for invalid flags or files, 3 if a socket or port cannot be bound. The library does everything else.
 
 mod file;
 
@@ -82,11 +82,11 @@ Example file:
   rules:
     - {method: GetCapacity, segment: {zone: a}, skip: 2, times: 1, code: UNAVAILABLE}";
 
-/// Topology segment of a flag; a separate type, because clap does not parse a map as one value.
+/// Topology segment in a flag; a type of its own, because clap does not parse a map as one value.
 #[derive(Clone)]
 struct Pairs(Segment);
 
-/// Message and exit code of a failure.
+/// Error message and exit code.
 struct Failure(u8, String);
 
 const USAGE_ERROR: u8 = 2;
@@ -103,14 +103,14 @@ fn main() -> ExitCode {
     match setup(arguments).and_then(|(setup, control)| run(setup, control)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure(code, message)) => {
-            // A closed stderr cannot be reported anywhere.
+            // If stderr is closed, the error cannot be reported.
             let _ = writeln!(io::stderr(), "error: {message}");
             ExitCode::from(code)
         }
     }
 }
 
-/// Address of the control, and whether it may be a non-loopback address.
+/// Address of the control, and whether a non-loopback address is allowed.
 type ControlAddress = Option<(SocketAddr, bool)>;
 
 /// Builds the setup from flags and file.
@@ -152,7 +152,7 @@ fn setup(arguments: Arguments) -> Result<(Setup, ControlAddress), Failure> {
 async fn run(setup: Setup, control_address: ControlAddress) -> Result<(), Failure> {
     let environment =
         |what: String| move |error: io::Error| Failure(ENVIRONMENT_ERROR, format!("{what}: {error}"));
-    // Installed before `ready` is printed: a client that reads it may send a signal at once.
+    // Signal handlers are installed before `ready` is printed: a client that reads `ready` may send a signal at once.
     let mut interrupted =
         signal(SignalKind::interrupt()).map_err(environment("cannot install a signal handler".to_owned()))?;
     let mut terminated =
@@ -193,7 +193,7 @@ async fn run(setup: Setup, control_address: ControlAddress) -> Result<(), Failur
         _ = interrupted.recv() => {}
         _ = terminated.recv() => {}
     }
-    // Dropping stops the sockets. It does not wait for connections, which clients may keep open indefinitely.
+    // Dropping stops the sockets without waiting for connections, which clients may keep open indefinitely.
     drop(running);
     drop(control);
     Ok(())

@@ -1,4 +1,4 @@
-//! Flags, files, exit codes and signals.
+//! Flags, files, exit codes and signals of the program.
 
 use std::{
     os::unix::net::{UnixListener, UnixStream},

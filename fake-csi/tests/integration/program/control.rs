@@ -342,8 +342,8 @@ async fn non_loopback_address_requires_allow_remote() {
     assert_ne!(first_line().await.as_deref(), OK, "no response");
 }
 
-/// First line of the response at an address; `None` if there is no response. Another server may have the port by now, but it does not know
-/// the token; a connection to a free port may even connect to itself.
+/// First line of the response from an address; `None` if there is no response. Another server may have bound the port meanwhile, but it
+/// does not know the token; a connection to a free port may even connect to itself.
 fn first_line(address: &str, token: &str) -> Option<String> {
     let mut stream = TcpStream::connect(address).ok()?;
     stream.set_read_timeout(Some(Duration::from_secs(1))).ok()?;

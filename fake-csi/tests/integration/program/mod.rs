@@ -1,4 +1,4 @@
-//! The binary and its HTTP control without a harness: a child process, a real port, raw HTTP, and YAML files.
+//! Tests of the binary and its HTTP control as a child process with a real port, raw HTTP, and YAML files.
 
 mod binary;
 mod control;
@@ -19,7 +19,7 @@ use tonic::transport::{Channel, Endpoint};
 /// A running program; killed if its test fails.
 struct Program {
     child: Child,
-    /// Lines printed up to `ready`.
+    /// Lines that the program printed up to `ready`.
     lines: Vec<String>,
     folder: tempfile::TempDir,
 }
@@ -77,7 +77,7 @@ impl Program {
         })
     }
 
-    /// A program that started has printed a socket first; one that failed prints nothing on stdout.
+    /// Whether the program printed a socket, which it does before `ready`. A program that fails to start prints nothing on stdout.
     fn has_printed_ready(&self) -> bool {
         self.lines.iter().any(|line| line.starts_with("csi unix:"))
     }

@@ -1,4 +1,4 @@
-//! Raw bytes as clients of other gRPC libraries send them, and what the socket rejects.
+//! Raw bytes as clients with other gRPC libraries send them, and input that the socket rejects.
 
 use fake_csi::Refusal;
 use tokio::{
@@ -19,7 +19,7 @@ const CONTINUATION: u8 = 9;
 const END_STREAM: u8 = 0x1;
 const END_HEADERS: u8 = 0x4;
 
-/// Sends bytes, and returns type and stream of each received frame until this number of streams or the connection has ended.
+/// Sends bytes; returns type and stream of each received frame until `streams` streams, or the connection, have ended.
 async fn frames(world: &World, bytes: &[u8], streams: usize) -> Vec<(u8, u8)> {
     let mut client = UnixStream::connect(socket(&world.running))
         .await
@@ -59,7 +59,7 @@ fn request(path: &str) -> Vec<u8> {
     headers
 }
 
-/// A header with incremental indexing, whose name has this index in the static table.
+/// A header with incremental indexing, whose name has index `name` in the static table.
 fn indexed(name: u8, value: &[u8]) -> Vec<u8> {
     let mut header = vec![0x40 | name, u8::try_from(value.len()).expect("short value")];
     header.extend(value);
@@ -195,7 +195,7 @@ async fn rejected_requests_are_reported_with_path_and_reason() {
 async fn empty_connection_is_not_reported_as_rejected() {
     let world = World::new().await;
     drop(UnixStream::connect(socket(&world.running)).await.unwrap());
-    // The later connection has a response, so the first one was handled.
+    // The second connection has a response, so the first one was handled as well.
     frames(&world, GRPCIO, 2).await;
     assert_eq!(refusals(&world), []);
 }

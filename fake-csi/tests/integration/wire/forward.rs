@@ -1,4 +1,4 @@
-//! The recording proxy: clients see the driver behind it, and the observer receives the same events as from the driver itself.
+//! Tests of the recording proxy: clients see the driver behind it, and the observer receives the same events as from the driver itself.
 
 use std::{sync::Arc, time::Duration};
 
@@ -57,7 +57,7 @@ impl ProxiedDriver {
     }
 }
 
-/// An event without what legitimately differs: client, endpoint and duration.
+/// Removes from an event what differs between driver and proxy: client, endpoint and duration.
 fn without_client_data(event: Event) -> Event {
     Event {
         node: None,

@@ -1,5 +1,5 @@
-//! The driver as its clients see it: a tonic client on a real Unix socket, and the observer's events. One module per concern; no test uses
-//! driver internals.
+//! Tests of the driver as its clients see it: a tonic client on a real Unix socket, and the observer's events. Each module has one topic;
+//! no test uses driver internals.
 
 mod capacity;
 mod copies;
@@ -34,7 +34,7 @@ use tonic::{
 
 const GIB: u64 = 1 << 30;
 
-/// A driver with two zones and one controller-only endpoint, and all its events.
+/// A driver with two zones and one controller-only endpoint, and the events that it reported.
 struct World {
     driver: FakeDriver,
     record: Arc<Record>,
@@ -193,7 +193,7 @@ fn block() -> VolumeCapability {
     }
 }
 
-/// A request for a mounted volume of this number of bytes, without accessibility requirements.
+/// A CreateVolume request for a mounted volume of `required` bytes, without accessibility requirements.
 fn volume(name: &str, required: u64) -> CreateVolumeRequest {
     CreateVolumeRequest {
         name: name.to_owned(),

@@ -1,4 +1,4 @@
-//! Fault rules over the wire, and calls whose client gives up.
+//! Fault rules as clients see them, and calls that the client cancels.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -180,7 +180,7 @@ async fn cut_connection_fails_all_its_calls_and_changes_nothing() {
     assert_ne!(
         refused.message(),
         "a fault rule cut the connection",
-        "no answer came through"
+        "no response was received"
     );
     assert!(beside.await.unwrap().is_err(), "concurrent calls fail too");
     assert!(world.driver.volumes().is_empty());

@@ -1,4 +1,5 @@
-//! The content of the case file as data: every relevant object, reduced to the fields that affect scheduling. Does not know the text.
+//! The content of a captured case file as data: every relevant object, reduced to the fields that affect scheduling. Does not know the text
+//! format.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,19 +16,19 @@ use super::reduce::{self, NodeResources};
 use super::situation::{Situation, name_of, namespace_of, source_claim};
 use capacity_types::pod::{claim_of, volumes_of};
 
-/// The expected result for a pod.
+/// The result that the case file expects for a pod.
 pub(super) enum ExpectedResult {
-    /// The pod is placed on this node.
+    /// The scheduler binds the pod to this node.
     OnNode(String),
-    /// The pod is placed on any node.
+    /// The scheduler binds the pod to any node.
     Placed,
-    /// The scheduler reports it as unschedulable.
+    /// The scheduler reports the pod as unschedulable.
     Unschedulable,
-    /// No running scheduler attempts it.
+    /// No running scheduler attempts to schedule the pod.
     NotAttempted,
 }
 
-/// The content of the file.
+/// The content of a captured case file.
 pub(super) struct Content {
     pub(super) driver: Value,
     pub(super) nodes: Vec<Value>,
@@ -35,17 +36,18 @@ pub(super) struct Content {
     pub(super) capacities: Vec<Value>,
     pub(super) backend: BTreeMap<String, Value>,
     pub(super) answers: Vec<Value>,
-    /// The objects that a publisher must publish. Null if no publisher runs.
+    /// The CSIStorageCapacity objects that the publisher must create. Null if no publisher runs.
     pub(super) published: Value,
     pub(super) objects: Vec<Value>,
     /// Pods with their expected result and its reason.
     pub(super) expected: Vec<(String, (ExpectedResult, &'static str))>,
-    /// Facts that may affect scheduling but cannot be captured, one sentence each.
+    /// Reasons why scheduling may differ in the case file, one sentence each: what affects scheduling in the cluster and cannot be
+    /// captured.
     pub(super) omissions: Vec<String>,
 }
 
 impl Content {
-    /// `fits`: whether a pod, given by namespace and name, fits a node.
+    /// `fits`: whether a pod, given by namespace and name, fits on any node.
     pub(super) fn of(
         situation: &Situation<'_>,
         fits: &dyn Fn(&str, &str) -> bool,
@@ -55,13 +57,13 @@ impl Content {
     }
 }
 
-/// Facts collected before objects are reduced.
+/// Data about all objects that is needed to reduce each of them.
 struct Collected {
-    /// The driver's usual topology keys.
+    /// The driver's topology keys on most nodes.
     keys: Vec<String>,
-    /// The driver's registered topology keys by node.
+    /// Topology keys in the driver's CSINode registration, by node.
     registered: BTreeMap<String, Vec<String>>,
-    /// Label keys that selectors use.
+    /// Label keys that selectors of captured objects use.
     needed: BTreeSet<String>,
     names: Names,
 }
@@ -117,7 +119,7 @@ impl Collected {
         let (mut nodes, mut classes, mut objects) = (Vec::new(), Vec::new(), Vec::new());
         let requested = situation.pods.iter().flat_map(|pod| requests(pod).into_keys());
         let resources: BTreeSet<String> = requested.chain(["cpu".to_owned(), "memory".to_owned()]).collect();
-        // Name captured pods first, so that they get the lowest numbers.
+        // Names the captured pods first, so that they get the lowest numbers.
         for pod in &situation.pods {
             let namespace = namespace_of(pod);
             let own = names.in_namespace(Kind::Pod, namespace, name_of(pod));
@@ -226,7 +228,7 @@ impl Collected {
         }
     }
 
-    /// Segments of the nodes on which the driver is registered, in the notation of the file.
+    /// Topology segments of the nodes on which the driver is registered, in the notation of case files.
     fn segments(&mut self, situation: &Situation<'_>) -> BTreeSet<String> {
         let (keys, names) = (&self.keys, &mut self.names);
         let of_node = |(node, registered): (&String, &Vec<String>)| {
@@ -249,7 +251,8 @@ impl Collected {
     }
 }
 
-/// The driver's registered topology keys by node. Without CSINodes, nodes with the labels that capacity objects select count as registered.
+/// Topology keys of the driver's registration, by node. If the cluster has no CSINodes, a node counts as registered if it has the labels
+/// that CSIStorageCapacity objects select.
 fn registrations(situation: &Situation<'_>) -> BTreeMap<String, Vec<String>> {
     let strings = |list: &Value| -> Vec<String> {
         let list = list.as_array().into_iter().flatten();
@@ -278,7 +281,7 @@ fn registrations(situation: &Situation<'_>) -> BTreeMap<String, Vec<String>> {
         .collect()
 }
 
-/// The topology keys of most nodes.
+/// The topology keys that the driver has on most nodes.
 fn most_common_keys(registered: &BTreeMap<String, Vec<String>>) -> Vec<String> {
     let mut counts: BTreeMap<&Vec<String>, usize> = BTreeMap::new();
     for keys in registered.values() {
@@ -288,8 +291,8 @@ fn most_common_keys(registered: &BTreeMap<String, Vec<String>>) -> Vec<String> {
     most.map(|(keys, _)| keys.clone()).unwrap_or_default()
 }
 
-/// The expected result for a pod, and its reason. `waits_for_volume`: whether it must wait for a PVC or a volume to be created, which a
-/// scenario does at once.
+/// The expected result for a pod, and the reason. `waits_for_volume`: whether the pod must wait until a PVC or a volume is created, which
+/// happens immediately in a case.
 fn expected_result(
     pod: &Value,
     waits_for_volume: bool,
@@ -354,7 +357,8 @@ fn expected_result(
     }
 }
 
-/// Storage by segment with which a driver reports the values of the objects, and scripted responses for classes with other values.
+/// Pools by segment for which a driver returns the values of the CSIStorageCapacity objects. For classes whose values differ from the
+/// pool's, adds GetCapacity faults.
 fn backend(capacities: &[Value]) -> (BTreeMap<String, Value>, Vec<Value>) {
     let bytes = |value: &Value| {
         let quantity: Option<Quantity> = value.as_str().and_then(|text| text.parse().ok());
@@ -362,7 +366,7 @@ fn backend(capacities: &[Value]) -> (BTreeMap<String, Value>, Vec<Value>) {
     };
     let mut pools: BTreeMap<String, (i128, i128)> = BTreeMap::new();
     let values = |object: &Value| (bytes(&object["capacity"]), bytes(&object["maximum"]));
-    // A pool allows no volume above its capacity: if the maximum exceeds the capacity, a GetCapacity script returns both.
+    // A volume cannot be larger than its pool's capacity. If the maximum exceeds the capacity, a GetCapacity fault returns both values.
     let of_pool = |object: &Value| match values(object) {
         (capacity, maximum) if maximum > capacity => (capacity, 0),
         both => both,
@@ -398,7 +402,7 @@ fn backend(capacities: &[Value]) -> (BTreeMap<String, Value>, Vec<Value>) {
     (pools.into_iter().map(pool).collect(), answers)
 }
 
-/// The expected published objects for that storage: rows by class and segment.
+/// The `capacities` expectation for that storage, by class and segment.
 fn published(capacities: &[Value]) -> Value {
     let mut rows = json!({});
     for object in capacities {

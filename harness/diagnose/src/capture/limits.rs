@@ -1,4 +1,4 @@
-//! Volume limits of nodes (CSINode `allocatable.count`), minus the volumes of pods that the captured file leaves out.
+//! Volume limits of nodes (CSINode `allocatable.count`), minus the volumes of pods that the case file does not contain.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,15 +6,15 @@ use serde_json::Value;
 
 use super::situation::{CsiVolume, Situation, csi_volume};
 
-/// Remaining volume limits of the cluster's nodes.
+/// How many more volumes the nodes of the cluster can have.
 #[derive(Default)]
 pub(super) struct Limits {
-    /// By node and driver.
+    /// Remaining number of volumes by node and driver.
     pub(super) remaining: BTreeMap<String, BTreeMap<String, i64>>,
 }
 
 impl Limits {
-    /// The limits of drivers with volumes of captured pods, minus the volumes of other pods.
+    /// Computes the limits of drivers that have volumes of captured pods, minus the volumes of other pods.
     pub(super) fn of(situation: &Situation<'_>) -> Self {
         let known = &situation.known_volumes;
         let captured: BTreeSet<CsiVolume> = situation.pods.iter().flat_map(|pod| known.of_pod(pod)).collect();
@@ -59,7 +59,7 @@ impl Limits {
         limits
     }
 
-    /// Whether a VolumeAttachment is on a node with a limit for its driver.
+    /// Whether a VolumeAttachment counts for a limit: its node has a limit for its driver.
     pub(super) fn is_limited(&self, attachment: &Value) -> bool {
         let spec = &attachment["spec"];
         let of_node = spec["nodeName"]

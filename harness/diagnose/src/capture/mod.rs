@@ -1,7 +1,7 @@
-//! Converts the objects of a cluster to the text of a case file that reproduces a pod's situation.
+//! Converts the objects of a cluster to the text of a case file that reproduces the situation of a pod.
 //!
-//! Pure. Reads API objects and retains only what affects scheduling: no secrets, images or environment.
-//! Does not know the source of the objects, and makes no scheduling decisions.
+//! Performs no I/O. Reads API objects and retains only what affects scheduling: no secrets, images or environment variables. Does not know
+//! where the objects come from, and makes no scheduling decisions.
 
 mod content;
 mod limits;
@@ -35,16 +35,16 @@ pub struct Captured {
     pub text: String,
     /// The captured pods: namespace and name in the cluster, and name in the file.
     pub pods: Vec<((String, String), String)>,
-    /// The nodes: name in the cluster → name in the file.
+    /// Names of the nodes: name in the cluster → name in the file.
     pub nodes: BTreeMap<String, String>,
-    /// Facts that may affect scheduling but are not in the file, one sentence each.
+    /// Reasons why scheduling may differ in the file, one sentence each.
     pub omissions: Vec<String>,
 }
 
-/// Writes the scenario for these objects.
+/// Writes the case file for these objects.
 ///
-/// `fits`: whether a pod, given by namespace and name, fits a node; used for pods without a condition. Pods and PVCs move to the namespace
-/// `default`, and capacity objects to the publisher's, as in all scenarios.
+/// `fits`: whether a pod, given by namespace and name, fits on any node; used for pods without a PodScheduled condition. Pods and PVCs move
+/// to the namespace `default`, and CSIStorageCapacity objects to the publisher's namespace, as in all cases.
 pub fn capture(
     objects: &[Value],
     fits: &dyn Fn(&str, &str) -> bool,

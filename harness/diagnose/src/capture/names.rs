@@ -1,12 +1,12 @@
-//! Names in the captured scenario: original or neutral, and always unique.
+//! Names in the case file: the original names or neutral ones, always unique.
 //!
-//! Equal texts get equal names, so that selectors still match.
+//! Equal strings get equal names, so that selectors still match.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-/// The kind of a name.
+/// What a name stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     Node,
@@ -20,12 +20,12 @@ pub(super) enum Kind {
     Value,
 }
 
-/// The names assigned so far.
+/// The names assigned so far, by original string.
 pub(super) struct Names {
     scrub: bool,
     assigned: BTreeMap<(Kind, String), String>,
     used: BTreeSet<(Kind, String)>,
-    /// Label keys whose values are compared as numbers, and therefore retained.
+    /// Label keys whose values are compared as numbers. These values are retained.
     numeric: BTreeSet<String>,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Names {
 const PUBLIC: [&str; 2] = ["kubernetes.io", "k8s.io"];
 
 impl Names {
-    /// Assigns names to `nodes` first, because label values often repeat them.
+    /// Creates the mapping and names `nodes` first, because label values often contain node names.
     pub(super) fn new(scrub: bool, nodes: &[&str], numeric: BTreeSet<String>) -> Self {
         let mut names = Names {
             scrub,
@@ -50,7 +50,7 @@ impl Names {
         names
     }
 
-    /// Whether names are replaced.
+    /// Whether original names are replaced by neutral ones.
     pub(super) fn scrubs(&self) -> bool {
         self.scrub
     }
@@ -65,7 +65,7 @@ impl Names {
         self.assigned.get(&(kind, text.to_owned())).cloned()
     }
 
-    /// The name for something without a namespace.
+    /// The name for an object or string without a namespace.
     pub(super) fn of(&mut self, kind: Kind, text: &str) -> String {
         if let Some(name) = self.known(kind, text) {
             return name;
@@ -78,7 +78,8 @@ impl Names {
         self.assign(kind, text, name)
     }
 
-    /// The name for something that loses its namespace. If names collide, the namespace is prepended.
+    /// The name for an object that moves to another namespace. If two objects would get the same name, the original namespace becomes a
+    /// prefix.
     pub(super) fn in_namespace(&mut self, kind: Kind, namespace: &str, name: &str) -> String {
         let text = format!("{namespace}/{name}");
         if let Some(name) = self.known(kind, &text) {
@@ -100,7 +101,7 @@ impl Names {
         self.assign(kind, &text, free)
     }
 
-    /// Sets a required name, such as that of an ephemeral volume's PVC.
+    /// Assigns a fixed name, such as that of an ephemeral volume's PVC.
     pub(super) fn assign_required(&mut self, kind: Kind, namespace: &str, name: &str, required: String) {
         self.assign(kind, &format!("{namespace}/{name}"), required);
     }
@@ -138,7 +139,7 @@ impl Names {
         self.of(Kind::Key, key)
     }
 
-    /// The name for the value of a label. Equals the node's name if the value does.
+    /// The name for the value of a label. If the value is a node name, the name of that node.
     pub(super) fn value(&mut self, key: &str, value: &str) -> String {
         if self.numeric.contains(key) {
             return value.to_owned();
@@ -146,7 +147,7 @@ impl Names {
         self.text(value)
     }
 
-    /// The name for a text of unknown meaning.
+    /// The name for a string whose meaning is unknown.
     pub(super) fn text(&mut self, value: &str) -> String {
         if value.is_empty() || matches!(value, "true" | "false") {
             return value.to_owned();
@@ -157,7 +158,7 @@ impl Names {
         }
     }
 
-    /// Renames labels, expressions and field names anywhere in a selector.
+    /// Replaces label keys, values and node names in a selector, at any depth.
     pub(super) fn selector(&mut self, value: &Value) -> Value {
         match value {
             Value::Object(fields) if fields.contains_key("key") => self.expression(fields),
@@ -173,7 +174,7 @@ impl Names {
         }
     }
 
-    /// Renames required labels.
+    /// Replaces keys and values of labels that a selector requires.
     pub(super) fn labels(&mut self, labels: &Map<String, Value>) -> Value {
         let label = |(key, value): (&String, &Value)| {
             let value = self.value(key, value.as_str().unwrap_or_default());
@@ -182,10 +183,10 @@ impl Names {
         labels.iter().map(label).collect()
     }
 
-    /// Renames `key`, and `values` or `value`. Other fields are unchanged.
+    /// Replaces `key`, and `values` or `value`, in a selector expression. Other fields are unchanged.
     pub(super) fn expression(&mut self, fields: &Map<String, Value>) -> Value {
         let key = fields["key"].as_str().unwrap_or_default().to_owned();
-        // Node fields are not labels: the key belongs to the API.
+        // The key of a field selector is defined by the API, so it is not replaced.
         let is_field = key == "metadata.name";
         let field = |(name, value): (&String, &Value)| {
             let value = match (name.as_str(), value) {
@@ -204,7 +205,7 @@ impl Names {
     }
 }
 
-/// The label keys that a selector uses, and those whose values it compares as numbers.
+/// Collects the label keys that a selector uses, and the keys whose values it compares as numbers.
 pub(super) fn keys_of(value: &Value, keys: &mut BTreeSet<String>, numeric: &mut BTreeSet<String>) {
     match value {
         Value::Object(fields) => {

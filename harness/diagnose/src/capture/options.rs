@@ -5,12 +5,12 @@
 pub struct CaptureOptions {
     /// Namespace and name of the pod to capture. `None`: all pods that wait for a volume of the driver.
     pub pod: Option<(String, String)>,
-    /// The driver. `None`: that of the pod's PVCs, or the only one that tracks capacity.
+    /// Name of the driver. `None`: the driver of the pod's PVCs, or the only driver that tracks capacity.
     pub driver: Option<String>,
-    /// Whether a publisher runs: the values of the capacity objects become the storage behind the driver.
+    /// Whether a publisher runs in the case. If so, the values of the CSIStorageCapacity objects become the driver's storage.
     pub publisher: bool,
-    /// The command with which the user runs the file, such as `csi-capacity`.
+    /// The command with which the user runs the case file, such as `csi-capacity`.
     pub program: &'static str,
-    /// Replace names, label values and keys by neutral ones, consistently.
+    /// Whether to replace names, label keys and label values by neutral ones; equal strings get equal replacements.
     pub scrub: bool,
 }

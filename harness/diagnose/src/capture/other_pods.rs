@@ -1,7 +1,8 @@
-//! Pods that are already on nodes, as far as they affect the captured pods.
+//! Pods that already have a node, as far as they affect the captured pods.
 //!
-//! Pods that share a port or a PVC with a captured pod, or that affinity or topology spread concerns, are captured individually. Of the
-//! remaining pods only the requests matter: one pod replaces all pods of a node with the same priority.
+//! Pods that share a host port or a PVC with a captured pod, or that match its affinity or topology spread constraints, are written
+//! individually. Of the remaining pods only the resource requests matter: one replacement pod stands for all pods with the same node and
+//! priority.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,16 +17,16 @@ use super::pod_fields::{host_ports, priority, priority_class, requests, resource
 use super::situation::{Situation, name_of, namespace_of};
 use capacity_types::pod::{claim_of, claims_of};
 
-/// The other pods in the scenario.
+/// The pods of the case file that represent other pods of the cluster.
 #[derive(Default)]
 pub(super) struct OtherPods {
-    /// The pods.
+    /// The pods that the case file contains.
     pub(super) pods: Vec<Value>,
-    /// Number of pods by node that have no counterpart.
+    /// By node, the number of pods in the cluster that have no counterpart in the case file.
     pub(super) missing: BTreeMap<String, i64>,
 }
 
-/// Reduces the pods on nodes that are not captured themselves. `resources`: those that captured pods request.
+/// Reduces the pods that have a node and are not captured. `resources`: the resources that captured pods request.
 pub(super) fn other_pods(
     situation: &Situation<'_>,
     resources: &BTreeSet<String>,
@@ -35,7 +36,7 @@ pub(super) fn other_pods(
     let mut together: BTreeMap<_, (i64, BTreeMap<String, i128>)> = BTreeMap::new();
     for pod in &situation.other_pods {
         if is_captured_alone(situation, pod) {
-            // PVCs of the replacement pod have no effect.
+            // The PVCs of the replacement pod have no effect, so they are removed.
             let mut with_shared = (*pod).clone();
             let is_shared = |volume: &Value| {
                 let claim = claim_of(pod, volume);
@@ -75,7 +76,7 @@ pub(super) fn other_pods(
     all
 }
 
-/// Whether a pod affects scheduling by more than its requests.
+/// Whether a pod affects scheduling by more than its resource requests.
 fn is_captured_alone(situation: &Situation<'_>, other: &Value) -> bool {
     let claims = claims_of(other);
     situation.pods.iter().any(|pod| {
@@ -104,7 +105,7 @@ fn is_captured_alone(situation: &Situation<'_>, other: &Value) -> bool {
     })
 }
 
-/// Whether a term of `pod` matches `other`.
+/// Whether an affinity term of `pod` matches the pod `other`.
 fn term_matches(situation: &Situation<'_>, term: &Value, pod: &Value, other: &Value) -> bool {
     let listed: Vec<&str> = term["namespaces"]
         .as_array()
@@ -124,7 +125,7 @@ fn term_matches(situation: &Situation<'_>, term: &Value, pod: &Value, other: &Va
     (own || named || selects(by_label, namespace)) && selects(&term["labelSelector"], other)
 }
 
-/// Whether a label selector matches an object. Null matches none.
+/// Whether a label selector matches an object. A null selector matches no object.
 fn selects(selector: &Value, object: &Value) -> bool {
     let Ok(Some(selector)) = serde_json::from_value::<Option<ApiLabelSelector>>(selector.clone()) else {
         return false;

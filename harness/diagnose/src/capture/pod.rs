@@ -1,4 +1,4 @@
-//! Reduces a pod to the fields that affect scheduling. An allow-list, like `reduce`.
+//! Reduces a pod to the fields that affect scheduling. An allow-list, as in `reduce`.
 
 use std::collections::BTreeSet;
 
@@ -36,7 +36,8 @@ pub(super) fn pod(pod: &Value, claims: &[&Value], resources: &BTreeSet<String>, 
         }
     }
     if has_pod_level_requests(pod) {
-        // Overhead needs a RuntimeClass, and pod-level requests a newer release. Container requests have the same effect.
+        // Overhead needs a RuntimeClass, and pod-level resources a newer release. Container requests of the same total have the same
+        // effect.
         let mut amounts = requests(pod);
         amounts.retain(|name, _| resources.contains(name));
         spec.remove("initContainers");
@@ -141,7 +142,7 @@ pub(super) fn pod(pod: &Value, claims: &[&Value], resources: &BTreeSet<String>, 
     json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
 }
 
-/// Whether a PVC has the name of the pod's ephemeral PVC but is not owned by the pod.
+/// Whether a PVC has the name of the pod's ephemeral PVC, but the pod does not own it.
 pub(super) fn is_owned_by_another(pod: &Value, volume: &Value, claim: &Value) -> bool {
     let owners = claim["metadata"]["ownerReferences"].as_array();
     let controller = owners
@@ -152,8 +153,8 @@ pub(super) fn is_owned_by_another(pod: &Value, volume: &Value, claim: &Value) ->
     !volume["ephemeral"].is_null() && !is_own
 }
 
-/// A pod selector with its topology key. Namespaces are omitted: the file has only one, and of unrelated pods it contains only the
-/// requests.
+/// An affinity or spread term with its topology key. Namespaces are omitted, because the file has only one, and pods of other namespaces
+/// appear only as resource requests.
 fn pod_term(term: &Value, names: &mut Names) -> Value {
     let mut fields = Map::new();
     if !term["labelSelector"].is_null() {
@@ -164,7 +165,7 @@ fn pod_term(term: &Value, names: &mut Names) -> Value {
     Value::Object(fields)
 }
 
-/// Whether a pod has another scheduler than the default one.
+/// Whether a pod names a scheduler other than the default one.
 pub(super) fn uses_another_scheduler(pod: &Value) -> bool {
     let name = pod["spec"]["schedulerName"].as_str();
     !matches!(name, None | Some("" | "default-scheduler"))
@@ -195,7 +196,7 @@ fn container(name: &str, from: &Value, resources: &BTreeSet<String>, names: &mut
     container
 }
 
-/// A volume that involves a driver. OtherPods have no effect.
+/// The volume, if it belongs to a CSI driver. Other volumes do not affect scheduling, so the result is `None`.
 fn pod_volume(
     pod: &Value,
     index: usize,
@@ -216,8 +217,8 @@ fn pod_volume(
     if exists || template.is_null() {
         let name = names.in_namespace(Kind::Claim, namespace, &claim);
         let own = names.in_namespace(Kind::Pod, namespace, name_of(pod));
-        // A PVC created for the pod is captured as a normal one, because the scenario's pod could not own it. A PVC of another owner, which
-        // blocks the pod, keeps the name of the ephemeral PVC.
+        // An ephemeral PVC that was created for the pod is written as an ordinary PVC, because the pod of the case could not own it. A PVC
+        // of another owner, which blocks the pod, keeps the name of the ephemeral PVC.
         if name != ephemeral_claim_name(&own, &scratch) {
             return Some(
                 json!({"name": format!("claim-{index}"), "persistentVolumeClaim": {"claimName": name}}),

@@ -1,4 +1,4 @@
-//! Pod fields other than volumes that affect scheduling, read from the API object.
+//! Reads the fields of a pod, other than volumes, that affect scheduling.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,13 @@ use serde_json::{Map, Value, json};
 use super::names::Names;
 use super::reduce;
 
-/// The field of required affinity terms.
+/// The field with the required terms of an affinity.
 pub(super) const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 const NANOS_PER_MILLI: i128 = 1_000_000;
 const PRIORITY_MAX: i64 = 1_000_000_000;
 const NANOS: i128 = 1_000_000_000;
 
-/// The required terms of a pod's inter-pod affinity or anti-affinity.
+/// The required terms of a pod's `podAffinity` or `podAntiAffinity`.
 pub(super) fn terms<'a>(pod: &'a Value, kind: &str) -> impl Iterator<Item = &'a Value> + use<'a> {
     let terms = pod["spec"]["affinity"][kind][REQUIRED].as_array();
     terms.into_iter().flatten()
@@ -27,7 +27,7 @@ pub(super) fn host_ports(pod: &Value) -> impl Iterator<Item = &Value> {
     ports.filter(|port| port["hostPort"].as_i64().is_some_and(|port| port > 0))
 }
 
-/// The requests of a pod, in billionths of each resource's unit.
+/// The resource requests of a pod, in billionths of each resource's unit.
 pub(super) fn requests(pod: &Value) -> BTreeMap<String, i128> {
     let spec = &pod["spec"];
     let list = |field: &str| spec[field].as_array().into_iter().flatten();
@@ -50,7 +50,7 @@ pub(super) fn requests(pod: &Value) -> BTreeMap<String, i128> {
     running
 }
 
-/// Whether the pod's requests exceed those of its containers (overhead or pod-level requests).
+/// Whether the requests of the pod exceed those of its containers, because of overhead or pod-level resources.
 pub(super) fn has_pod_level_requests(pod: &Value) -> bool {
     !pod["spec"]["overhead"].is_null() || !pod["spec"]["resources"]["requests"].is_null()
 }
@@ -81,7 +81,7 @@ fn raise(to: &mut BTreeMap<String, i128>, other: BTreeMap<String, i128>) {
     }
 }
 
-/// Container resources from amounts in billionths of each resource's unit.
+/// A container's `resources` for amounts in billionths of each resource's unit.
 pub(super) fn resources_of(amounts: &BTreeMap<String, i128>, names: &mut Names) -> Value {
     let written = amounts.iter().map(|(name, nanos)| {
         let amount = match name.as_str() {
@@ -93,7 +93,7 @@ pub(super) fn resources_of(amounts: &BTreeMap<String, i128>, names: &mut Names) 
     container_resources(written, names)
 }
 
-/// Container resources from requests, with the limits that extended resources require.
+/// A container's `resources` for requests. Extended resources also get the limits that the API requires.
 pub(super) fn container_resources<'a>(
     requested: impl Iterator<Item = (&'a str, String)>,
     names: &mut Names,
@@ -116,12 +116,12 @@ pub(super) fn container_resources<'a>(
 /// A pod's priority, and whether its preemptionPolicy is Never.
 pub(super) fn priority(pod: &Value) -> (i64, bool) {
     let value = pod["spec"]["priority"].as_i64().unwrap_or(0);
-    // User-defined priority classes end at a billion.
+    // The priority of user-defined PriorityClasses is at most one billion.
     let value = value.clamp(-PRIORITY_MAX, PRIORITY_MAX);
     (value, pod["spec"]["preemptionPolicy"] == "Never")
 }
 
-/// The PriorityClass name for a priority. `None` for the default.
+/// Name of the PriorityClass for a priority. `None` for the default priority.
 pub(super) fn priority_class((value, never): (i64, bool)) -> Option<String> {
     let sign = if value < 0 { "below" } else { "priority" };
     let never = match (value, never) {

@@ -1,4 +1,4 @@
-//! Reduces each object to the fields that affect scheduling: no secrets, environment, images, owners or unrelated status.
+//! Reduces each object to the fields that affect scheduling: no secrets, environment variables, images, owners or unrelated status.
 //!
 //! Allow-lists throughout: a field that is not listed here is not captured.
 
@@ -15,19 +15,19 @@ use capacity_types::pod::class_of;
 use capacity_types::segment::as_label;
 
 const HOSTNAME: &str = "kubernetes.io/hostname";
-/// The annotation with a PVC's selected node.
+/// The annotation that contains a PVC's selected node.
 const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 const BINDING_ANNOTATIONS: [&str; 2] = [
     "pv.kubernetes.io/bind-completed",
     "pv.kubernetes.io/bound-by-controller",
 ];
-/// Represents all other annotations: the wording of a failure depends on whether there is one.
+/// Annotation that represents all other annotations: the text of a scheduling failure depends on whether an object has any.
 const ANNOTATED: &str = "example.com/annotated";
-/// Finalizer of objects that are being deleted; it replaces their finalizers in the cluster.
+/// Finalizer of objects that are being deleted. Replaces the finalizers that they have in the cluster.
 const FINALIZER: &str = "example.com/captured";
-/// Driver of volumes that have no CSI source in the cluster.
+/// CSI driver of volumes that have no CSI source in the cluster.
 const NO_DRIVER: &str = "static.example.com";
-/// The UID of a deleted PVC whose name another one has now.
+/// UID for a `claimRef` whose PVC was deleted while another PVC got its name.
 const STALE_UID: &str = "00000000-0000-0000-0000-000000000000";
 
 /// Copies the listed fields that are set.
@@ -39,7 +39,7 @@ pub(super) fn copy_fields(from: &Value, to: &mut Map<String, Value>, names: &[&s
     }
 }
 
-/// Copies the deletion timestamp of an object and adds a finalizer, without which the object would be removed.
+/// Copies the deletion timestamp of an object and adds a finalizer, because the API server would otherwise remove the object.
 pub(super) fn copy_deletion(from: &Value, metadata: &mut Value) {
     let since = &from["metadata"]["deletionTimestamp"];
     if !since.is_null() {
@@ -48,7 +48,7 @@ pub(super) fn copy_deletion(from: &Value, metadata: &mut Value) {
     }
 }
 
-/// Copies access modes, and the volume mode unless it is the default.
+/// Copies the access modes, and the volume mode unless it is the default.
 fn copy_modes(from: &Value, to: &mut Map<String, Value>) {
     copy_fields(from, to, &["accessModes", "volumeMode"]);
     to.entry("accessModes")
@@ -58,7 +58,7 @@ fn copy_modes(from: &Value, to: &mut Map<String, Value>) {
     }
 }
 
-/// A quantity as text. Hand-written files may contain numbers.
+/// A quantity as a string. Hand-written files may contain a number.
 pub(super) fn quantity(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -67,20 +67,20 @@ pub(super) fn quantity(value: &Value) -> Option<String> {
     }
 }
 
-/// The topology keys of the driver on a node. `None`: it is not registered.
+/// Topology keys of the driver on a node. `None`: the driver is not registered on the node.
 pub(super) type Registration<'a> = Option<&'a [String]>;
 
-/// What affects a node's free resources.
+/// What determines the free resources of a node.
 pub(super) struct NodeResources<'a> {
-    /// The resources that pods request.
+    /// The resources that captured pods request.
     pub(super) resources: &'a BTreeSet<String>,
-    /// Number of the node's pods without a counterpart in the file.
+    /// Number of the node's pods that have no counterpart in the file.
     pub(super) missing: i64,
-    /// Remaining volume limit by driver.
+    /// Remaining number of volumes by driver.
     pub(super) volume_limits: Option<&'a BTreeMap<String, i64>>,
 }
 
-/// A node in the format of scenarios. `driver_keys`: the driver's topology keys. `needed`: label keys that selectors use.
+/// A node in the format of case files. `driver_keys`: the driver's usual topology keys. `needed`: label keys that selectors use.
 pub(super) fn node(
     node: &Value,
     node_resources: &NodeResources<'_>,
@@ -133,7 +133,7 @@ pub(super) fn node(
     spec
 }
 
-/// Allocatable resources. If the node has none, which means no limit, writes very large amounts.
+/// The allocatable resources. If the node has none, which means no limit, very large amounts.
 fn allocatable(allocatable: &Value, node_resources: &NodeResources<'_>, names: &mut Names) -> Value {
     if allocatable.is_null() {
         let plenty = |name: &String| (resource(name, names), Value::from("1Ei"));
@@ -166,7 +166,7 @@ fn allocatable(allocatable: &Value, node_resources: &NodeResources<'_>, names: &
     Value::Object(all)
 }
 
-/// The name of a resource. Domains of extended resources are replaced when scrubbing.
+/// The name for a resource. With neutral names, the domain of an extended resource is replaced.
 pub(super) fn resource(name: &str, names: &mut Names) -> String {
     match name.split_once('/') {
         Some(_) if names.scrubs() => format!("example.com/{}", names.of(Kind::Value, name)),
@@ -174,7 +174,7 @@ pub(super) fn resource(name: &str, names: &mut Names) -> String {
     }
 }
 
-/// Renames a taint or toleration.
+/// Replaces the key and value of a taint or toleration.
 pub(super) fn taint_or_toleration(value: &Value, names: &mut Names) -> Value {
     let mut fields = Map::new();
     copy_fields(
@@ -188,7 +188,7 @@ pub(super) fn taint_or_toleration(value: &Value, names: &mut Names) -> Value {
     }
 }
 
-/// A StorageClass in the format of scenarios. `Err`: the API object, if scenarios cannot express its topologies.
+/// A StorageClass in the format of case files. `Err`: the API object, if the format cannot express its `allowedTopologies`.
 pub(super) fn class(class: &Value, names: &mut Names) -> Result<Value, Value> {
     let name = names.of(Kind::Class, name_of(class));
     let provisioner = names.driver(class["provisioner"].as_str().unwrap_or_default());
@@ -227,7 +227,7 @@ pub(super) fn class(class: &Value, names: &mut Names) -> Result<Value, Value> {
     Ok(spec)
 }
 
-/// Values by key. `None` unless there is at most one term, with one expression per key.
+/// Allowed values by topology key. `None` if there are several terms, or several expressions for a key.
 fn one_term(terms: &[Value]) -> Option<Map<String, Value>> {
     let [term] = terms else {
         return terms.is_empty().then(Map::new);
@@ -241,7 +241,7 @@ fn one_term(terms: &[Value]) -> Option<Map<String, Value>> {
     (!allowed.is_empty() && allowed.len() == expressions.len()).then_some(allowed)
 }
 
-/// A CSIDriver other than the scenario's.
+/// A CSIDriver other than the driver of the case.
 pub(super) fn other_driver(driver: &Value, names: &mut Names) -> Value {
     let mut spec = Map::from_iter([("attachRequired".to_owned(), false.into())]);
     copy_fields(&driver["spec"], &mut spec, &["storageCapacity"]);
@@ -251,7 +251,7 @@ pub(super) fn other_driver(driver: &Value, names: &mut Names) -> Value {
     })
 }
 
-/// A capacity object in the format of scenarios. `keys`: the driver's topology keys.
+/// A CSIStorageCapacity object in the format of case files. `keys`: the driver's topology keys.
 pub(super) fn capacity(object: &Value, keys: &[String], names: &mut Names) -> Value {
     let mut spec = json!({
         "name": names.in_namespace(Kind::Capacity, namespace_of(object), name_of(object)),
@@ -283,7 +283,7 @@ pub(super) fn capacity(object: &Value, keys: &[String], names: &mut Names) -> Va
     spec
 }
 
-/// Renames a managed-by value. In distributed mode it ends with the node name.
+/// Replaces names in the value of a managed-by label, which ends with the node name in distributed mode.
 fn managed_by(manager: &str, names: &mut Names) -> String {
     const SIDECAR: &str = "external-provisioner";
     match manager.strip_prefix(SIDECAR).map(|rest| rest.strip_prefix('-')) {
@@ -293,7 +293,7 @@ fn managed_by(manager: &str, names: &mut Names) -> String {
     }
 }
 
-/// The labels of a `nodeTopology` that requires exactly one value per label.
+/// The labels that a `nodeTopology` requires. `None` unless it requires exactly one value per label.
 fn labels_of(topology: &Value) -> Option<Segment> {
     let labels = topology["matchLabels"].as_object().into_iter().flatten();
     let labels = labels.map(|(key, value)| Some((key.as_str(), value.as_str()?)));
@@ -301,7 +301,7 @@ fn labels_of(topology: &Value) -> Option<Segment> {
     let mut segment = Segment::new();
     for label in labels.chain(terms.map(as_label)) {
         let (key, value) = label?;
-        // Two terms with the same key are not written as a segment.
+        // A topology with two terms for the same key cannot be written as a segment.
         if segment.insert(key.to_owned(), value.to_owned()).is_some() {
             return None;
         }
@@ -309,8 +309,8 @@ fn labels_of(topology: &Value) -> Option<Segment> {
     Some(segment)
 }
 
-/// A segment in the notation of cases, if its keys are the driver's topology keys: `*` without keys, the value of a single key, else
-/// `key=value,…`.
+/// A segment in the notation of case files, if its keys are the driver's topology keys: `*` without keys, the value of a single key,
+/// otherwise `key=value,…`.
 pub(super) fn segment_text(segment: &Segment, keys: &[String], names: &mut Names) -> Option<String> {
     let is_written = |value: &String| *value != "*" && !value.contains(['=', ',']) && !value.is_empty();
     let has_keys = segment.len() == keys.len() && keys.iter().all(|key| segment.contains_key(key));
@@ -328,7 +328,7 @@ pub(super) fn segment_text(segment: &Segment, keys: &[String], names: &mut Names
     })
 }
 
-/// A VolumeAttachment of one of these volumes; the caller sets its name.
+/// A VolumeAttachment of one of these volumes. The caller sets its name.
 pub(super) fn attachment(attachment: &Value, volumes: &[&Value], names: &mut Names) -> Option<Value> {
     let spec = &attachment["spec"];
     let volume = spec["source"]["persistentVolumeName"].as_str()?;
@@ -343,7 +343,7 @@ pub(super) fn attachment(attachment: &Value, volumes: &[&Value], names: &mut Nam
     }))
 }
 
-/// A PVC with the fields that binding and provisioning use.
+/// A PVC, reduced to the fields that binding and provisioning use.
 pub(super) fn claim(claim: &Value, names: &mut Names) -> Value {
     let mut annotations = Map::new();
     let all = &claim["metadata"]["annotations"];
@@ -411,7 +411,7 @@ pub(super) fn claim_spec(namespace: &str, claim: &Value, names: &mut Names) -> M
     spec
 }
 
-/// Copies `volumeAttributesClassName`, which must be equal in PVC and volume.
+/// Copies `volumeAttributesClassName`, which must be equal in the PVC and the PV.
 fn copy_attributes_class(from: &Value, to: &mut Map<String, Value>, names: &mut Names) {
     const FIELD: &str = "volumeAttributesClassName";
     if let Some(class) = from[FIELD].as_str().filter(|class| !class.is_empty()) {
@@ -427,7 +427,7 @@ fn of_class(class: &str, names: &mut Names) -> String {
     }
 }
 
-/// A PersistentVolume with the fields that static binding and node affinity use. `claims`: the captured PVCs.
+/// A PersistentVolume, reduced to the fields that static binding and node affinity use. `claims`: the captured PVCs.
 pub(super) fn volume(
     volume: &Value,
     claims: &[&Value],
@@ -439,7 +439,7 @@ pub(super) fn volume(
     copy_modes(&volume["spec"], &mut spec);
     let size = quantity(&volume["spec"]["capacity"]["storage"]).unwrap_or_else(|| "1".to_owned());
     spec.insert("capacity".to_owned(), json!({"storage": size}));
-    // The volume must not be deleted together with its PVC.
+    // The PV must not be deleted when its PVC is deleted.
     spec.insert("persistentVolumeReclaimPolicy".to_owned(), "Retain".into());
     let driver = volume["spec"]["csi"]["driver"].as_str();
     let driver = driver.map_or_else(|| NO_DRIVER.to_owned(), |driver| names.driver(driver));
@@ -475,7 +475,7 @@ pub(super) fn volume(
     object
 }
 
-/// The file has no UIDs: a matching UID is omitted, a mismatching one is replaced by one that never matches.
+/// A `claimRef`. The file contains no UIDs: a UID that matches the PVC is omitted, and any other is replaced by a UID that never matches.
 fn claim_reference(reference: &Value, claims: &[&Value], names: &mut Names) -> Option<Value> {
     let name = reference["name"].as_str()?;
     let namespace = reference["namespace"].as_str().unwrap_or_default();

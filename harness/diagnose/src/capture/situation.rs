@@ -7,16 +7,16 @@ use serde_json::Value;
 use super::options::CaptureOptions;
 use capacity_types::pod::{claim_of, claims_of, class_of, volumes_of};
 
-/// Why the objects do not determine what to capture.
+/// Why it is not clear what to capture.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CaptureError {
-    /// The pod does not exist.
+    /// The pod to capture does not exist.
     #[error("no pod is named {0}/{1}; use one that exists")]
     NoPod(String, String),
-    /// The driver does not exist.
+    /// The driver to capture does not exist.
     #[error("no StorageClass has the provisioner {0}, and there is no CSIDriver {0}; use another --driver")]
     NoDriver(String),
-    /// Several drivers are possible.
+    /// Several drivers track capacity, so one must be named.
     #[error("there are several drivers; choose one with --driver, or a pod with --pod: {0}")]
     Several(String),
     /// No StorageClass of a CSI driver exists.
@@ -24,28 +24,28 @@ pub enum CaptureError {
     Nothing,
 }
 
-/// Objects by name.
+/// Objects of one kind, by name.
 type Named<'a> = BTreeMap<&'a str, &'a Value>;
 
 /// The objects to capture.
 pub(super) struct Situation<'a> {
     /// Name of the driver.
     pub(super) driver: String,
-    /// All nodes.
+    /// All nodes of the cluster.
     pub(super) nodes: Named<'a>,
-    /// All CSINodes.
+    /// All CSINodes of the cluster.
     pub(super) csi_nodes: Named<'a>,
-    /// The CSIDrivers of the provisioners.
+    /// The CSIDriver objects of the provisioners.
     pub(super) drivers: Named<'a>,
     pub(super) classes: Named<'a>,
     pub(super) capacities: Vec<&'a Value>,
     pub(super) claims: Vec<&'a Value>,
     pub(super) volumes: Vec<&'a Value>,
     pub(super) pods: Vec<&'a Value>,
-    /// The pods on nodes that are not captured themselves.
+    /// The pods that have a node and are not captured.
     pub(super) other_pods: Vec<&'a Value>,
     pub(super) namespaces: Named<'a>,
-    /// The VolumeAttachments of all volumes.
+    /// The VolumeAttachments of all captured volumes.
     pub(super) attachments: Vec<&'a Value>,
     pub(super) known_volumes: Volumes<'a>,
 }
@@ -116,7 +116,7 @@ impl<'a> Situation<'a> {
 }
 
 impl<'a> Situation<'a> {
-    /// Whether the pod must wait before scheduling for an ephemeral PVC to be created, or for a PVC with Immediate binding to be bound.
+    /// Whether the pod cannot be scheduled yet, because an ephemeral PVC must be created or a PVC with Immediate binding must be bound.
     pub(super) fn waits_for_volume(&self, pod: &Value) -> bool {
         let names = claims_of(pod);
         let lacks_claim = |volume: &Value| {
@@ -143,14 +143,14 @@ impl<'a> Situation<'a> {
         })
     }
 
-    /// The PVC with this name.
+    /// The captured PVC with this namespace and name.
     pub(super) fn claim(&self, namespace: &str, name: &str) -> Option<&'a Value> {
         let mut claims = self.claims.iter().copied();
         claims.find(|claim| is(claim, namespace, name))
     }
 }
 
-/// All objects, unmodified.
+/// All objects of the cluster, unmodified.
 struct Cluster<'a>(&'a [Value]);
 
 impl<'a> Cluster<'a> {
@@ -173,7 +173,7 @@ impl<'a> Cluster<'a> {
         }
     }
 
-    /// The driver to capture: that of the pod's PVCs, preferably one that tracks capacity; else the only one.
+    /// The driver to capture: the provisioner of the pod's PVCs, preferably one that tracks capacity; otherwise the only driver.
     fn driver(&self, pods: &[&Value], is_one_pod: bool, classes: &Named<'_>) -> Result<String, CaptureError> {
         let of_classes = |names: &mut dyn Iterator<Item = &str>| -> BTreeSet<String> {
             let provisioners = names.filter_map(|name| classes.get(name)?["provisioner"].as_str());
@@ -193,7 +193,7 @@ impl<'a> Cluster<'a> {
             (_, 0) => Err(CaptureError::Nothing),
             ([only], _) => Ok((*only).clone()),
             ([], 1) => Ok(found.first().cloned().unwrap_or_default()),
-            // The choice does not matter: everything that affects the pod is captured.
+            // Any of the drivers will do, because everything that affects the pod is captured.
             ([first, ..], _) if is_one_pod => Ok((*first).clone()),
             _ => Err(CaptureError::Several(
                 found.into_iter().collect::<Vec<_>>().join(", "),
@@ -227,7 +227,7 @@ impl<'a> Cluster<'a> {
         self.of("PersistentVolumeClaim").filter(is_claimed).collect()
     }
 
-    /// The given PVCs and, transitively, their data sources.
+    /// These PVCs, their data sources, and the data sources of those.
     fn with_sources(&self, mut claims: Vec<&'a Value>) -> Vec<&'a Value> {
         let mut next = 0;
         while let Some(claim) = claims.get(next).copied() {
@@ -242,7 +242,7 @@ impl<'a> Cluster<'a> {
         claims
     }
 
-    /// The StorageClasses of a pod's PVCs, including those not created yet.
+    /// The StorageClasses of a pod's PVCs, including PVCs that do not exist yet.
     fn class_names(&self, pod: &Value) -> Vec<String> {
         let of_claims = self.claims_of(&[pod]);
         let of_claims = of_claims.iter().filter_map(|claim| class_of(claim));
@@ -256,7 +256,7 @@ impl<'a> Cluster<'a> {
             .collect()
     }
 
-    /// The volumes to which the PVCs are or could be bound.
+    /// The PVs to which the PVCs are or could be bound.
     fn volumes_for(&self, claims: &[&Value], classes: &BTreeSet<String>) -> Vec<&'a Value> {
         let is_bound = |volume: &Value| {
             claims.iter().any(|claim| {
@@ -276,14 +276,14 @@ impl<'a> Cluster<'a> {
     }
 }
 
-/// The name of the PVC that is a PVC's data source.
+/// The name of the PVC that is the data source of a PVC.
 pub(super) fn source_claim(claim: &Value) -> Option<&str> {
     let source = data_source(claim)?.1;
     let is_claim = source["kind"] == "PersistentVolumeClaim";
     source["name"].as_str().filter(|_| is_claim)
 }
 
-/// The data source of a PVC: the field (`dataSource` or `dataSourceRef`) and its value.
+/// The data source of a PVC: its field (`dataSource` or `dataSourceRef`) and the value.
 pub(super) fn data_source(claim: &Value) -> Option<(&'static str, &Value)> {
     let fields = ["dataSource", "dataSourceRef"].into_iter();
     let mut set = fields.map(|field| (field, &claim["spec"][field]));
@@ -296,7 +296,7 @@ fn is_pending(pod: &Value) -> bool {
     pod["spec"]["nodeName"].as_str().unwrap_or_default().is_empty() && phase == "Pending"
 }
 
-/// Whether the pod uses resources of a node.
+/// Whether the pod occupies resources of a node.
 fn uses_node_resources(pod: &Value) -> bool {
     let has_ended = matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed"));
     !pod["spec"]["nodeName"].as_str().unwrap_or_default().is_empty() && !has_ended
@@ -314,10 +314,10 @@ pub(super) fn namespace_of(object: &Value) -> &str {
     object["metadata"]["namespace"].as_str().unwrap_or("default")
 }
 
-/// A volume as volume limits count it: driver name and volume handle.
+/// A volume, as counted by volume limits: driver name and volume handle.
 pub(super) type CsiVolume = (String, String);
 
-/// All PVCs, volumes and classes of a cluster, by name.
+/// All PVCs, PVs and StorageClasses of a cluster, by name.
 pub(super) struct Volumes<'a> {
     claims: BTreeMap<(&'a str, &'a str), &'a Value>,
     pub(super) volumes: BTreeMap<&'a str, &'a Value>,
@@ -336,7 +336,7 @@ impl<'a> Volumes<'a> {
         }
     }
 
-    /// The CSI volumes of a pod, including those not provisioned yet.
+    /// The CSI volumes of a pod, including volumes that are not provisioned yet.
     pub(super) fn of_pod(&self, pod: &'a Value) -> impl Iterator<Item = CsiVolume> {
         let namespace = namespace_of(pod);
         claims_of(pod).into_iter().filter_map(move |name| {
@@ -346,7 +346,7 @@ impl<'a> Volumes<'a> {
                 Some(volume) => csi_volume(volume),
                 None => {
                     let class = self.classes.get(class_of(claim)?)?;
-                    // Not provisioned yet: a key that cannot be a volume handle.
+                    // A volume that is not provisioned yet gets a key that cannot be a volume handle.
                     Some((
                         class["provisioner"].as_str()?.to_owned(),
                         format!("\0{namespace}/{name}"),
@@ -357,7 +357,7 @@ impl<'a> Volumes<'a> {
     }
 }
 
-/// Driver and handle.
+/// Driver name and volume handle of a PV. `None` if it is not a CSI volume.
 pub(super) fn csi_volume(volume: &Value) -> Option<CsiVolume> {
     let csi = &volume["spec"]["csi"];
     Some((

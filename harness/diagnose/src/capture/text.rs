@@ -1,4 +1,4 @@
-//! The text of the case file: a header with its origin and what was left out, then one line per object.
+//! The text of a captured case file: a header that states its origin and what was omitted, followed by one line per object.
 
 use std::fmt::Write as _;
 
@@ -8,9 +8,9 @@ use super::content::{Content, ExpectedResult};
 use super::options::CaptureOptions;
 use capacity_types::flow::{flow, scalar};
 
-/// How long a pod must stay pending: enough for every event that could still place it.
+/// How long a pod must remain without a node: enough for every event that could still make it schedulable.
 const UNPLACED_FOR: &str = "1s";
-/// How long the published objects must stay unchanged.
+/// How long the CSIStorageCapacity objects must remain unchanged.
 const PUBLISHED_FOR: &str = "2 refreshes";
 
 const HEAD: &str = "\
@@ -20,7 +20,7 @@ const HEAD: &str = "\
 ";
 
 impl Content {
-    /// The whole file.
+    /// The complete text of the case file.
     pub(super) fn text(&self, options: &CaptureOptions) -> String {
         let program = options.program;
         let mut out = format!(
@@ -83,7 +83,7 @@ impl Content {
                 ),
             };
             let _ = writeln!(out, "      - {expected}");
-            // A pending pod may be placed a moment later; a placed one remains where it is.
+            // The scheduler may assign a pending pod a moment later, whereas a pod with a node remains there.
             if let ExpectedResult::Unschedulable | ExpectedResult::NotAttempted = result {
                 let _ = writeln!(out, "        stays: {UNPLACED_FOR}");
             }

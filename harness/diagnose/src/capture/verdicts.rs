@@ -1,4 +1,4 @@
-//! The scheduler's verdicts about the captured pods, in the cluster and in the file.
+//! Compares the scheduler's verdicts about the captured pods, in the cluster and in the case file.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use crate::explain::{self, Detail, NodeView};
 use crate::inventory::Inventory;
 use crate::snapshot::{Error, Snapshot};
 
-/// Captures a pod's situation. Errors are those of [`capture`], with probable gaps of a dump.
+/// Captures the situation of a pod. Errors are those of [`capture`]; if the pod does not exist, with a hint at the reason.
 pub fn capture_cluster(cluster: &Snapshot, options: &CaptureOptions) -> Result<Captured, Error> {
     let rules = Options::default().rules()?;
     let objects = cluster.objects();
@@ -28,8 +28,8 @@ pub fn capture_cluster(cluster: &Snapshot, options: &CaptureOptions) -> Result<C
     })
 }
 
-/// Differences between the scheduler's verdicts for the cluster and for the captured file with these objects: for each pod a sentence about
-/// the first node whose verdict differs.
+/// Differences between the scheduler's verdicts in the cluster and in the case file. `objects`: the objects of the case file. For each pod,
+/// a sentence about the first node whose verdict differs.
 pub fn differences(cluster: &Snapshot, captured: &Captured, objects: Vec<Value>) -> Vec<String> {
     let (Ok(file), Ok(rules)) = (
         Snapshot::of_objects(with_priorities(objects)),
@@ -64,7 +64,7 @@ pub fn differences(cluster: &Snapshot, captured: &Captured, objects: Vec<Value>)
     captured.pods.iter().filter_map(differing).collect()
 }
 
-/// The verdict for each node, sorted by node name. `None`: the pod cannot be explained.
+/// The verdict for each node, sorted by node name. `None`: the scheduler's decision about the pod cannot be explained.
 fn node_verdicts(inventory: &Inventory, rules: &Rules, pod: &ObjectKey) -> Option<Vec<NodeView>> {
     let detail = Detail {
         node: None,
@@ -74,7 +74,7 @@ fn node_verdicts(inventory: &Inventory, rules: &Rules, pod: &ObjectKey) -> Optio
     Some(explained.ok()?.nodes)
 }
 
-/// The objects, after setting pod priorities and preemption policies as the admission plugin Priority does.
+/// Sets the priority and preemption policy of pods, as the admission plugin Priority does.
 fn with_priorities(mut objects: Vec<Value>) -> Vec<Value> {
     let is_class = |object: &&Value| object["kind"] == "PriorityClass";
     let classes: Vec<Value> = objects.iter().filter(is_class).cloned().collect();
@@ -88,7 +88,7 @@ fn with_priorities(mut objects: Vec<Value>) -> Vec<Value> {
     objects
 }
 
-/// The PVCs that the ephemeral volume controller has not created for a pod yet.
+/// The PVCs of a pod that the ephemeral volume controller has not created yet.
 fn ephemeral_claims(pod: &Value, inventory: &Inventory) -> Vec<Arc<Claim>> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let metadata = &pod["metadata"];
@@ -107,7 +107,7 @@ fn ephemeral_claims(pod: &Value, inventory: &Inventory) -> Vec<Arc<Claim>> {
     volumes.filter_map(claim).collect()
 }
 
-/// Whether a node fits a pod, with preemption if needed, once its ephemeral PVCs and its volumes with Immediate binding exist.
+/// Whether a pod fits on any node, with preemption if needed, after its ephemeral PVCs and its volumes with Immediate binding were created.
 fn fits_any_node(
     objects: &[Value],
     inventory: &Inventory,
@@ -147,7 +147,7 @@ fn fits_any_node(
         node: None,
         objects: 0,
     };
-    // A pod that cannot be explained, for example because a PVC is missing, fits no node.
+    // A pod that cannot be explained, for example because a PVC does not exist, fits on no node.
     explain::pod(snapshot, rules, &pod, &detail)
         .is_ok_and(|explained| explained.preemption.is_some() || explained.nodes.iter().any(|node| node.fits))
 }

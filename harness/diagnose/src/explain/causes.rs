@@ -1,6 +1,6 @@
-//! Causes outside the scheduler: why no scheduling decision can help a pod, or why it waits although it has a node.
+//! Causes outside the scheduler: why a pod cannot start whatever the scheduler decides, or why it waits although it has a node.
 //!
-//! Each is one sentence about one object, with the remedy. Makes no decisions.
+//! Each cause is one sentence about one object, with the remedy. Makes no scheduling decisions.
 
 use std::sync::Arc;
 
@@ -15,10 +15,11 @@ const LISTED_MAX: usize = 3;
 
 /// The namespace of kube-controller-manager and kube-scheduler, and of their Leases.
 const SYSTEM: &str = "kube-system";
-/// A running leader renews its Lease several times per `leaseDurationSeconds`. After this many durations without a renewal it has stopped.
+/// A running leader renews its Lease several times per `leaseDurationSeconds`. After this number of durations without a renewal, the leader
+/// has stopped.
 const LEASE_DURATIONS: i64 = 4;
 
-/// The causes from the pod's PVCs, in volume order, then why no scheduler has tried the pod.
+/// The causes in the pod's PVCs, in volume order, followed by the reason why no scheduler has tried the pod.
 pub(super) fn causes(snapshot: &Snapshot, pod: &Pod) -> Vec<String> {
     let volumes = pod.volumes.iter();
     let mut causes: Vec<String> = volumes
@@ -117,9 +118,10 @@ fn unbound_claim_causes(snapshot: &Snapshot, pod: &Pod, claim: &Claim) -> Vec<St
     causes
 }
 
-/// Sentence ending if the driver's controller seems not to run (an expired Lease, or no ready external-provisioner pod). Empty otherwise.
+/// End of a sentence that states that the driver's controller seems not to run: its Lease has expired, or no external-provisioner pod is
+/// ready. Empty if the controller seems to run.
 fn stopped_controller(snapshot: &Snapshot, provisioner: &str) -> String {
-    // csi-lib-utils derives the name of external-provisioner's Lease from the driver's name.
+    // csi-lib-utils derives the name of external-provisioner's Lease from the driver name by replacing special characters.
     let is_plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
     let name: String = provisioner.chars().map(is_plain).collect();
     if let Some(expired) = expired_lease(snapshot, &name, |_| true) {
@@ -143,12 +145,12 @@ fn stopped_controller(snapshot: &Snapshot, provisioner: &str) -> String {
     )
 }
 
-/// Sentence ending with the last renewal of the Lease, if it has expired. The latest `renewTime` of all Leases is used as the time at which
-/// the objects were listed.
+/// End of a sentence that states when the Lease was last renewed. `None` if it has not expired. The latest `renewTime` of all Leases is
+/// taken as the time at which the objects were listed.
 fn expired_lease(snapshot: &Snapshot, name: &str, matches: impl Fn(&Lease) -> bool) -> Option<String> {
     let mut times: Vec<i64> = snapshot.leases.iter().filter_map(|lease| lease.renewed).collect();
     times.sort_unstable();
-    // Of several, use the second latest: the clock of one node may be ahead.
+    // With several Leases, the second latest time is used, because the clock of one node may be ahead.
     let now = *times.iter().rev().nth(usize::from(times.len() > 2))?;
     let matching = snapshot
         .leases
@@ -167,7 +169,7 @@ fn expired_lease(snapshot: &Snapshot, name: &str, matches: impl Fn(&Lease) -> bo
     })
 }
 
-/// A sentence if Leases or newer pods show that the pod's scheduler is not running.
+/// A sentence that states that the pod's scheduler is not running, according to Leases or newer pods.
 fn not_attempted(snapshot: &Snapshot, pod: &Pod) -> Option<String> {
     if pod.node.is_some() || pod.gated || pod.deleting || pod.scheduled_condition().is_some() {
         return None;
@@ -196,7 +198,7 @@ fn not_attempted(snapshot: &Snapshot, pod: &Pod) -> Option<String> {
     ))
 }
 
-/// Why a volume cannot be created from the PVC's `dataSource`, which the scheduler does not check.
+/// Why no volume can be created from the PVC's `dataSource`. The scheduler does not check the data source.
 fn data_source_cause(snapshot: &Snapshot, pod: &Pod, claim: &Claim) -> Option<String> {
     let key = &claim.key;
     let (kind, name, namespace) = claim.source.as_ref()?;
@@ -233,10 +235,10 @@ fn data_source_cause(snapshot: &Snapshot, pod: &Pod, claim: &Claim) -> Option<St
     })
 }
 
-/// What a driver lacks for provisioning.
+/// Why the driver of a class cannot provision volumes.
 fn driver_causes(snapshot: &Snapshot, class: &Arc<Class>) -> Vec<String> {
     let driver = driver_of(&class.provisioner);
-    // A dump without any CSINode has no information about them.
+    // A dump that contains no CSINodes has no information about registered drivers.
     if snapshot.csi_nodes.is_empty() {
         return Vec::new();
     }
@@ -245,7 +247,7 @@ fn driver_causes(snapshot: &Snapshot, class: &Arc<Class>) -> Vec<String> {
         .iter()
         .filter_map(|csi_node| Some((csi_node, csi_node.driver(driver)?)))
         .collect();
-    // Drivers of network storage may have no node plugin, but drivers that track capacity by node do.
+    // A driver for network storage may have no node plugin, but a driver that tracks capacity by node has one.
     let is_csi = snapshot.driver(driver).is_some();
     if registered.is_empty() {
         return match is_csi {

@@ -1,7 +1,7 @@
 //! Explains on which nodes a pod, or a hypothetical PVC, fits, and why other nodes are rejected.
 //!
-//! Pure: returns every node's verdict, with the considered capacity objects and why each does not suffice. Upstream leaves this open
-//! (KEP-1472 only defines the reason text). Makes no decisions: verdicts come from [`capacity_scheduler::cycle`] and
+//! Performs no I/O: returns every node's verdict, with the CSIStorageCapacity objects that were considered and why each is not sufficient.
+//! Kubernetes offers no such explanation (KEP-1472 only defines the reason text). The verdicts come from [`capacity_scheduler::cycle`] and
 //! [`capacity_scheduler::capacity_check`].
 
 mod causes;
@@ -33,12 +33,12 @@ use capacity_scheduler::store::Collection;
 
 pub use self::objects::{ObjectVerdict, ObjectView};
 
-/// The extent of an explanation.
+/// How much an explanation contains.
 #[derive(Clone, Debug)]
 pub struct Detail {
-    /// Only this node. `None`: all nodes.
+    /// Name of the only node to explain. `None`: all nodes.
     pub node: Option<String>,
-    /// Maximum number of objects per node and PVC, closest first.
+    /// Maximum number of CSIStorageCapacity objects per node and PVC, closest first.
     pub objects: usize,
 }
 
@@ -51,100 +51,100 @@ impl Default for Detail {
     }
 }
 
-/// An explanation.
+/// The explanation of a scheduling decision.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Explanation {
     /// The explained pod or PVC.
     pub subject: String,
-    /// The decision, in kube-scheduler's wording if it has any.
+    /// The decision, with kube-scheduler's text if it has one.
     pub verdict: String,
-    /// The pods that would be evicted.
+    /// The pods that the scheduler would evict by preemption.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preemption: Option<String>,
     /// Causes outside the scheduler, each with its remedy.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub causes: Vec<String>,
-    /// The message of the pod's condition from the last attempt, if it differs from the verdict.
+    /// Message of the PodScheduled condition, if it differs from the verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub condition: Option<String>,
-    /// The PVCs, in the order in which they are checked.
+    /// The PVCs, in the order in which the scheduler checks them.
     pub claims: Vec<ClaimView>,
     /// The nodes, sorted by name.
     pub nodes: Vec<NodeView>,
-    /// Findings about objects of the classes concerned.
+    /// Findings about objects of the StorageClasses concerned.
     pub findings: Vec<Finding>,
 }
 
-/// A PVC, independent of the node.
+/// A PVC, independent of any node.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ClaimView {
-    /// Namespace and name.
+    /// Namespace and name of the PVC.
     pub claim: String,
-    /// The StorageClass of the PVC.
+    /// Name of the PVC's StorageClass.
     pub class: String,
     /// Requested bytes.
     pub request: Option<String>,
-    /// Whether the PVC is bound, and whether and why capacity is checked.
+    /// Whether the PVC is bound, whether its capacity is checked, and why.
     pub state: String,
 }
 
-/// A node's verdict.
+/// The verdict for a node.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeView {
-    /// The node.
+    /// Name of the node.
     pub node: String,
-    /// Whether the pod fits.
+    /// Whether the pod fits on the node.
     pub fits: bool,
-    /// The score, 0 to 100. `None` unless several nodes fit and scoring is on.
+    /// Score of the node, from 0 to 100. `None` unless several nodes fit and scoring is on.
     pub score: Option<i64>,
-    /// Why the pod does not fit on the node, in kube-scheduler's wording.
+    /// Why the pod does not fit on the node, in kube-scheduler's words.
     pub reasons: Vec<String>,
-    /// The exact obstacles other than capacity: the taint, the label, the resource.
+    /// What exactly excludes the node, other than capacity: the taint, the label or the resource.
     pub obstacles: Vec<String>,
-    /// The unbound PVCs.
+    /// The unbound PVCs of the pod.
     pub claims: Vec<NodeClaim>,
 }
 
-/// A PVC on a node.
+/// An unbound PVC on one node.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeClaim {
-    /// Namespace and name.
+    /// Namespace and name of the PVC.
     pub claim: String,
-    /// How the PVC gets a volume on the node, or why not.
+    /// How the PVC would get a volume on the node, or why it would not.
     pub outcome: String,
-    /// The considered capacity objects, closest first.
+    /// The CSIStorageCapacity objects that were considered, closest first.
     pub objects: Vec<ObjectView>,
-    /// Number of further objects of the class.
+    /// Number of further CSIStorageCapacity objects of the class.
     pub more: usize,
 }
 
-/// Why there is no explanation.
+/// Why no explanation is possible.
 #[derive(Debug, thiserror::Error)]
 pub enum ExplainError {
-    /// The given node does not exist.
+    /// The node given by the user does not exist.
     #[error("there is no node {0:?}; choose one of the cluster")]
     NoNode(String),
-    /// The given class does not exist.
+    /// The StorageClass given by the user does not exist.
     #[error("no StorageClass is named {class:?}; PVCs of it stay Pending until it exists; existing classes: {}", known.join(", "))]
     NoClass {
-        /// The given class.
+        /// Name given by the user.
         class: String,
-        /// The existing classes.
+        /// Names of the existing StorageClasses.
         known: Vec<String>,
     },
-    /// The size is invalid.
+    /// The size given by the user is invalid.
     #[error(transparent)]
     Size(#[from] ReadError),
-    /// The hypothetical objects are invalid: an error of this program.
+    /// The objects for the hypothetical PVC are invalid, which is a bug of this program.
     #[error("the hypothetical claim is invalid: {0}; please report this")]
     Example(#[from] serde_json::Error),
 }
 
-/// Explains a pod.
+/// Explains the scheduling of a pod.
 pub fn pod(
     snapshot: &Snapshot,
     rules: &Rules,
@@ -182,7 +182,7 @@ pub fn pod(
     Ok(explained)
 }
 
-/// The reasons of a condition without release-specific suffixes.
+/// The reasons in a condition's message, without suffixes that only some releases add.
 fn without_suffixes(message: &str) -> String {
     let reasons = message.split(" preemption:").next().unwrap_or_default();
     let reasons = reasons
@@ -190,7 +190,7 @@ fn without_suffixes(message: &str) -> String {
         .unwrap_or(reasons);
     let mut text = String::new();
     let mut rest = reasons;
-    // Some releases add the taint's key and value.
+    // Some releases add key and value of the taint.
     while let Some((before, after)) = rest.split_once("untolerated taint {") {
         text += before;
         text += "untolerated taint(s)";
@@ -199,7 +199,7 @@ fn without_suffixes(message: &str) -> String {
     text + rest
 }
 
-/// Why the default scheduler does not attempt the pod.
+/// Why the default scheduler does not try to schedule the pod.
 fn not_attempted(pod: &Pod) -> Option<String> {
     let ours = Options::default().scheduler_name;
     match &pod.node {
@@ -218,7 +218,7 @@ fn not_attempted(pod: &Pod) -> Option<String> {
     }
 }
 
-/// Explains a hypothetical PVC of this class and size.
+/// Explains where a hypothetical PVC of this StorageClass and size fits.
 pub fn claim(
     snapshot: &Snapshot,
     rules: &Rules,
@@ -360,7 +360,7 @@ fn explain(
     })
 }
 
-/// Lists the feasible nodes. Other scores are unknown, so the choice among them is open.
+/// Lists the feasible nodes. The scores of other plugins are unknown, so the chosen node is unknown too.
 fn fits_text(rules: &Rules, assessment: &Assessment) -> String {
     /// Maximum number of listed nodes.
     const LISTED_MAX: usize = 4;
@@ -421,7 +421,7 @@ fn claim_view(rules: &Rules, claim: &Claim, state: String) -> ClaimView {
     }
 }
 
-/// The PVCs of a pod that is rejected before any node is filtered.
+/// The PVCs of a pod that the scheduler rejects before it filters nodes.
 fn unready_views(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Vec<ClaimView> {
     let claims = pod
         .volumes
@@ -499,7 +499,7 @@ fn node_claims(
     claims.iter().map(view).collect()
 }
 
-/// What the plan of a feasible node contains for a PVC.
+/// How a PVC gets its volume on a feasible node.
 fn planned_outcome(feasible: &Feasible, claim: &ObjectKey) -> Option<String> {
     let binding = feasible.plan.bindings.iter().find(|it| it.claim.key == *claim);
     if let Some(binding) = binding {
@@ -525,7 +525,7 @@ fn planned_outcome(feasible: &Feasible, claim: &ObjectKey) -> Option<String> {
     })
 }
 
-/// The reason of a node that concerns a PVC.
+/// Why a node is rejected because of a PVC.
 fn rejection_outcome(refused: &Rejected, claim: &ObjectKey) -> Option<String> {
     let Cause::Volumes(refusals) = &refused.cause else {
         return None;
@@ -539,7 +539,7 @@ fn rejection_outcome(refused: &Rejected, claim: &ObjectKey) -> Option<String> {
     })
 }
 
-/// Checks the PVC by itself if an earlier filter rejected the node.
+/// Checks the PVC by itself, because another filter has rejected the node before.
 fn evaluate_alone(considered: &Considered<'_>, node: &Node) -> String {
     let DelayedClaim { demand, class, .. } = considered.delayed;
     if !class.admits(&node.labels) {
@@ -553,7 +553,7 @@ fn evaluate_alone(considered: &Considered<'_>, node: &Node) -> String {
     }
 }
 
-/// Findings about objects of these classes and about the pod's own PVCs.
+/// Findings about objects of these StorageClasses and about the pod's PVCs.
 fn findings<'a>(
     snapshot: &Snapshot,
     classes: impl IntoIterator<Item = &'a str>,

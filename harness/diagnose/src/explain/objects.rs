@@ -1,6 +1,7 @@
-//! The capacity objects considered for a PVC on a node, each with why it does not suffice.
+//! The CSIStorageCapacity objects considered for a PVC on a node, and why each is not sufficient.
 //!
-//! A node can access only a few of possibly thousands of objects. Accessible objects come first, then the largest inaccessible ones.
+//! A node can access only a few of possibly thousands of objects. Accessible objects are listed first, followed by the largest inaccessible
+//! ones.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use capacity_scheduler::objects::{Capacity, Node};
 use capacity_scheduler::rules::Rules;
 use capacity_scheduler::snapshot::Snapshot;
 
-/// A capacity object evaluated for a node.
+/// A CSIStorageCapacity object, compared with a PVC on a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ObjectView {
@@ -24,19 +25,19 @@ pub struct ObjectView {
     pub object: String,
     /// `storageClassName`.
     pub class: String,
-    /// `nodeTopology`: the nodes with access to the storage.
+    /// `nodeTopology`, which selects the nodes that can access the storage.
     pub topology: String,
     /// `capacity`.
     pub capacity: Option<String>,
     /// `maximumVolumeSize`.
     pub maximum_volume_size: Option<String>,
-    /// Whether the object suffices for the request, or why not. Machine-readable.
+    /// Whether the object is sufficient for the PVC, or why not, as a machine-readable value.
     pub seen: ObjectVerdict,
-    /// Text of `verdict`.
+    /// The reason in `seen`, as text for users.
     pub why: String,
 }
 
-/// The result for an object, a PVC and a node.
+/// The result of comparing an object with a PVC on a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ObjectVerdict {
@@ -44,7 +45,7 @@ pub enum ObjectVerdict {
     Suffices,
     /// Neither capacity nor maximumVolumeSize is set.
     NoLimit,
-    /// `maximumVolumeSize`, or `capacity` if that is unset, is below the request.
+    /// `maximumVolumeSize`, or `capacity` if the maximum is unset, is below the requested size.
     TooSmall,
     /// `nodeTopology` is unset.
     NoTopology,
@@ -52,18 +53,18 @@ pub enum ObjectVerdict {
     InvalidTopology,
     /// `nodeTopology` does not match the node's labels.
     OtherTopology,
-    /// The object is for another class, but would suffice otherwise.
+    /// The object is for another StorageClass, but would be sufficient otherwise.
     OtherClass,
-    /// Capacity is not checked for the PVC, so the object is ignored.
+    /// Capacity is not checked for the PVC, so the scheduler ignores the object.
     NotRead,
 }
 
-/// The objects considered for a PVC, prepared once for all nodes.
+/// The objects that are considered for a PVC, prepared once for all nodes.
 pub(super) struct Considered<'a> {
     pub(super) snapshot: &'a Snapshot,
     pub(super) rules: &'a Rules,
     pub(super) delayed: &'a DelayedClaim,
-    /// The objects of the class by descending size.
+    /// The objects of the class, by descending size.
     ranked: Vec<&'a Arc<Capacity>>,
     objects_max: usize,
 }
@@ -88,7 +89,7 @@ impl<'a> Considered<'a> {
         }
     }
 
-    /// The closest objects, and the number of further ones of the class.
+    /// The closest objects for a node, and the number of further objects of the class.
     pub(super) fn on(&self, node: &Node) -> (Vec<ObjectView>, usize) {
         let accessible = self.accessible(node);
         let is_accessible = |object: &&&Arc<Capacity>| accessible.iter().any(|it| it.key == object.key);
@@ -121,7 +122,7 @@ impl<'a> Considered<'a> {
         accessible
     }
 
-    /// The largest object of each other class, if it would suffice.
+    /// The largest object of each other class, if the object would be sufficient.
     fn of_other_classes(&self, node: &Node) -> Vec<ObjectView> {
         let Demand::Request(request) = &self.delayed.demand else {
             return Vec::new();
@@ -196,7 +197,7 @@ impl<'a> Considered<'a> {
         }
     }
 
-    /// The name of the field that is compared with requests.
+    /// The name of the object's field that is compared with the requested size.
     fn limit_field(&self, object: &Capacity) -> &'static str {
         match (object.maximum, object.capacity) {
             (Some(_), _) if !self.rules.ignores_maximum_volume_size => "maximumVolumeSize",
@@ -222,7 +223,7 @@ impl<'a> Considered<'a> {
     }
 }
 
-/// The label that excludes a node from a topology.
+/// The label because of which a topology does not match a node.
 fn unmatched_label(object: &Capacity, node: &Node) -> String {
     let NodeTopology::Matching(selector) = &object.topology else {
         return String::new();

@@ -1,6 +1,6 @@
-//! The exact obstacle that excludes a pod from a node: the taint, the label, the resource.
+//! What exactly excludes a pod from a node: the taint, the label or the resource.
 //!
-//! kube-scheduler's reasons are counted over nodes and do not contain it. Makes no decisions: describes a rejection by the scheduler.
+//! kube-scheduler only counts nodes per reason and does not name these. Makes no decisions: describes a rejection by the scheduler.
 
 use capacity_types::quantity::format_bytes;
 use capacity_types::{Labels, NodeSelector};
@@ -11,7 +11,7 @@ use capacity_scheduler::filters::{FilterReason, InsufficientResource, Skew};
 use capacity_scheduler::objects::{Node, Pod};
 use capacity_scheduler::snapshot::Snapshot;
 
-/// Each obstacle as a sentence. Empty if the reason is already complete.
+/// Each obstacle as a sentence. Empty if the reason already names the obstacle.
 pub(super) fn obstacles(snapshot: &Snapshot, pod: &Pod, refused: &Rejected) -> Vec<String> {
     let node = &*refused.node;
     match &refused.cause {
@@ -85,7 +85,7 @@ fn node_obstacles(pod: &Pod, node: &Node, unfit: &FilterReason) -> Vec<String> {
     vec![sentence]
 }
 
-/// Every taint that the pod does not tolerate. The reason only covers the first one.
+/// Every taint that the pod does not tolerate. The scheduler's reason contains only the first one.
 fn untolerated_taints(pod: &Pod, node: &Node) -> Vec<String> {
     let untolerated = node
         .taints
@@ -134,7 +134,7 @@ fn volume_obstacles(snapshot: &Snapshot, node: &Node, refusal: &ConflictReason) 
     Some(unmet_requirements(affinity, "", &node.labels, &selector_name))
 }
 
-/// The unmet requirements of a selector: one sentence per term, of which one must match.
+/// The requirements of a selector that a node does not meet: one sentence per term. A node must meet one of the terms.
 fn unmet_requirements(
     selector: &NodeSelector,
     name: &str,
@@ -142,7 +142,7 @@ fn unmet_requirements(
     selector_name: &str,
 ) -> Vec<String> {
     let terms = selector.unmet(name, labels);
-    // If one term matches, the selector matches.
+    // A selector matches if one of its terms matches.
     if terms.iter().any(Vec::is_empty) {
         return Vec::new();
     }

@@ -6,9 +6,9 @@ use std::fmt;
 use super::{Explanation, NodeClaim, NodeView, ObjectView};
 use crate::lint::Finding;
 
-/// Text for unset values.
+/// Text for a value that is unset.
 const UNSET: &str = "-";
-/// Column titles of the object table.
+/// Titles of the columns in the table of CSIStorageCapacity objects.
 const COLUMNS: [&str; 6] = ["object", "class", "nodes", "capacity", "maximum", "why"];
 
 impl fmt::Display for Explanation {
@@ -61,7 +61,7 @@ impl fmt::Display for Explanation {
 /// Maximum number of similar nodes or findings that are listed individually.
 const LISTED_MAX: usize = 4;
 
-/// Groups items by key, in the order of each key's first item.
+/// Groups items by key. Groups are in the order of their first items.
 fn group_by<T, K: Ord>(items: &[T], key: impl Fn(&T) -> K) -> Vec<Vec<&T>> {
     let mut indices = BTreeMap::new();
     let mut groups: Vec<Vec<&T>> = Vec::new();
@@ -75,7 +75,7 @@ fn group_by<T, K: Ord>(items: &[T], key: impl Fn(&T) -> K) -> Vec<Vec<&T>> {
     groups
 }
 
-/// Writes a group of nodes with the same verdict, and the obstacles of the first.
+/// Writes a group of nodes with the same verdict, and the obstacles of the first node.
 fn write_group(f: &mut fmt::Formatter<'_>, first: &NodeView, nodes: &[&NodeView]) -> fmt::Result {
     writeln!(f, "\n{} nodes  {}", nodes.len(), first.verdict())?;
     writeln!(
@@ -134,7 +134,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Truncates a text to the column width unless `is_wide`.
+/// Truncates a text to the column width, unless `is_wide`.
 fn truncate(text: &str, is_wide: bool) -> String {
     /// Column width in characters.
     const WIDTH: usize = 44;

@@ -1,4 +1,4 @@
-//! Whether drivers track capacity, and whether drivers and publishers work.
+//! Indicators: whether drivers track capacity, and whether drivers and publishers work.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use capacity_scheduler::objects::{Class, Driver, Node};
 /// Tolerated fraction of failed GetCapacity calls.
 const FAILURES: f64 = 0.1;
 
-/// Maximum number of listed names.
+/// Maximum number of names in a list.
 const NAMES: usize = 5;
 
-/// The indicators of every driver that tracks capacity or has objects.
+/// The indicators of every driver that tracks capacity or has CSIStorageCapacity objects.
 pub(super) fn indicators(observed: &Observed<'_>) -> Vec<Indicator> {
     let views = observed.inventory.snapshot.drivers.iter();
     let mut all = Vec::new();
@@ -34,13 +34,13 @@ pub(super) fn indicators(observed: &Observed<'_>) -> Vec<Indicator> {
     all
 }
 
-/// One driver.
+/// A driver and its objects.
 struct DriverView<'a> {
     observed: &'a Observed<'a>,
     driver: &'a Driver,
-    /// StorageClasses of the driver for which capacity is checked.
+    /// StorageClasses of the driver whose capacity the scheduler checks.
     classes: Vec<&'a Arc<Class>>,
-    /// CSIStorageCapacity objects of `classes`.
+    /// Number of CSIStorageCapacity objects for `classes`.
     objects: usize,
     /// The nodes on which the driver is registered.
     nodes: Vec<&'a Arc<Node>>,
@@ -123,7 +123,7 @@ impl<'a> DriverView<'a> {
         self.indicator(Question::Health, state, message)
     }
 
-    /// The state of the driver's and publisher's pods. Ignores those on nodes that are not ready or being deleted.
+    /// Whether the pods of driver and publisher are ready. Ignores pods on nodes that are not ready or being deleted.
     fn pods(&self) -> Indicator {
         let nodes = self.observed.of_kind("Node");
         let nodes: BTreeMap<&str, &Value> = nodes
@@ -166,7 +166,7 @@ impl<'a> DriverView<'a> {
         self.indicator(Question::Health, state, message)
     }
 
-    /// The owners of the objects of the driver's classes, by namespace and UID.
+    /// The owners of the CSIStorageCapacity objects for the driver's classes, by namespace and UID.
     fn owners(&self) -> BTreeMap<(&str, &str), &Value> {
         let is_class = |object: &&Value| {
             let class = object["storageClassName"].as_str();
@@ -186,8 +186,8 @@ impl<'a> DriverView<'a> {
         owners.collect()
     }
 
-    /// Whether a pod belongs to driver or publisher: it or its controlling owner owns objects of the driver, or it mounts the driver's
-    /// kubelet directory.
+    /// Whether a pod belongs to the driver or its publisher: the pod or its controlling owner owns CSIStorageCapacity objects of the
+    /// driver, or the pod mounts the driver's kubelet directory.
     fn is_own(&self, pod: &Value, owners: &BTreeMap<(&str, &str), &Value>) -> bool {
         let metadata = &pod["metadata"];
         let controllers = metadata["ownerReferences"].as_array().into_iter().flatten();
@@ -216,7 +216,8 @@ impl<'a> DriverView<'a> {
         volumes.any(mounts_directory) || own.any(|(_, owner)| owns(owner))
     }
 
-    /// Whether the nodes with the driver that the class allows have objects. Some have none if the publisher omits zero capacity.
+    /// Whether the nodes that run the driver and that the class allows have CSIStorageCapacity objects. Some have none if the publisher
+    /// omits zero capacity.
     fn class(&self, class: &Arc<Class>) -> Indicator {
         let objects = &self.observed.inventory.snapshot.capacities;
         let has_object = |node: &Node| {
@@ -255,7 +256,7 @@ impl<'a> DriverView<'a> {
     }
 }
 
-/// Most severe first.
+/// Severities of findings, most severe first.
 const SEVERITIES: [State; 3] = [State::Bad, State::Risk, State::Untidy];
 
 /// Whether a node is Ready and not being deleted.
@@ -265,7 +266,7 @@ fn is_ready_node(node: &Value) -> bool {
     node["metadata"]["deletionTimestamp"].is_null() && ready.all(|it| it["status"] == "True")
 }
 
-/// The severity of a lint finding: unused objects keep no pod pending.
+/// The severity of a finding of the lint. Objects without effect leave no pod pending.
 fn severity(code: &str) -> State {
     match code {
         "class-without-objects" | "class-allows-no-node" | "selected-node-gone" => State::Bad,
@@ -279,7 +280,7 @@ fn severity(code: &str) -> State {
     }
 }
 
-/// Indicators from metrics of publishers.
+/// Indicators derived from the metrics of publishers.
 fn of_publishers(observed: &Observed<'_>) -> Vec<Indicator> {
     let count = observed.inventory.snapshot.capacities.len();
     let indicator = |question, (state, message)| Indicator::new(question, "publisher", state, message);
@@ -322,7 +323,7 @@ fn is_ready(pod: &Value) -> bool {
     })
 }
 
-/// The first names, and the number of further ones.
+/// The first names of a list, and the number of further ones.
 fn names(all: Vec<&str>) -> String {
     let more = all.len().saturating_sub(NAMES);
     let first = all.into_iter().take(NAMES).collect::<Vec<_>>().join(", ");

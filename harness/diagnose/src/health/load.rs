@@ -1,13 +1,13 @@
-//! Whether CSIStorageCapacity objects load the API server more than polling explains.
+//! Indicators: whether CSIStorageCapacity objects cause more load on the API server than polling explains.
 
 use super::{Indicator, Observed, Question, Requests, State, good_unless};
 
 /// Tolerated changes per object and minute. external-provisioner polls once a minute, so polling causes at most one; the rest is for
-/// created and deleted volumes.
+/// changes by created and deleted volumes.
 const CHANGES: f64 = 2.0;
 
-/// Tolerated creations per object and minute, not counting the first one. Polling updates objects and does not recreate them; the rest is
-/// for added and removed nodes.
+/// Tolerated creations per object and minute, not counting the first creation. Polling updates objects instead of creating them again; the
+/// rest is for added and removed nodes.
 const REPLACEMENTS: f64 = 0.2;
 
 /// Tolerated fraction of failed requests.
@@ -21,7 +21,7 @@ pub(super) fn indicators(observed: &Observed<'_>) -> Vec<Indicator> {
         return vec![indicator((State::Unknown, message))];
     };
     let objects = observed.inventory.snapshot.capacities.len();
-    // Each existing object was created once. Requests of deleted objects remain counted, so use at least one object.
+    // Each existing object was created once. Requests for deleted objects remain in the counters, so the divisor is at least one object.
     let replaced = (requests.creations - f64::from(u32::try_from(objects).unwrap_or(u32::MAX))).max(0.0);
     let per_object_and_minute = |number: f64| {
         let minutes = requests.over.filter(|over| !over.is_zero())?.as_secs_f64() / 60.0;

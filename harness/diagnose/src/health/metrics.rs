@@ -1,4 +1,5 @@
-//! Reads operator values from the metrics of external-provisioner, the CSI sidecars and the API server. Owns the metric names.
+//! Reads values for the indicators from the metrics of external-provisioner, the CSI sidecars and the API server. Owns the names of the
+//! metrics.
 
 use std::time::Duration;
 
@@ -7,17 +8,17 @@ use capacity_types::exposition::{Sample, Series, samples};
 
 use super::{Calls, ReportedValues, Requests};
 
-/// external-provisioner: number of desired objects.
+/// external-provisioner: number of CSIStorageCapacity objects that should exist.
 const GOAL: &str = "csistoragecapacities_desired_goal";
-/// CSI sidecars: calls by result.
+/// CSI sidecars: number of CSI calls by result.
 const CALLS: &str = "csi_sidecar_operations_seconds_count";
-/// API server: requests by status code.
+/// API server: number of requests by status code.
 const REQUESTS: &str = "apiserver_request_total";
 /// Every Go program: start time in seconds since 1970.
 const STARTED: &str = "process_start_time_seconds";
 
 impl ReportedValues {
-    /// Values from exposition texts of one program each. `now`: since the Unix epoch.
+    /// Reads the values from metrics texts, one per program. `now`: time since the Unix epoch.
     pub fn of_metrics(texts: &[String], now: Duration) -> Self {
         let mut reported = ReportedValues::default();
         let read: Vec<Sample> = texts.iter().flat_map(|text| samples(text)).collect();
@@ -49,7 +50,7 @@ impl ReportedValues {
 }
 
 impl Requests {
-    /// The counter for a write verb, as the journal or API server metrics spell it. `None` for read verbs.
+    /// The counter for a write verb, spelled as in the journal or in the metrics of the API server. `None` for read verbs.
     pub fn writes(&mut self, verb: &str) -> Option<&mut f64> {
         match verb {
             "create" | "post" => Some(&mut self.creations),
@@ -60,12 +61,12 @@ impl Requests {
     }
 }
 
-/// Whether an HTTP status counts as a failure of the API server: too many requests, or a server error.
+/// Whether an HTTP status counts as a failure of the API server: 429 (Too Many Requests) or a server error.
 pub fn is_failure(code: u16) -> bool {
     code == 429 || code >= 500
 }
 
-/// Sums the server's request counters.
+/// Sums the request counters of the API server.
 fn counted(requests: &[&Sample]) -> Requests {
     let own = |series: &Series| {
         has(series, "resource", |it| it == RESOURCE) && !has(series, "verb", |it| it == "WATCH")

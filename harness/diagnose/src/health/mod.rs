@@ -1,8 +1,8 @@
-//! An operator's questions about storage capacity tracking: is it in use, is it healthy, are pods rejected although there is capacity, and
-//! does it overload the API server (KEP-1472, Production Readiness Review).
+//! Answers an operator's questions about storage capacity tracking: is it in use, is it healthy, are pods rejected although there is
+//! capacity, and does it overload the API server (KEP-1472, Production Readiness Review).
 //!
-//! Pure: computes indicators from objects and metric values. Does not know metric names or where data was read. Missing data is reported as
-//! unknown, never as good.
+//! Performs no I/O: computes indicators from objects and metric values. Does not know the names of metrics or where data was read. Missing
+//! data results in the state `Unknown`, never in `Good`.
 
 mod drivers;
 mod load;
@@ -21,54 +21,54 @@ use serde_json::Value;
 use crate::inventory::Inventory;
 use capacity_scheduler::rules::Rules;
 
-/// The known state of a cluster at one moment.
+/// What is known about a cluster at one moment.
 pub struct Observed<'a> {
-    /// Every object, unmodified.
+    /// All objects except `pods`, unmodified.
     pub objects: &'a [Value],
-    /// Pods that are not among the objects, as JSON text: parsed `Value`s would take ten times the memory.
+    /// Pods that are not in `objects`, as JSON text. Parsed `Value`s would take ten times the memory.
     pub pods: &'a [Box<str>],
     /// All objects, parsed into the scheduler's types.
     pub inventory: &'a Inventory,
-    /// Values reported by programs.
+    /// Values from metrics of programs.
     pub reported: &'a ReportedValues,
 }
 
-/// Values reported by programs. `None`: not reported.
+/// Values from metrics of programs. `None`: no program has reported the value.
 #[derive(Clone, Debug, Default)]
 pub struct ReportedValues {
-    /// The drivers' last GetCapacity values.
+    /// The capacity in the drivers' last GetCapacity responses.
     pub driver_capacities: Option<Vec<DriverCapacity>>,
-    /// Statistics of GetCapacity calls.
+    /// Number of GetCapacity calls.
     pub calls: Option<Calls>,
-    /// Number of objects that publishers desire.
+    /// Number of CSIStorageCapacity objects that publishers want to exist.
     pub goal: Option<f64>,
-    /// Requests for CSIStorageCapacity objects, from the API server's counters.
+    /// Number of requests for CSIStorageCapacity objects, from the counters of the API server.
     pub requests: Option<Requests>,
 }
 
-/// The last value that a driver returned for a segment and parameters.
+/// The last capacity that a driver returned for a segment and parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DriverCapacity {
     /// The driver.
     pub driver: String,
-    /// The segment. Empty: the whole cluster.
+    /// Topology segment; empty for the whole cluster.
     pub segment: Segment,
-    /// The class's parameters without those of the sidecars.
+    /// Parameters of the StorageClass, without those for sidecars.
     pub parameters: Labels,
-    /// The largest volume in bytes: maximum_volume_size, else available_capacity.
+    /// Size of the largest possible volume in bytes: maximum_volume_size, or available_capacity if unset.
     pub bytes: i64,
 }
 
-/// Statistics of GetCapacity calls.
+/// Number of GetCapacity calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Calls {
     /// Number of calls.
     pub all: f64,
-    /// Calls with a result other than OK.
+    /// Number of calls with a result other than OK.
     pub failed: f64,
 }
 
-/// Requests for CSIStorageCapacity objects.
+/// Number of requests for CSIStorageCapacity objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Requests {
     /// All requests except watches.
@@ -81,21 +81,21 @@ pub struct Requests {
     pub deletions: f64,
     /// Responses with status 429, or 500 and above.
     pub failed: f64,
-    /// The period in which these were counted. `None`: unknown.
+    /// The period in which the requests were counted. `None`: unknown.
     pub over: Option<Duration>,
 }
 
-/// The question that an indicator answers.
+/// The operator's question that an indicator answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Question {
-    /// Whether the feature is in use, from objects and metrics, not from workloads.
+    /// Whether the feature is in use, according to objects and metrics instead of workloads.
     InUse,
     /// Whether drivers and publishers work.
     Health,
     /// Whether pods are rejected although there is capacity.
     Refusals,
-    /// Whether the objects overload the API server.
+    /// Whether CSIStorageCapacity objects overload the API server.
     Load,
 }
 
@@ -103,34 +103,34 @@ pub enum Question {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum State {
-    /// As it should be.
+    /// No problem.
     Good,
-    /// Pods are pending because of it now.
+    /// A problem that leaves pods pending now.
     Bad,
-    /// Pods will be pending because of it.
+    /// A problem that will leave pods pending.
     Risk,
-    /// Something to clean up that blocks no pod.
+    /// A problem that leaves no pod pending and should be cleaned up.
     Untidy,
-    /// No data.
+    /// There is no data.
     Unknown,
 }
 
-/// One indicator.
+/// One indicator of the health report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Indicator {
-    /// The question that it answers.
+    /// The question that the indicator answers.
     pub question: Question,
-    /// The object concerned.
+    /// The object that the indicator describes.
     pub subject: String,
-    /// The state.
+    /// The state of the object.
     pub state: State,
-    /// The observation and its consequence.
+    /// What was observed, and its consequence.
     #[serde(rename = "told")]
     pub message: String,
 }
 
 impl<'a> Observed<'a> {
-    /// All indicators, by question. `rules`: the scheduler's settings.
+    /// All indicators, grouped by question. `rules`: the settings of the scheduler.
     pub fn indicators(&self, rules: &Rules) -> Vec<Indicator> {
         let mut all = drivers::indicators(self);
         all.extend(refusals::indicators(self, rules));
@@ -139,7 +139,7 @@ impl<'a> Observed<'a> {
         all
     }
 
-    /// Every pod; those stored as text are parsed one at a time.
+    /// All pods. Pods that are stored as text are parsed one at a time.
     fn pods(&self) -> impl Iterator<Item = Value> {
         let texts = self
             .pods
@@ -166,7 +166,7 @@ impl Indicator {
 }
 
 impl Question {
-    /// The question as text.
+    /// The text of the question.
     pub fn text(self) -> &'static str {
         match self {
             Question::InUse => "Is storage capacity tracking in use?",
@@ -189,7 +189,7 @@ impl fmt::Display for State {
     }
 }
 
-/// Good, or bad if `is_wrong`.
+/// `Good`, or `Bad` if `is_wrong`.
 fn good_unless(is_wrong: bool) -> State {
     if is_wrong { State::Bad } else { State::Good }
 }

@@ -1,4 +1,5 @@
-//! Pods rejected for lack of storage although there may be some: what an operator checks before rolling the feature back.
+//! Indicators: pods that were rejected for lack of storage although there may be some. Operators check this before they roll the feature
+//! back.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +13,7 @@ use capacity_scheduler::filter::NOT_ENOUGH_SPACE;
 use capacity_scheduler::objects::{Claim, Node, ObjectKey, Pod};
 use capacity_scheduler::rules::Rules;
 
-/// One indicator for each rejected pod, or one that reports that there is none.
+/// One indicator for each rejected pod. If there is none, one indicator that states this.
 pub(super) fn indicators(observed: &Observed<'_>, rules: &Rules) -> Vec<Indicator> {
     let pods = observed.inventory.pods.values();
     let unschedulable = pods.filter(|pod| is_unschedulable(pod));
@@ -56,7 +57,7 @@ fn indicator(observed: &Observed<'_>, rules: &Rules, pod: &Pod) -> Indicator {
     Indicator::new(Question::Refusals, &format!("pod {}", pod.key), state, message)
 }
 
-/// A node that fits the pod according to the existing objects.
+/// The first node on which the pod fits according to the existing objects.
 fn fitting_node(observed: &Observed<'_>, rules: &Rules, pod: &Pod) -> Option<String> {
     let snapshot = &observed.inventory.snapshot;
     let explained = explain::pod(snapshot, rules, pod, &Detail::default()).ok()?;
@@ -64,7 +65,7 @@ fn fitting_node(observed: &Observed<'_>, rules: &Rules, pod: &Pod) -> Option<Str
     nodes.find(|node| node.fits).map(|node| node.node)
 }
 
-/// Unpublished capacity of a driver for a PVC of the pod. Outer `None`: driver responses are unknown.
+/// Capacity that a driver has for a PVC of the pod and that is not published. Outer `None`: the responses of drivers are unknown.
 fn unpublished(observed: &Observed<'_>, pod: &Pod) -> Option<Option<String>> {
     let driver_capacities = observed.reported.driver_capacities.as_ref()?;
     let claims = pod.volumes.iter();
@@ -102,7 +103,7 @@ fn unpublished_for_claim(
     ))
 }
 
-/// The largest volume that the published objects allow on a node. -1 if there is no object.
+/// Size of the largest volume that the published objects allow on a node; -1 without an object.
 fn published_limit(observed: &Observed<'_>, class: &str, node: &Node) -> i128 {
     let objects = &observed.inventory.snapshot.capacities;
     let reaching = objects.accessible_from(class, &node.labels);
@@ -113,7 +114,7 @@ fn published_limit(observed: &Observed<'_>, class: &str, node: &Node) -> i128 {
         .unwrap_or(-1)
 }
 
-/// The parameters of a class as the driver receives them.
+/// The parameters of a class that the driver receives.
 fn parameters(observed: &Observed<'_>, class: &ObjectKey) -> Labels {
     let mut classes = observed.of_kind("StorageClass");
     let object = classes.find(|object| object["metadata"]["name"] == class.name.as_str());

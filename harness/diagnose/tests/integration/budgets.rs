@@ -1,11 +1,11 @@
-//! Tests of preemption with PodDisruptionBudgets: the chosen node and its victims.
+//! Tests of preemption with PodDisruptionBudgets: the chosen node and the evicted pods.
 
 use capacity_diagnose::explain::{self, Detail};
 use capacity_diagnose::inventory::Inventory;
 use capacity_scheduler::objects::ObjectKey;
 use capacity_scheduler::rules::Rules;
 
-/// Two nodes that each fit two pods: on n1 two pods of priority 1, on n2 two of priority 2. Pod `ns/app` has priority 9.
+/// Two nodes that each have capacity for two pods: n1 has two pods of priority 1, n2 two pods of priority 2. Pod `ns/app` has priority 9.
 const FULL: &str = "
 - {kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: '2', memory: 9Gi, pods: '9'}}}
 - {kind: Node, metadata: {name: n2}, status: {allocatable: {cpu: '2', memory: 9Gi, pods: '9'}}}
@@ -44,7 +44,7 @@ fn fewest_budget_violations_win_over_lowest_priority() {
         evicted(&budget(low, "disruptionsAllowed: 0")),
         "n2: it evicts ns/d (priority 2)"
     );
-    // Only the second of the two pods exceeds the budget, so it is reprieved.
+    // Only the eviction of the second pod violates the budget, so kube-scheduler reprieves that pod.
     assert_eq!(
         evicted(&budget(low, "disruptionsAllowed: 1")),
         "n1: it evicts ns/a (priority 1)"
@@ -55,7 +55,7 @@ fn fewest_budget_violations_win_over_lowest_priority() {
 fn a_budget_counts_selected_pods_that_were_not_already_evicted() {
     let n1 = "n1: it evicts ns/b (priority 1)";
     let a = "selector: {matchLabels: {which: a}}";
-    // Pod a is reprieved first, so b is evicted.
+    // kube-scheduler reprieves pod a first, so pod b is evicted.
     assert_eq!(evicted(&budget(a, "disruptionsAllowed: 0")), n1);
     let b = "selector: {matchLabels: {which: b}}";
     assert_eq!(
@@ -69,7 +69,7 @@ fn a_budget_counts_selected_pods_that_were_not_already_evicted() {
         )),
         n1
     );
-    // kube-scheduler treats an empty selector as selecting nothing.
+    // kube-scheduler treats an empty selector as one that selects no pod.
     for selector in [
         "selector: {}",
         "minAvailable: 1",

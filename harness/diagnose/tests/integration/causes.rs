@@ -1,11 +1,11 @@
-//! Tests of causes outside the scheduler: each is reported once, and only if it applies.
+//! Tests of causes outside the scheduler: each is listed once, and only if it applies.
 
 use capacity_diagnose::explain::{self, Detail, Explanation};
 use capacity_diagnose::inventory::Inventory;
 use capacity_scheduler::objects::ObjectKey;
 use capacity_scheduler::rules::Rules;
 
-/// A healthy cluster of one node: pod `ns/app` waits for its first attempt.
+/// A healthy cluster with one node. Pod `ns/app` waits for its first scheduling attempt.
 const HEALTHY: &str = r#"
 - {kind: Node, metadata: {name: n1, labels: {disk/node: n1}}}
 - {kind: CSINode, metadata: {name: n1}, spec: {drivers: [{name: disk, nodeID: n1, topologyKeys: [disk/node]}]}}
@@ -129,7 +129,7 @@ fn a_clone_of_an_inaccessible_volume_is_reported() {
     );
 }
 
-/// The causes for the pod of [`HEALTHY`], with a PVC that waits for its driver, after a replacement and with more objects.
+/// The causes for the pod of [`HEALTHY`] after its PVC was made to wait for its driver, one text was replaced, and more objects were added.
 fn causes_with(replaced: (&str, &str), more: &str) -> String {
     let handed_over =
         "name: data, namespace: ns, annotations: {volume.kubernetes.io/storage-provisioner: disk}}";

@@ -20,7 +20,7 @@ fn pod(cluster: &TestCluster) -> Explanation {
     .unwrap()
 }
 
-/// The result of each object for the first PVC on a node: `name: seen`.
+/// The result of each CSIStorageCapacity object for the first PVC on a node, as `name: seen`.
 fn seen(explanation: &Explanation, node: &str) -> Vec<String> {
     let found = explanation.nodes.iter().find(|view| view.node == node).unwrap();
     let objects = found.claims[0].objects.iter();
@@ -334,7 +334,7 @@ fn dropped_node_selector_terms_are_found_in_the_last_applied_annotation() {
     assert!(codes.contains(&"topology-node-selector-terms"), "{codes:?}");
 }
 
-/// A cluster with a pod whose PVC requests 1Gi, and these equal nodes.
+/// A cluster with these nodes, which are equal, and a pod whose PVC requests 1Gi.
 fn among(nodes: &[&str]) -> TestCluster {
     let mut cluster = TestCluster::new(nodes);
     nodes.iter().for_each(|node| cluster.capacity_on(node, "9Gi"));
@@ -434,7 +434,7 @@ fn an_object_for_every_node_is_a_finding_only_beside_others_of_its_class() {
     );
 }
 
-/// The obstacles of pod `p` on a node, given these objects.
+/// The obstacles of pod `p` on a node of a cluster with these objects.
 fn obstacles(text: &str, node: &str) -> Vec<String> {
     let mut inventory = Inventory::default();
     inventory.add_text(text.as_bytes()).unwrap();

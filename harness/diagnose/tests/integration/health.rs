@@ -1,4 +1,4 @@
-//! Tests of the operator's questions: each indicator changes with the state that it describes.
+//! Tests of the health indicators: each changes with the state that it describes.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 const DRIVER: &str = "disk.example.com";
 const GIB: i64 = 1 << 30;
 
-/// A healthy cluster.
+/// The objects of a healthy cluster.
 fn cluster() -> Vec<Value> {
     let key = format!("{DRIVER}/node");
     let node = |name: &str| json!({"kind": "Node", "metadata": {"name": name, "labels": {&key: name}}});
@@ -42,7 +42,7 @@ fn cluster() -> Vec<Value> {
     ]
 }
 
-/// A pod rejected for lack of storage, with a PVC of this size.
+/// A pod that was rejected for lack of storage, with a PVC of this size.
 fn refused(size: &str) -> [Value; 2] {
     let message = "0/2 nodes are available: 2 node(s) did not have enough free storage.";
     let condition =
@@ -71,7 +71,7 @@ fn indicators(objects: &[Value], reported: &ReportedValues) -> Vec<Indicator> {
     observed.indicators(&Options::default().rules().unwrap())
 }
 
-/// Questions and subjects of the indicators that are not good.
+/// Question and object of each indicator that is not `Good`.
 fn bad(objects: &[Value], reported: &ReportedValues) -> Vec<(Question, String)> {
     let all = indicators(objects, reported).into_iter();
     all.filter(|it| matches!(it.state, State::Bad | State::Risk))
@@ -79,7 +79,7 @@ fn bad(objects: &[Value], reported: &ReportedValues) -> Vec<(Question, String)> 
         .collect()
 }
 
-/// The only indicator that is not good.
+/// Question and object of the only indicator that is not `Good`.
 fn only(objects: &[Value], reported: &ReportedValues) -> (Question, String) {
     let mut all = bad(objects, reported);
     assert_eq!(all.len(), 1, "{all:?}");
@@ -188,7 +188,7 @@ fn a_rejection_is_bad_if_there_is_capacity() {
         }]),
         ..ReportedValues::default()
     };
-    // A real shortage, and one with unknown driver responses.
+    // A pod that really lacks storage; then the same pod if GetCapacity responses are known only for other parameters, or not at all.
     assert_eq!(bad(&objects, &answered(20 * GIB - 1, "none")), []);
     assert_eq!(bad(&objects, &answered(20 * GIB, "mirror")), []);
     assert_eq!(bad(&objects, &ReportedValues::default()), []);
@@ -226,7 +226,7 @@ fn excessive_changes_and_failing_requests_are_reported() {
         }),
         ..ReportedValues::default()
     };
-    // With two objects in one minute, four changes are tolerated.
+    // In one minute, four changes of two objects are tolerated.
     assert_eq!(bad(&cluster(), &requests(4.0, 5.0, Some(60))), []);
     assert_eq!(
         bad(&cluster(), &requests(50.0, 0.0, None)),

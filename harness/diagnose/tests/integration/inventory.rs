@@ -1,4 +1,4 @@
-//! Tests of listing a cluster from an API server: pages and API versions.
+//! Tests of reading a cluster from an API server: pages and API versions.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -12,7 +12,7 @@ use hyper::{Request, Response};
 use kube::Client;
 use serde_json::{Value, json};
 
-/// A server that serves these paths (with `?…` for a page), and returns an error for all others.
+/// A server that returns these lists by path (with `?…` for a page), and an error for every other path.
 fn serving(lists: &[(&str, Value)], otherwise: u16) -> Client {
     let lists: Arc<BTreeMap<String, Value>> = Arc::new(
         lists
@@ -46,7 +46,7 @@ fn named(name: &str) -> Value {
     json!({"metadata": {"name": name}})
 }
 
-/// Empty lists, except for two pages of nodes, and capacity objects in an old version.
+/// Empty lists, except for two pages of nodes, and CSIStorageCapacity objects in an old version.
 fn cluster() -> Vec<(&'static str, Value)> {
     let capacity = json!({"metadata": {"name": "c", "namespace": "driver"}, "storageClassName": "fast", "capacity": "1Gi"});
     let pod = json!({"metadata": {"name": "p", "namespace": "ns"}, "spec": {"containers": []}});

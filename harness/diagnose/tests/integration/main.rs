@@ -1,4 +1,4 @@
-//! Tests of explanations, findings and indicators through the library's API, on small clusters.
+//! Tests of explanations, findings and indicators on small clusters, through the API of the library.
 
 #![expect(clippy::unwrap_used, reason = "a panic fails the test and names the location")]
 

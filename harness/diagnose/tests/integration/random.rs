@@ -1,4 +1,4 @@
-//! Random objects of all kinds that the scheduler parses: no panics, and decision, score and explanation agree.
+//! Properties for random objects of all kinds that the scheduler parses: no panics, and decision, score and explanation agree.
 
 use capacity_diagnose::explain::{self, Detail};
 use capacity_diagnose::inventory::Inventory;
@@ -20,7 +20,7 @@ fn name() -> impl Strategy<Value = &'static str> {
     select(&["a", "b", "c", "d"][..])
 }
 
-/// Small, fractional, negative, huge, and beyond 64 bits.
+/// Small, fractional, negative and huge sizes, and sizes beyond 64 bits.
 fn size() -> impl Strategy<Value = Value> {
     const SIZES: [&str; 12] = [
         "0",

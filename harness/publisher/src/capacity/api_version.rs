@@ -1,5 +1,5 @@
-//! Access to CSIStorageCapacity in the served version: `v1` from 1.24 on, `v1beta1` and `v1alpha1` before, none if the feature is off. All
-//! versions have the same fields, so the rest of the publisher uses only `v1`. Does not know what to publish, or watches.
+//! Access to CSIStorageCapacity in the served version: `v1` since 1.24, before `v1beta1` and `v1alpha1`, none if the feature gate is
+//! disabled. All versions have the same fields, so the rest of the publisher uses only `v1`. Does not decide what to publish.
 
 use std::fmt::Debug;
 use std::time::Duration;
@@ -18,25 +18,25 @@ use tokio::time::Instant;
 
 use crate::{Dialect, Options, UpdateVerb, rate_limiter::RateLimiter, status::is_type_missing};
 
-/// The only version of 1.19 and 1.20, which lack `maximumVolumeSize`. Later releases also serve a newer version.
+/// The only version in 1.19 and 1.20, which lack `maximumVolumeSize`. Later releases also serve a newer version.
 const ALPHA: &str = "v1alpha1";
 
-/// CSIStorageCapacity objects of one namespace.
+/// Client for the CSIStorageCapacity objects of one namespace.
 pub(crate) struct Capacities {
     client: Client,
     namespace: String,
     limiter: RateLimiter,
-    /// The version in use. `None`: not discovered yet, or no longer served.
+    /// The API version in use. `None`: not discovered yet, or no longer served.
     version: Mutex<Option<&'static str>>,
-    /// When discovery last ran for a server that drops `maximumVolumeSize`, as servers before 1.21 do. `None`: the server stores the
+    /// When API discovery last ran, for a server that drops `maximumVolumeSize` (all servers before 1.21 do). `None`: the server stores the
     /// field.
     maximum_dropped: Mutex<Option<Instant>>,
-    /// Minimum time between two discoveries for such a server.
+    /// Minimum time between two discoveries for a server that drops `maximumVolumeSize`.
     rediscovery_interval: Duration,
     dialect: Dialect,
 }
 
-/// The API in the served version.
+/// The typed or dynamic API for the served version.
 enum Access {
     V1(Api<CSIStorageCapacity>),
     Older(Api<DynamicObject>, &'static str),
@@ -56,8 +56,8 @@ impl Capacities {
         }
     }
 
-    /// Whether the server is known to store `maximumVolumeSize`. If the server dropped the field before, repeats discovery at intervals:
-    /// after an upgrade of the server the old API version still works, but a newer version, which has the field, is served too.
+    /// Whether the server is known to store `maximumVolumeSize`. If the server dropped the field before, API discovery is repeated at
+    /// intervals: after an upgrade of the server the old API version still works, but a newer version with the field is served as well.
     pub(crate) async fn stores_maximum_volume_size(&self) -> bool {
         let before = *self.version.lock();
         {
@@ -93,7 +93,7 @@ impl Capacities {
             .inspect(|created| self.record_maximum_dropped(object, created))
     }
 
-    /// Updates an object, unless it was modified since it was read.
+    /// Updates an object. Fails if the object was modified since it was read.
     pub(crate) async fn write(&self, object: &CSIStorageCapacity) -> kube::Result<CSIStorageCapacity> {
         let name = object.name_any();
         let written = match self.access().await? {
@@ -108,7 +108,7 @@ impl Capacities {
             .inspect(|written| self.record_maximum_dropped(object, written))
     }
 
-    /// The update as a patch. `None` if the dialect uses PUT.
+    /// The update as a patch. `None` if the dialect updates with PUT.
     fn patch(&self, object: &CSIStorageCapacity, version: &str) -> Option<(PatchParams, Patch<Value>)> {
         let is_apply = match self.dialect.update {
             UpdateVerb::Update => return None,
@@ -140,7 +140,7 @@ impl Capacities {
         self.check_served(found)
     }
 
-    /// Lists the selected objects, in any version.
+    /// Lists the objects that the parameters select, and converts them to `v1`.
     pub(crate) async fn list(&self, parameters: &ListParams) -> kube::Result<Vec<CSIStorageCapacity>> {
         let found = match self.access().await? {
             Access::V1(api) => api.list(parameters).await.map(|found| found.items),
@@ -160,7 +160,7 @@ impl Capacities {
         self.check_served(deleted)
     }
 
-    /// Waits for the rate limit and returns the API in the served version.
+    /// Waits for the rate limiter, then returns the API for the served version.
     async fn access(&self) -> kube::Result<Access> {
         self.limiter.acquire().await;
         let version = self.version().await?;
@@ -194,7 +194,7 @@ impl Capacities {
         Api::namespaced_with(self.client.clone(), &self.namespace, &resource)
     }
 
-    /// Records whether the server dropped `maximumVolumeSize`, so that the publisher does not write the field at every refresh.
+    /// Records whether the server dropped `maximumVolumeSize`, so that the publisher does not write the field again at every refresh.
     fn record_maximum_dropped(&self, sent: &CSIStorageCapacity, written: &CSIStorageCapacity) {
         if sent.maximum_volume_size.is_some() {
             let dropped = written.maximum_volume_size.is_none();
@@ -202,7 +202,7 @@ impl Capacities {
         }
     }
 
-    /// The newest version that the server serves now.
+    /// The newest version that the server currently serves.
     async fn best_version(&self) -> kube::Result<Option<&'static str>> {
         for version in VERSIONS {
             let found = self.client.list_api_group_resources(&api_version(version)).await;
@@ -218,7 +218,7 @@ impl Capacities {
 
     fn set_version(&self, version: &'static str) {
         *self.version.lock() = Some(version);
-        // A server whose newest version is v1alpha1 is older than the field.
+        // A server whose newest version is v1alpha1 lacks the field `maximumVolumeSize`.
         *self.maximum_dropped.lock() = (version == ALPHA).then(Instant::now);
         tracing::info!(version, "the API server serves CSIStorageCapacity");
     }
@@ -234,12 +234,12 @@ impl Capacities {
         ))
     }
 
-    /// Marks the version as no longer served.
+    /// Records that the current version is no longer served.
     pub(super) fn mark_not_served(&self) {
         *self.version.lock() = None;
     }
 
-    /// Marks the version as no longer served if the response says so.
+    /// Records that the current version is no longer served if the error shows this.
     fn check_served<T>(&self, result: kube::Result<T>) -> kube::Result<T> {
         if result.as_ref().is_err_and(is_type_missing) {
             self.mark_not_served();
@@ -248,7 +248,7 @@ impl Capacities {
     }
 }
 
-/// Writes the patch if there is one, else the whole object.
+/// Sends the patch if there is one, otherwise a PUT of the object.
 async fn put_or_patch<T: Clone + Debug + Serialize + DeserializeOwned>(
     api: &Api<T>,
     name: &str,
@@ -269,7 +269,7 @@ pub(super) fn as_v1(object: &DynamicObject) -> kube::Result<CSIStorageCapacity> 
     converted(object, "v1")
 }
 
-/// The object with another API version.
+/// Converts an object to another API version.
 fn converted<T: DeserializeOwned>(object: &impl Serialize, version: &str) -> kube::Result<T> {
     let mut value = serde_json::to_value(object).map_err(kube::Error::SerdeError)?;
     value["apiVersion"] = api_version(version).into();

@@ -1,4 +1,4 @@
-//! The desired CSIStorageCapacity object, and the interpretation of existing ones. Pure.
+//! Builds desired CSIStorageCapacity objects and interprets existing ones. Pure functions.
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
@@ -24,12 +24,12 @@ const LABEL_LENGTH_MAX: usize = 63;
 pub(crate) struct ManagedBy {
     pub(crate) driver: String,
     pub(crate) instance: String,
-    /// UID of the owner whose objects belong to this publisher, whatever their labels. New objects then have no labels
-    /// (external-provisioner 2.0.0).
+    /// UID of an owner: objects with this controlling owner belong to this publisher, whatever their labels. New objects then have no
+    /// labels (external-provisioner 2.0.0).
     owner: Option<String>,
 }
 
-/// StorageClass and topology segment. There should be one object for each desired key (upstream: workItem).
+/// StorageClass and topology segment. Each desired key should have exactly one object (upstream: workItem).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Key {
     pub(crate) class: Arc<str>,
@@ -39,9 +39,9 @@ pub(crate) struct Key {
 /// The nodes that an object's `nodeTopology` selects.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum KeyTopology {
-    /// Exactly the nodes of a segment. The empty segment contains all nodes.
+    /// The nodes of a segment. The empty segment contains all nodes.
     Segment(Arc<Segment>),
-    /// Unset (no nodes), or a selector that this publisher never writes. An object with it is obsolete.
+    /// No `nodeTopology` (no nodes), or a selector that this publisher never writes. The object is obsolete.
     Other(String),
 }
 
@@ -52,13 +52,13 @@ pub(crate) struct CapacityBytes {
     pub(crate) maximum_volume_size: Option<u64>,
 }
 
-/// Whether objects are published for a class: its provisioner is this driver, and its binding
-/// mode is WaitForFirstConsumer or `immediate` is set.
+/// Whether objects are published for a class: its provisioner is this driver, and its binding mode is not Immediate (unless `immediate` is
+/// set).
 pub(crate) fn is_publishable(class: &StorageClass, driver: &str, immediate: bool) -> bool {
     class.provisioner == driver && (immediate || class.volume_binding_mode.as_deref() != Some("Immediate"))
 }
 
-/// The parameters of a class that the driver receives (CSI: equal for CreateVolume and GetCapacity).
+/// The class parameters that the driver receives (CSI: the same for CreateVolume and GetCapacity).
 pub(crate) fn parameters_for_driver(class: &StorageClass) -> BTreeMap<String, String> {
     let all = class.parameters.iter().flatten();
     all.filter(|(key, _)| !key.starts_with(SIDECAR_PREFIX))
@@ -67,7 +67,7 @@ pub(crate) fn parameters_for_driver(class: &StorageClass) -> BTreeMap<String, St
 }
 
 impl ManagedBy {
-    /// The labels of the central instance (`node` is `None`), or of the instance on a node in distributed mode.
+    /// The labels of the central instance (`node` is `None`), or of the instance on this node in distributed mode.
     pub(crate) fn new(driver: &str, node: Option<&str>) -> ManagedBy {
         let instance = node.map_or_else(|| CENTRAL.to_owned(), instance_on);
         ManagedBy {
@@ -77,7 +77,7 @@ impl ManagedBy {
         }
     }
 
-    /// Replaces a managed-by value that is too long for a label by one that ends with a hash of the node name.
+    /// Replaces a managed-by value that is too long for a label by a value that ends with a hash of the node name.
     pub(crate) fn hashed(mut self, node: Option<&str>) -> ManagedBy {
         if let Some(node) = node.filter(|node| Self::is_shortened(node)) {
             self.instance = format!("{CENTRAL}-{:08x}{:08x}", fnv1a(node), fnv1a(&node[1..]));
@@ -85,18 +85,18 @@ impl ManagedBy {
         self
     }
 
-    /// Whether the managed-by label for this node contains only a part of the node name.
+    /// Whether `external-provisioner-NODE` is too long for a label value, so that it must be shortened.
     pub(crate) fn is_shortened(node: &str) -> bool {
         CENTRAL.len() + 1 + node.len() > LABEL_LENGTH_MAX
     }
 
-    /// Recognizes objects by this controlling owner. `None`: by labels.
+    /// Recognizes objects by this controlling owner; `None`: by labels.
     pub(crate) fn owned_by(self, owner: Option<&OwnerReference>) -> ManagedBy {
         let owner = owner.map(|owner| owner.uid.clone());
         ManagedBy { owner, ..self }
     }
 
-    /// The label selector for the publisher's objects. `None` if they are recognized by owner.
+    /// The label selector for the publisher's objects. `None` if objects are recognized by owner.
     pub(crate) fn selector(&self) -> Option<String> {
         let ManagedBy { driver, instance, .. } = self;
         let by_labels = || format!("{DRIVER_LABEL}={driver},{MANAGED_BY_LABEL}={instance}");
@@ -113,7 +113,7 @@ impl ManagedBy {
         label(DRIVER_LABEL) == Some(&self.driver) && label(MANAGED_BY_LABEL) == Some(&self.instance)
     }
 
-    /// Whether a managed-by value is that of an instance on a node (distributed mode).
+    /// Whether a managed-by value is the value of an instance on a node (distributed mode).
     pub(crate) fn is_of_a_node(instance: &str) -> bool {
         let infix = infix();
         let shortened = |(before, _): (&str, &str)| !before.is_empty() && CENTRAL.starts_with(before);
@@ -130,7 +130,8 @@ impl ManagedBy {
     }
 }
 
-/// The managed-by value of the instance on a node. Shortened as upstream to fit a label value; unique per node, and stable across restarts.
+/// The managed-by value of the instance on a node. Shortened as by external-provisioner if it is too long for a label; unique per node, and
+/// the same after a restart.
 fn instance_on(node: &str) -> String {
     let whole = format!("{CENTRAL}-{node}");
     let infix = infix();
@@ -141,7 +142,7 @@ fn instance_on(node: &str) -> String {
     }
 }
 
-/// The replacement for the truncated part of the central instance's name.
+/// Text that replaces the truncated part of `external-provisioner` in a managed-by value.
 fn infix() -> String {
     format!("-{:08x}-", fnv1a(CENTRAL))
 }
@@ -164,7 +165,7 @@ impl Key {
 }
 
 impl KeyTopology {
-    /// The segment of a selector in this publisher's form. As in external-provisioner, a publisher that writes `matchLabels` replaces an
+    /// The segment in a selector that has the form `form`. As in external-provisioner, a publisher that writes `matchLabels` replaces an
     /// object with `matchExpressions`.
     fn of(selector: Option<&LabelSelector>, form: SelectorForm) -> KeyTopology {
         let has_expressions = selector.is_some_and(|it| it.match_expressions.is_some());
@@ -177,7 +178,7 @@ impl KeyTopology {
 }
 
 impl fmt::Display for KeyTopology {
-    /// `key=value,…`, sorted. Empty for all nodes.
+    /// Formats the segment as `key=value,…`, sorted; empty for all nodes.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             KeyTopology::Other(text) => out.write_str(text),
@@ -192,7 +193,7 @@ impl fmt::Display for KeyTopology {
     }
 }
 
-/// The segment of a selector in either form. `None` if it is not a segment.
+/// The segment in a selector, in either form. `None` if the selector does not represent a segment.
 fn segment_of_selector(selector: Option<&LabelSelector>) -> Option<Segment> {
     let LabelSelector {
         match_labels,
@@ -201,12 +202,12 @@ fn segment_of_selector(selector: Option<&LabelSelector>) -> Option<Segment> {
     as_labels(match_labels.as_ref(), match_expressions.as_ref())
 }
 
-/// The segment of an object. `None` if its `nodeTopology` is not a segment.
+/// The segment of an object. `None` if its `nodeTopology` does not represent a segment.
 pub(crate) fn segment_of(object: &CSIStorageCapacity) -> Option<Segment> {
     segment_of_selector(object.node_topology.as_ref())
 }
 
-/// A new object for a class and segment.
+/// A new object for a key.
 pub(crate) fn object(
     by: &ManagedBy,
     class: &str,
@@ -232,7 +233,7 @@ pub(crate) fn object(
     }
 }
 
-/// Whether an object already has these values and this owner. Quantities are compared by value.
+/// Whether an object already has these capacity values and this owner. Quantities are compared by value.
 pub(crate) fn is_current(
     object: &CSIStorageCapacity,
     values: CapacityBytes,
@@ -250,7 +251,7 @@ pub(crate) fn is_current(
     capacity && maximum && owner.is_none_or(|owner| has_owner(object, owner))
 }
 
-/// The object with these values and this owner, which replaces another controlling owner: only one may exist.
+/// The object with these capacity values and this owner. The owner replaces another controlling owner, since an object can have only one.
 pub(crate) fn updated(
     object: &CSIStorageCapacity,
     values: CapacityBytes,

@@ -1,6 +1,6 @@
 //! Publishing of CSIStorageCapacity objects: the desired object (`desired`), desired keys and existing objects (`ledger`), events that
-//! require a refresh (`triggers`), reconciliation (`publish`, `writes`), the API version (`api_version`), and the watch (`following`).
-//! Does not create volumes; the provisioner triggers a refresh after it created or deleted one.
+//! require a refresh (`triggers`), reconciliation (`publish`, `writes`), the API version (`api_version`), and the watch (`object_watch`).
+//! Does not create volumes; the provisioner triggers a refresh after it created or deleted a volume.
 
 mod api_version;
 mod desired;

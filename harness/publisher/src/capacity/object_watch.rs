@@ -1,4 +1,4 @@
-//! Watches CSIStorageCapacity in the version that the server serves, also when that changes. Writes nothing.
+//! Watches CSIStorageCapacity in the version that the server serves, also if this version changes. Writes nothing.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use super::api_version::{Capacities, as_v1};
 use crate::{status::is_type_missing, watch::Retry};
 
 impl Capacities {
-    /// Watches the objects. The stream does not end. If the type is no longer served, discovery is retried with backoff.
+    /// Watches the objects. The stream does not end. If no version is served, discovery is retried with backoff.
     pub(crate) fn events(
         self: Arc<Self>,
         config: watcher::Config,
@@ -46,7 +46,7 @@ struct ObjectWatch {
     capacities: Arc<Capacities>,
     config: watcher::Config,
     retry: Retry,
-    /// The watch of the current version.
+    /// Events of the watch in the current version.
     events: Option<Events>,
 }
 
@@ -102,7 +102,7 @@ fn is_not_served(error: &watcher::Error) -> bool {
     }
 }
 
-/// Converts an event to `v1`. `None` if its object cannot be parsed as `v1`.
+/// Converts a watch event to `v1`. `None` if the object cannot be parsed as `v1`.
 fn typed(event: watcher::Result<Event<DynamicObject>>) -> Option<watcher::Result<Event<CSIStorageCapacity>>> {
     let read = |object: DynamicObject| match as_v1(&object) {
         Ok(object) => Some(object),

@@ -1,4 +1,5 @@
-//! Reconciles the objects of one key with the driver: calls GetCapacity, compares, and decides what to write. Does not provision.
+//! Reconciles the objects of one key with the driver: calls GetCapacity, compares the values, and decides what to write. Does not
+//! provision.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -36,7 +37,7 @@ pub(crate) struct Publisher {
     pub(super) queue: Queue<Key>,
 }
 
-/// Why the objects of a key do not match the driver's capacity yet. The key is retried.
+/// Why the objects of a key could not be reconciled. The key is retried.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SyncError {
     #[error("GetCapacity failed: {0}; retrying with backoff")]
@@ -80,7 +81,7 @@ impl Publisher {
         publisher
     }
 
-    /// Updates the metrics.
+    /// Updates the object metrics.
     fn measure(&self, object_metrics: &ObjectMetrics) {
         self.queue.measure();
         let labels = self.labels();
@@ -105,7 +106,7 @@ impl Publisher {
         }
     }
 
-    /// The labels driver, and node in distributed mode (KEP-1472, "monitoring requirements"); upstream has neither.
+    /// Metric labels for driver, and for node in distributed mode (KEP-1472, "monitoring requirements"); external-provisioner has neither.
     fn labels(&self) -> ExtraLabels {
         if self.options.profile == Profile::Upstream {
             return ExtraLabels::new();
@@ -117,7 +118,7 @@ impl Publisher {
             .collect()
     }
 
-    /// Processes ready keys; does not return. Call it after the initial lists: unknown keys count as not desired.
+    /// Reconciles ready keys; does not return. Call it after the initial lists, because keys that are not known yet count as not desired.
     pub(crate) async fn work(&self) {
         let threads = self.options.capacity_threads;
         self.queue
@@ -126,7 +127,7 @@ impl Publisher {
             .await;
     }
 
-    /// Access to the published objects, for the watch.
+    /// The client for the published objects, for the watch.
     pub(crate) fn capacities(&self) -> Arc<Capacities> {
         Arc::clone(&self.capacities)
     }
@@ -155,7 +156,7 @@ impl Publisher {
             self.delete_all(duplicates).await?;
         }
         self.calls.acquire().await;
-        // The key may have waited for the rate limit, so check again before the call.
+        // The key may have waited for the rate limiter, so it may no longer be desired.
         let Some(parameters) = self.key_state(key).desired else {
             return Ok(());
         };
@@ -167,7 +168,7 @@ impl Publisher {
             }
         };
         let refreshed_at = Instant::now();
-        // The call may have taken long, so check again before using the response.
+        // The call may have taken long, so the key may no longer be desired.
         let KeyState {
             desired: Some(_),
             objects,
@@ -189,7 +190,7 @@ impl Publisher {
         published
     }
 
-    /// Applies the option for failed GetCapacity calls to the objects of a key.
+    /// Applies `--on-capacity-error` to the objects of a key after GetCapacity failed.
     async fn withdraw(&self, key: &Key) -> Result<(), SyncError> {
         match self.options.on_capacity_error {
             OnCapacityError::Keep => Ok(()),
@@ -201,7 +202,7 @@ impl Publisher {
         self.ledger.lock().key_state(key)
     }
 
-    /// Whether an object is published. KEP-1472: a missing object is equivalent to zero capacity.
+    /// Whether an object is published for these values. KEP-1472: a missing object is equivalent to zero capacity.
     fn is_published(&self, values: CapacityBytes) -> bool {
         values.capacity > 0 || self.options.publishes_zero()
     }

@@ -1,4 +1,4 @@
-//! Events after which capacity may have changed, converted to keys: polls, and changes of classes, segments, objects and volumes. Does not
+//! Converts events after which capacity may have changed to keys: polls, and changes of classes, segments, objects and volumes. Does not
 //! call the driver, and writes nothing.
 
 use std::sync::Arc;
@@ -15,8 +15,8 @@ use super::{
 use crate::{topology, watch::Change};
 
 impl Publisher {
-    /// Adds every desired key to the queue once per interval; does not return. Each interval is shortened at random, so that publishers
-    /// started together do not keep calling their drivers simultaneously.
+    /// Adds every desired key to the queue once per interval; does not return. Each interval is shortened by a random amount, so that
+    /// publishers that were started together do not keep calling their drivers at the same time.
     pub(crate) async fn poll(&self) {
         let interval = self.options.capacity_poll_interval;
         loop {
@@ -82,8 +82,8 @@ impl Publisher {
         self.enqueue(keys);
     }
 
-    /// Refreshes the keys of a class (`None`: any class) in segments that overlap `terms` (empty: any segment), after volumes were created
-    /// or deleted there or could not be created. A term that is coarser or finer than a segment overlaps it.
+    /// Refreshes the keys of a class (`None`: all classes) in segments that overlap `terms` (empty: all segments), after volumes were
+    /// created or deleted there, or could not be created. A term overlaps a segment if it is coarser or finer.
     pub(crate) fn refresh(&self, class: Option<&str>, terms: &[Segment]) {
         let overlaps = |segment: &Segment| {
             terms.is_empty()

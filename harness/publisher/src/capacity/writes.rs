@@ -1,4 +1,4 @@
-//! Writes the object of a key: create, update, delete, and a GET if the ledger may be outdated. Does not decide what to write.
+//! Writes the object of a key: create, update, delete, and a get if the ledger may be outdated. Does not decide what to write.
 
 use std::sync::Arc;
 
@@ -66,10 +66,10 @@ impl Publisher {
         }
     }
 
-    /// Checks that an object which the watch has never delivered still exists.
+    /// Checks that an object that the watch has never delivered still exists.
     pub(super) async fn verify(&self, object: &CSIStorageCapacity) -> Result<(), SyncError> {
         self.refresh_object(object).await?;
-        // Reconcile the key again with the updated ledger.
+        // The key is reconciled again with the updated ledger.
         self.queue.add(Key::of(object, self.options.dialect.selector));
         Ok(())
     }
@@ -101,7 +101,7 @@ impl Publisher {
         Ok(())
     }
 
-    /// Deletes an object with UID and resource version as preconditions, so that a recreated or modified one is not deleted.
+    /// Deletes an object with UID and resource version as preconditions, so that a recreated or modified object is not deleted.
     pub(super) async fn delete(&self, object: &CSIStorageCapacity) -> Result<(), SyncError> {
         let Some(uid) = object.metadata.uid.as_deref() else {
             return Ok(());

@@ -155,7 +155,7 @@ impl Options {
         ]
     }
 
-    /// Leases have durations in whole seconds. A leader must stop before another instance may acquire the Lease.
+    /// Lease durations are whole seconds. A leader must stop before another instance may acquire the Lease.
     fn invalid_election(&self) -> [(bool, &'static str, &'static str); 3] {
         let election = &self.election;
         [

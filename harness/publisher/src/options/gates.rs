@@ -1,4 +1,4 @@
-//! Feature gates with the names of external-provisioner, and their effect here. Does not know how features are implemented.
+//! Feature gates of external-provisioner, and their effect in this publisher.
 
 /// The enabled feature gates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +22,7 @@ impl Default for FeatureGates {
     }
 }
 
-/// A gate and its field. `None`: the gate exists upstream, and only false is supported here.
+/// A feature gate and its field. `None`: external-provisioner has the gate, but only `false` is supported here.
 type Gate = (&'static str, Option<fn(&mut FeatureGates) -> &mut bool>);
 
 const GATES: [Gate; 4] = [

@@ -1,9 +1,8 @@
-//! Flags of external-provisioner that are accepted and ignored: its command lines must work, and the log must list flags without effect.
-//! Does not know effective flags.
+//! Flags of external-provisioner that are accepted and ignored, so that its command lines work. The log lists them as flags without effect.
 
 use std::ffi::OsString;
 
-/// Flag name, whether a value follows, and why it has no effect.
+/// Flag name, whether the flag takes a value, and why the flag has no effect.
 type Ignored = (&'static str, bool, &'static str);
 
 const LOGS: &str = "logs are written to standard error as text; set the level with -v or RUST_LOG";
@@ -46,7 +45,8 @@ const IGNORED: [Ignored; 26] = [
     ("vmodule", true, LOGS),
 ];
 
-/// Removes ignored flags from the arguments of a program. Returns the other arguments, and a sentence about each removed flag.
+/// Removes ignored flags from the arguments of a program. Returns the remaining arguments, and for each removed flag a sentence for the
+/// log.
 pub fn without_ignored_flags(arguments: impl IntoIterator<Item = OsString>) -> (Vec<OsString>, Vec<String>) {
     let (mut remaining, mut removed) = (Vec::new(), Vec::new());
     let mut arguments = arguments.into_iter();
@@ -68,7 +68,7 @@ pub fn without_ignored_flags(arguments: impl IntoIterator<Item = OsString>) -> (
     (remaining, removed)
 }
 
-/// The flag name, and whether the argument contains the value.
+/// The flag name, and whether the argument also contains the value.
 fn flag(argument: &str) -> Option<(&str, bool)> {
     let text = argument.strip_prefix("--")?;
     Some(

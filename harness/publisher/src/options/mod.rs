@@ -1,5 +1,5 @@
-//! The options of a publisher: the flags of the program, also settable in process. Flags have the names of external-provisioner's where the
-//! meaning is equal. Does not know their effects.
+//! The options of a publisher, set by flags or in process. Flags whose meaning equals that of an external-provisioner flag have the same
+//! name.
 
 mod check;
 mod gates;
@@ -22,10 +22,10 @@ use k8s_openapi::jiff::Timestamp;
 
 use crate::{Dialect, rng::SharedRng};
 
-/// Allows 3000 refreshes within the default interval of one minute.
+/// Sufficient for 3000 refreshes within the default poll interval of one minute.
 const GET_CAPACITY_QPS: f64 = 50.0;
 
-/// All options. [`Options::default`] has the defaults of the flags, except that objects get no owner.
+/// All options. The values of [`Options::default`] are the defaults of the flags, except that objects get no owner.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Options {
     /// Path of the CSI driver's Unix socket.
@@ -261,12 +261,12 @@ impl Options {
         }
     }
 
-    /// Whether zero capacity is published as an object with "0". Otherwise there is no object.
+    /// Whether zero capacity is published as an object with capacity "0". If false, there is no object.
     pub(crate) fn publishes_zero(&self) -> bool {
         self.publish_zero.unwrap_or(self.profile == Profile::Upstream)
     }
 
-    /// GetCapacity calls per second. 0: unlimited.
+    /// Maximum GetCapacity calls per second; 0: unlimited.
     pub(crate) fn get_capacity_qps(&self) -> f64 {
         let by_profile = match self.profile {
             Profile::Kep => GET_CAPACITY_QPS,
@@ -275,7 +275,7 @@ impl Options {
         self.get_capacity_qps.unwrap_or(by_profile)
     }
 
-    /// How long a segment is retained after the driver unregistered.
+    /// How long a segment is retained after the driver on its last node unregistered.
     pub(crate) fn unregistration_grace(&self) -> Duration {
         let by_profile = match self.profile {
             Profile::Kep => Duration::from_secs(10),
@@ -284,12 +284,12 @@ impl Options {
         self.unregistration_grace.unwrap_or(by_profile)
     }
 
-    /// In distributed mode the only node of this instance. `None` in central mode.
+    /// The only node of this instance in distributed mode. `None` in central mode.
     pub(crate) fn own_node(&self) -> Option<&str> {
         self.node_name.as_deref().filter(|_| self.node_deployment)
     }
 
-    /// A readable name of this process among those of the same driver: its pod, else its node, else its host.
+    /// A readable name that distinguishes this process from others of the same driver: its pod, else its node, else its host.
     pub(crate) fn instance_name(&self) -> String {
         let configured = self.pod_name.as_deref().or(self.node_name.as_deref());
         let hostname = || std::fs::read_to_string("/proc/sys/kernel/hostname").ok();

@@ -103,7 +103,7 @@ impl Default for CleanerOptions {
     }
 }
 
-/// Go programs interpret `:8080` as all interfaces.
+/// As in Go programs, `:8080` means all interfaces.
 fn address(text: &str) -> Result<SocketAddr, String> {
     let whole = match text.strip_prefix(':') {
         Some(port) => format!("[::]:{port}"),

@@ -1,4 +1,4 @@
-//! Types of option values and their parsers. Does not know the options.
+//! Types of option values and their parsers.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -7,21 +7,22 @@ use k8s_openapi::jiff::SignedDuration;
 /// Defaults where KEP-1472 allows several behaviours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Profile {
-    /// As the KEP's text suggests: no object for zero capacity; object metrics with driver label, and node label if distributed.
+    /// As the KEP's text suggests: no object for zero capacity. Object metrics have a driver label, and in distributed mode a node label.
     #[default]
     Kep,
-    /// As external-provisioner: zero capacity is an object with "0", objects are deleted as soon as the driver unregisters, and object
+    /// As external-provisioner: an object with capacity "0" for zero capacity. Objects are deleted as soon as the driver unregisters.
+    /// Object metrics have no labels.
     /// metrics have no labels.
     Upstream,
 }
 
-/// Action on a CSIStorageCapacity object after its GetCapacity call failed.
+/// What happens to a CSIStorageCapacity object whose GetCapacity call failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum OnCapacityError {
-    /// Retain the last known capacity.
+    /// The object retains the last known capacity.
     #[default]
     Keep,
-    /// Delete the object until GetCapacity succeeds again.
+    /// The object is deleted until GetCapacity succeeds again.
     Withdraw,
 }
 
@@ -31,11 +32,11 @@ pub enum RecognizeBy {
     /// By the driver and managed-by labels, with a label selector.
     #[default]
     Labels,
-    /// By the controlling owner; objects have no labels, and the whole namespace is watched (external-provisioner 2.0.0).
+    /// By the controlling owner: objects have no labels, and the whole namespace is watched (external-provisioner 2.0.0).
     Owner,
 }
 
-/// Labels as written in a flag: `key:value,key:value`.
+/// Labels, as written in a flag: `key:value,key:value`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Labels(pub BTreeMap<String, String>);
 
@@ -43,7 +44,7 @@ pub struct Labels(pub BTreeMap<String, String>);
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
     let parsed: Result<SignedDuration, _> = text.parse();
     let duration = parsed.ok().and_then(|signed| Duration::try_from(signed).ok());
-    // Go accepts 0 without a unit.
+    // Go accepts `0` without a unit.
     duration
         .or_else(|| (text == "0").then_some(Duration::ZERO))
         .ok_or_else(|| format!("{text:?} is not a duration; use a value like 500ms, 10s or 1m30s"))

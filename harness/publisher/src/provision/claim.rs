@@ -1,12 +1,12 @@
-//! Selects the PVCs that this provisioner provisions, and their nodes. Pure.
+//! Decides which PVCs this provisioner provisions, and for which nodes. Pure functions.
 
 use k8s_openapi::api::{core::v1::PersistentVolumeClaim, storage::v1::StorageClass};
 use kube::ResourceExt;
 
-/// The annotation with the node that the scheduler tentatively selected for a PVC.
+/// The annotation of a PVC with the node that the scheduler selected.
 pub(super) const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 
-/// The annotations with the provisioner of a PVC, set by the PersistentVolume controller if it runs.
+/// The annotations of a PVC with its provisioner, set by the PersistentVolume controller.
 const PROVISIONER: [&str; 2] = [
     "volume.kubernetes.io/storage-provisioner",
     "volume.beta.kubernetes.io/storage-provisioner",
@@ -25,7 +25,7 @@ pub(super) fn class_name(claim: &PersistentVolumeClaim) -> Option<&str> {
         .filter(|name| !name.is_empty())
 }
 
-/// The selected node of a PVC.
+/// The node that the scheduler selected for a PVC.
 pub(super) fn selected_node(claim: &PersistentVolumeClaim) -> Option<&str> {
     claim
         .annotations()
@@ -53,8 +53,8 @@ pub(super) fn needs_volume(claim: &PersistentVolumeClaim, class: &StorageClass, 
     class.provisioner == driver && !is_of_other_provisioner && !bound && !terminating
 }
 
-/// Whether a PVC that needs a volume can be provisioned now. With `own_node` (distributed mode) only if that node was selected, so that exactly
-/// one instance provisions it.
+/// Whether a PVC that needs a volume can be provisioned now. With `own_node` (distributed mode) only if the scheduler selected that node,
+/// so that exactly one instance provisions the PVC.
 pub(super) fn can_provision_now(
     claim: &PersistentVolumeClaim,
     class: &StorageClass,

@@ -1,5 +1,5 @@
-//! PVCs that are data sources of clones: as in external-provisioner, a finalizer protects the source PVC while other PVCs wait for a clone
-//! of it. Does not create clones.
+//! Protects PVCs that are the source of clones: as in external-provisioner, the source PVC has a finalizer while other PVCs wait for a
+//! clone. Does not create clones.
 
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
@@ -19,7 +19,7 @@ use crate::{
 const PROTECTION: &str = "provisioner.storage.kubernetes.io/cloning-protection";
 
 impl Provisioner {
-    /// Protects a source PVC until [`Provisioner::release`].
+    /// Adds the finalizer to a source PVC. [`Provisioner::release`] removes it.
     pub(super) async fn protect(&self, source_claim: &PersistentVolumeClaim) -> kube::Result<()> {
         if is_protected(source_claim) {
             return Ok(());
@@ -29,8 +29,7 @@ impl Provisioner {
         self.write(&source_claim).await
     }
 
-    /// Handles an added, changed or deleted PVC: it may be a terminating source PVC, or the last
-    /// PVC that waited for a clone.
+    /// Handles an added, changed or deleted PVC, which may be a terminating source PVC or the last PVC that waited for a clone.
     pub(super) fn check_clone_source(&self, change: &Change<PersistentVolumeClaim>) {
         let (Change::Applied(claim) | Change::Deleted(claim)) = change else {
             return;
@@ -53,7 +52,7 @@ impl Provisioner {
         }
     }
 
-    /// Removes the finalizer of source PVCs when no PVC waits for a clone; does not return. Call it after the initial lists.
+    /// Removes the finalizer from source PVCs when no PVC waits for a clone; does not return. Call it after the initial lists.
     pub(crate) async fn work_on_clone_sources(&self) {
         self.clone_sources
             .ready()
@@ -90,7 +89,7 @@ impl Provisioner {
         }
     }
 
-    /// Whether a PVC without a volume has this source.
+    /// Whether a PVC without volume has this PVC as its source.
     fn has_pending_clone(&self, source_claim: &PersistentVolumeClaim) -> bool {
         let name = source_claim.name_any();
         let waits = |claim: &PersistentVolumeClaim| {

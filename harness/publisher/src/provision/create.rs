@@ -1,4 +1,4 @@
-//! Provisions a volume for a PVC: one attempt and the handling of its result. Does not know how volumes get bound.
+//! Provisions a volume for a PVC: makes one attempt and handles its result. Does not bind the volume.
 
 use std::sync::Arc;
 
@@ -27,10 +27,10 @@ use crate::{
     watch::Change,
 };
 
-/// Maximum number of immediate retries after conflicts when clearing the selected node.
+/// Maximum number of immediate retries if clearing the selected node conflicts with other writes.
 const CONFLICTS_MAX: u32 = 5;
 
-/// A PVC that is ready to be provisioned, and its class.
+/// A PVC that needs a volume, and its StorageClass.
 #[derive(Clone, Debug)]
 pub(super) struct Job {
     pub(super) claim: Arc<PersistentVolumeClaim>,
@@ -45,12 +45,12 @@ pub(super) struct Attempt {
     request: CreateVolumeRequest,
 }
 
-/// Results of an attempt that need no retry.
+/// Outcomes of an attempt that need no retry.
 #[derive(Debug)]
 enum Outcome {
-    /// The volume exists.
+    /// The volume was created.
     Provisioned,
-    /// The selected node was cleared for rescheduling.
+    /// The selected node was cleared, so that the scheduler selects one again.
     Rescheduled,
     /// The PVC was deleted meanwhile.
     ClaimDeleted,
@@ -82,7 +82,7 @@ pub(super) enum ProvisionError {
 }
 
 impl ProvisionError {
-    /// Whether a retry can only succeed after a change of PVC, class or driver.
+    /// Whether a retry can only succeed after a change of the PVC, its class or the driver.
     fn is_infeasible(&self) -> bool {
         match self {
             ProvisionError::Driver(error) => error.code == Code::InvalidArgument && !error.result_unknown,
@@ -93,14 +93,14 @@ impl ProvisionError {
 }
 
 impl Provisioner {
-    /// The PVC and its class, if a volume should be created for it now.
+    /// The PVC and its class, if the PVC can be provisioned now.
     pub(super) fn job(&self, uid: &str) -> Option<Job> {
         let job = self.unprovisioned_job(uid)?;
         let is_ready = claim::can_provision_now(&job.claim, &job.class, self.options.own_node());
         is_ready.then_some(job)
     }
 
-    /// The PVC and its class, if it needs a volume from this provisioner.
+    /// The PVC and its class, if the PVC needs a volume from this provisioner.
     pub(super) fn unprovisioned_job(&self, uid: &str) -> Option<Job> {
         let cluster = self.cluster.lock();
         let claim = Arc::clone(cluster.claims.get(uid)?);
@@ -148,7 +148,7 @@ impl Provisioner {
             .await;
         let began = Instant::now();
         let prepared = match pending {
-            // A request with an unknown result is repeated unchanged: a different request might create a second volume.
+            // A request whose result is unknown is repeated unchanged: a different request might create a second volume.
             Some(attempt) => Ok(attempt),
             None => self.prepare(&job).await.map(Arc::new),
         };
@@ -205,7 +205,7 @@ impl Provisioner {
         })
     }
 
-    /// The request with the fields that come from other objects.
+    /// Adds the fields that are read from other objects to the request.
     async fn with_fields_of_other_objects(
         &self,
         job: &Job,
@@ -241,9 +241,9 @@ impl Provisioner {
             .map(|term| term.segments.clone())
             .collect();
         let too_small = volume.capacity_bytes > 0 && volume.capacity_bytes < requested;
-        // CSI: the response must contain the content source of the volume; otherwise the volume is empty.
+        // CSI requires the response to contain the content source of the volume; without it the volume may be empty.
         let not_copied = request.volume_content_source.is_some() && volume.content_source.is_none();
-        // The request is stored until the volume is published or deleted, so that no volume is leaked.
+        // The request is stored until the PersistentVolume is created or the volume is deleted, so that no volume is leaked.
         self.store_request(attempt);
         let must_delete = too_small || not_copied || !self.claim_exists(job);
         if must_delete {
@@ -333,7 +333,7 @@ impl Provisioner {
         }
     }
 
-    /// Records a failure as an event.
+    /// Writes an Event about a failure.
     async fn failed(&self, job: &Job, error: ProvisionError) -> ProvisionError {
         let text = match error.is_infeasible() {
             true => {
@@ -347,7 +347,7 @@ impl Provisioner {
         error
     }
 
-    /// Removes the selected node from a PVC, so that the scheduler selects one again (KEP-1472: rescheduling after RESOURCE_EXHAUSTED).
+    /// Removes the selected node from a PVC, so that the scheduler selects a node again (KEP-1472: rescheduling after RESOURCE_EXHAUSTED).
     async fn clear_selected_node(&self, job: &Job) -> Result<Outcome, ProvisionError> {
         let failed = |source| ProvisionError::Api {
             verb: "clear the selected node",
@@ -357,7 +357,7 @@ impl Provisioner {
         let api: Api<PersistentVolumeClaim> = Api::namespaced(self.client.clone(), &namespace);
         let mut claim = (*job.claim).clone();
         for conflicts in 0.. {
-            // Another client may have changed the selection meanwhile.
+            // Another client may have changed the selected node meanwhile.
             if claim.metadata.uid != job.claim.metadata.uid || claim::selected_node(&claim) != job.node() {
                 return Ok(Outcome::Rescheduled);
             }
@@ -367,7 +367,7 @@ impl Provisioner {
                 .await
             {
                 Ok(written) => {
-                    // Apply the change now; the later watch event is then a no-op.
+                    // Applies the change now; the later watch event then changes nothing.
                     self.claim_changed(Change::Applied(Arc::new(written)));
                     return Ok(Outcome::Rescheduled);
                 }
@@ -386,7 +386,7 @@ impl Provisioner {
             .insert(uid(&*attempt.job.claim), Arc::clone(attempt));
     }
 
-    /// Forgets a request whose result is known, and refreshes the capacity of these segments.
+    /// Removes a stored request whose result is known, and refreshes the capacity of the affected segments.
     fn finish_request(&self, job: &Job, accessible_from: &[Segment]) {
         self.pending_requests.lock().remove(&uid(&*job.claim));
         self.refresh(None, accessible_from);
@@ -402,7 +402,7 @@ impl Provisioner {
 }
 
 impl Job {
-    /// Namespace and name, as written in events.
+    /// Namespace and name as in the text of Events.
     fn namespaced_name(&self) -> String {
         format!(
             "{}/{}",
@@ -411,13 +411,14 @@ impl Job {
         )
     }
 
-    /// The node that determines the volume's topology: for delayed binding, or if an instance selected its own node.
+    /// The node that determines the volume's topology: selected by the scheduler for WaitForFirstConsumer, or by an instance for its own
+    /// node.
     fn node(&self) -> Option<&str> {
         self.selected()
             .filter(|_| self.distributed || claim::waits_for_consumer(&self.class))
     }
 
-    /// The selected node, for either binding mode.
+    /// The selected node, with either binding mode.
     pub(super) fn selected(&self) -> Option<&str> {
         claim::selected_node(&self.claim)
     }

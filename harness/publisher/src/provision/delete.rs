@@ -1,4 +1,4 @@
-//! Deletes the volumes of released PersistentVolumes and removes the finalizer of their objects. Does not release volumes.
+//! Deletes the volumes of released PersistentVolumes, and removes the finalizer from these objects.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -33,7 +33,7 @@ enum DeleteError {
 }
 
 impl Provisioner {
-    /// What to do with a PersistentVolume. `None`: nothing.
+    /// What to do with a PersistentVolume; `None`: nothing.
     pub(super) fn reclaim_action(&self, volume: &PersistentVolume) -> Option<ReclaimAction> {
         let cluster = self.cluster.lock();
         let own = self.options.own_node().map(|node| cluster.topology.locate(node));
@@ -110,7 +110,7 @@ impl Provisioner {
         }
     }
 
-    /// The secrets for DeleteVolume. Empty if they cannot be read: they may have been deleted already, and the driver may not need them.
+    /// The secrets for DeleteVolume. Empty if they cannot be read: they may have been deleted, and the driver may not need them.
     async fn deletion_secrets(&self, volume: &PersistentVolume) -> BTreeMap<String, String> {
         let Some(reference) = volume::deletion_secret(volume) else {
             return BTreeMap::new();
@@ -126,7 +126,7 @@ impl Provisioner {
         })
     }
 
-    /// Deletes the PersistentVolume with a UID precondition. Returns the object if it is terminating but still has finalizers.
+    /// Deletes the PersistentVolume object with its UID as precondition. Returns the object if it is terminating but still has finalizers.
     async fn delete_object(&self, volume: &PersistentVolume) -> kube::Result<Option<PersistentVolume>> {
         if volume.metadata.deletion_timestamp.is_some() {
             return Ok(Some(volume.clone()));
@@ -143,7 +143,7 @@ impl Provisioner {
         }
     }
 
-    /// Removes only this provisioner's finalizer. The resource version protects concurrent changes.
+    /// Removes only this provisioner's finalizer. The resource version prevents overwriting concurrent changes.
     async fn remove_finalizer(&self, volume: &PersistentVolume) -> kube::Result<()> {
         let others: Vec<&String> = volume
             .finalizers()
@@ -161,7 +161,7 @@ impl Provisioner {
             .await
         {
             Ok(remaining) => {
-                // Apply the change now: `apply_change` ignores older versions that the watch delivers later.
+                // Applies the change now. `apply_change` ignores older versions that the watch delivers later.
                 let remaining = Change::Applied(Arc::new(remaining));
                 let mut cluster = self.cluster.lock();
                 if cluster.volumes.contains_key(&volume.name_any()) {

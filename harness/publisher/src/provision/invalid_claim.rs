@@ -1,9 +1,9 @@
-//! Permanent errors of a PVC or its class.
+//! Errors that only a change of the PVC or its class can fix.
 
 /// StorageClass parameter with the filesystem type.
 pub(super) const FSTYPE: &str = "csi.storage.k8s.io/fstype";
 
-/// The PVC or its class requests something unsupported; a retry can only succeed after a change of the PVC or class.
+/// The PVC or its class requests something unsupported. Retries fail until the PVC or class changes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum InvalidClaim {
     #[error("claim Selector is not supported")]

@@ -57,17 +57,17 @@ pub(crate) struct Provisioner {
     claims: Queue<String>,
     /// PersistentVolumes by name.
     volumes: Queue<String>,
-    /// PVCs for which the own node may be selected, by UID.
+    /// PVCs for which this instance may select its own node, by UID.
     node_selections: Queue<String>,
     /// PVCs with the cloning-protection finalizer, by UID.
     clone_sources: Queue<String>,
-    /// Number of attempts of this instance to select its node for a PVC without a volume, by UID.
+    /// Number of attempts of this instance to select its own node for a PVC, by UID of the PVC.
     attempts: Mutex<HashMap<String, u32>>,
-    /// UIDs of PersistentVolumes whose volumes are already deleted.
+    /// UIDs of PersistentVolumes whose volumes were already deleted.
     deleted: Mutex<HashSet<String>>,
-    /// Requests with unknown result, by UID of the PVC: they are repeated unchanged until the result is known.
+    /// CreateVolume requests whose result is unknown, by UID of the PVC. They are repeated unchanged until the result is known.
     pending_requests: Mutex<HashMap<String, Arc<create::Attempt>>>,
-    /// Identifies the volumes that this process created, as in external-provisioner.
+    /// Identity in the attributes of the volumes that this process creates, as in external-provisioner.
     identity: String,
     metrics: Arc<Metrics>,
 }
@@ -121,7 +121,7 @@ impl Provisioner {
         provisioner
     }
 
-    /// Processes PVCs as they become ready; does not return. Call it after the initial lists.
+    /// Provisions PVCs as they become ready; does not return. Call it after the initial lists.
     pub(crate) async fn work_on_claims(&self) {
         let threads = self.options.worker_threads;
         self.claims
@@ -130,7 +130,7 @@ impl Provisioner {
             .await;
     }
 
-    /// Processes PersistentVolumes as they become ready; does not return. Call it after the initial lists.
+    /// Processes released PersistentVolumes as they become ready; does not return. Call it after the initial lists.
     pub(crate) async fn work_on_volumes(&self) {
         let threads = self.options.worker_threads;
         self.volumes
@@ -139,7 +139,7 @@ impl Provisioner {
             .await;
     }
 
-    /// Selects the own node for PVCs with Immediate binding; does not return. Call it after the initial lists.
+    /// Selects this instance's node for PVCs with Immediate binding; does not return. Call it after the initial lists.
     pub(crate) async fn work_on_node_selection(&self) {
         let threads = self.options.worker_threads;
         self.node_selections
@@ -160,7 +160,7 @@ impl Provisioner {
             }
             Change::Listed => return,
         };
-        // Changes of status or other metadata do not end the backoff.
+        // Changes of status or other metadata do not end the backoff of the PVC.
         let same = |before: &PersistentVolumeClaim| {
             before.spec == claim.spec && before.metadata.annotations == claim.metadata.annotations
         };

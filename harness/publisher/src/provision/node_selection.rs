@@ -1,4 +1,4 @@
-//! Immediate binding in distributed mode: no scheduler selects a node, so the instances do. Each instance waits a random time, calls
+//! Immediate binding in distributed mode: the scheduler selects no node, so the instances do. Each instance waits for a random time, calls
 //! GetCapacity, and selects its own node; the API server accepts only one of these updates. Does not create volumes.
 
 use std::time::Duration;
@@ -20,7 +20,7 @@ use crate::{
 };
 
 impl Provisioner {
-    /// The PVC and its class, if any instance may select its node for it.
+    /// The PVC and its class, if this instance may select its own node for the PVC.
     fn selectable_job(&self, uid: &str) -> Option<Job> {
         let is_enabled = self.options.own_node().is_some() && self.options.node_deployment_immediate_binding;
         let job = self.unprovisioned_job(uid).filter(|_| is_enabled)?;
@@ -28,7 +28,7 @@ impl Provisioner {
         selectable.then_some(job)
     }
 
-    /// Schedules an attempt to select the own node, if the PVC allows it.
+    /// Schedules an attempt to select the own node, if this is possible for the PVC.
     pub(super) fn schedule_node_selection(&self, uid: &str) {
         if self.selectable_job(uid).is_some() {
             self.node_selections
@@ -38,7 +38,7 @@ impl Provisioner {
         }
     }
 
-    /// One attempt to select the own node for a PVC.
+    /// Makes one attempt to select the own node for a PVC.
     pub(super) async fn try_select_own_node(&self, uid: &String) {
         let Some(job) = self.selectable_job(uid) else {
             return self.node_selections.done(uid);
@@ -47,11 +47,12 @@ impl Provisioner {
             return self.node_selections.done(uid);
         }
         if !self.has_capacity(&job).await {
-            // Other nodes may have capacity, or this node later.
+            // Other nodes may have enough capacity, or this node may have it later.
             return self.node_selections.postpone(uid);
         }
         let selected = self.select_own_node(&job).await;
-        // Counted even if another instance was faster: the selection is cleared if the volume cannot be created there.
+        // The attempt counts even if another instance was faster: if the volume cannot be created there, the selection is cleared and the
+        // instances try again.
         *self.attempts.lock().entry(uid.clone()).or_insert(0) += 1;
         match selected {
             Ok(()) => self.node_selections.done(uid),
@@ -74,7 +75,7 @@ impl Provisioner {
         }
     }
 
-    /// The delay grows with each attempt and is randomized per instance.
+    /// When to make the next attempt. The delay grows with each attempt and is randomized per instance.
     fn next_attempt(&self, uid: &str) -> Instant {
         let attempts = self.attempts.lock().get(uid).copied().unwrap_or(0);
         let base = self.options.node_deployment_base_delay;
@@ -93,11 +94,11 @@ impl Provisioner {
         !self.driver.capabilities.topology || requirement(&self.cluster.lock().topology, input).is_ok()
     }
 
-    /// Whether the driver has capacity for a PVC on this node. True if unknown: provisioning is then tried.
+    /// Whether the driver has enough capacity for a PVC on this node. True if this is unknown, so that provisioning is attempted.
     async fn has_capacity(&self, job: &Job) -> bool {
         let spec = job.claim.spec.clone().unwrap_or_default();
         let Ok(requested) = request::requested_bytes(&spec) else {
-            // Provisioning will fail with an event that contains the reason.
+            // Provisioning will fail and write an Event with the reason.
             return true;
         };
         let segment = {
@@ -140,7 +141,7 @@ impl Provisioner {
     }
 }
 
-/// The maximum delay after this number of attempts.
+/// The maximum delay after `attempts` attempts.
 fn delay(base: Duration, max: Duration, attempts: u32) -> Duration {
     let factor = 1_u32.checked_shl(attempts).unwrap_or(u32::MAX);
     base.saturating_mul(factor).min(max)

@@ -1,4 +1,4 @@
-//! The CreateVolume request for a PVC, as external-provisioner builds it. Pure. Unsupported fields are errors and not ignored.
+//! Builds the CreateVolume request for a PVC as external-provisioner does. Pure functions. Unsupported fields are errors and not ignored.
 
 use capacity_types::SIDECAR_PREFIX;
 use csi_proto::v1::{
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{Options, capacity::parameters_for_driver, quantity};
 
-/// Kubernetes access mode, CSI access mode, and CSI access mode if the driver has `SINGLE_NODE_MULTI_WRITER`.
+/// Kubernetes access mode, CSI access mode, and CSI access mode for drivers with `SINGLE_NODE_MULTI_WRITER`.
 const MODES: [(&str, Mode, Mode); 4] = [
     (
         "ReadWriteOnce",
@@ -75,7 +75,7 @@ pub(super) fn request(
     })
 }
 
-/// The request with accessibility requirements.
+/// Adds accessibility requirements to the request.
 pub(super) fn with_topology(
     request: CreateVolumeRequest,
     requirement: Option<TopologyRequirement>,
@@ -86,7 +86,7 @@ pub(super) fn with_topology(
     }
 }
 
-/// The volume name for a PVC. Equal for every attempt.
+/// The volume name for a PVC, which is the same for every attempt.
 pub(super) fn volume_name(options: &Options, claim: &PersistentVolumeClaim) -> String {
     let uid = claim.metadata.uid.as_deref().unwrap_or_default();
     let prefix = &options.volume_name_prefix;
@@ -99,7 +99,7 @@ pub(super) fn volume_name(options: &Options, claim: &PersistentVolumeClaim) -> S
     }
 }
 
-/// The filesystem of a class, else the default. Empty: the driver chooses.
+/// The filesystem that the class sets, else the default. Empty: the driver chooses.
 pub(super) fn filesystem<'a>(class: &'a StorageClass, default: &'a str) -> Result<&'a str, InvalidClaim> {
     let names = |key: &str| key == FSTYPE || key.eq_ignore_ascii_case("fstype");
     let mut found = class
@@ -114,7 +114,7 @@ pub(super) fn filesystem<'a>(class: &'a StorageClass, default: &'a str) -> Resul
     }
 }
 
-/// The requested bytes of a PVC.
+/// The bytes that a PVC requests.
 pub(super) fn requested_bytes(claim: &PersistentVolumeClaimSpec) -> Result<i64, InvalidClaim> {
     let requests = claim
         .resources
@@ -124,7 +124,7 @@ pub(super) fn requested_bytes(claim: &PersistentVolumeClaimSpec) -> Result<i64, 
     storage.and_then(quantity::to_bytes).ok_or(InvalidClaim::Size)
 }
 
-/// The VolumeAttributesClass of a PVC, if the feature gate is on.
+/// The VolumeAttributesClass of a PVC, if the feature gate is enabled.
 pub(super) fn attributes_class<'a>(
     options: &Options,
     claim: &'a PersistentVolumeClaimSpec,

@@ -1,5 +1,5 @@
-//! Accessibility requirements of a new volume: requisite and preferred topology (CSI: `TopologyRequirement`), as external-provisioner
-//! chooses them. Pure.
+//! Chooses the accessibility requirements of a new volume: requisite and preferred topology (CSI: `TopologyRequirement`), as
+//! external-provisioner does. Pure functions.
 
 use std::collections::BTreeSet;
 
@@ -12,22 +12,22 @@ use crate::topology::{NodeSegment, Topology};
 /// The inputs for the accessibility requirements of one volume.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TopologyInput<'a> {
-    /// The selected node, for WaitForFirstConsumer.
+    /// The selected node. `None` for Immediate binding.
     pub(super) node: Option<&'a str>,
-    /// PVC name, which spreads the volumes of a StatefulSet with Immediate binding.
+    /// Name of the PVC, by which the volumes of a StatefulSet with Immediate binding are spread.
     pub(super) claim: &'a str,
     /// `allowedTopologies` of the class.
     pub(super) allowed: &'a [TopologySelectorTerm],
     /// Require the segment of the selected node, instead of preferring it.
     pub(super) strict: bool,
-    /// Send the segments of the cluster if no node is selected.
+    /// Send the segments of the cluster if no node was selected.
     pub(super) immediate: bool,
 }
 
-/// No valid requirements exist for this volume.
+/// Why there are no valid requirements for a volume.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum TopologyError {
-    /// The selected node has no CSINode any more.
+    /// The selected node no longer has a CSINode.
     #[error("the selected node {0} has no CSINode; another node is needed")]
     NodeAbsent(String),
     /// The segment of the selected node is not known yet.
@@ -35,8 +35,10 @@ pub(super) enum TopologyError {
         "no topology key found for node {0}; wait until the driver is registered there and the node has its labels"
     )]
     NodeUnknown(String),
-    /// `allowedTopologies` excludes the selected node.
-    #[error("the selected node {0} is outside of allowedTopologies; select another node or widen the class")]
+    /// `allowedTopologies` of the class excludes the selected node.
+    #[error(
+        "the selected node {0} is outside of allowedTopologies; select another node, or extend allowedTopologies of the class"
+    )]
     NotAllowed(String),
 }
 
@@ -85,7 +87,7 @@ fn for_node(
     }
 }
 
-/// All segments, and a start index derived from the PVC name.
+/// All segments, and the index of the preferred one, which is derived from the PVC name.
 fn spread(segments: BTreeSet<Segment>, claim: &str) -> (Vec<Segment>, usize) {
     let segments: Vec<Segment> = segments.into_iter().collect();
     let (hash, index) = name_hash(claim);
@@ -96,7 +98,7 @@ fn spread(segments: BTreeSet<Segment>, claim: &str) -> (Vec<Segment>, usize) {
     (segments, first)
 }
 
-/// A hash of the common part of a StatefulSet's PVC names, and the ordinal.
+/// Splits the name of a StatefulSet's PVC: a hash of the part that its PVCs have in common, and the ordinal.
 fn name_hash(claim: &str) -> (u32, u32) {
     let (base, ordinal) = match claim
         .rsplit_once('-')
@@ -113,7 +115,7 @@ fn name_hash(claim: &str) -> (u32, u32) {
     (hash, ordinal)
 }
 
-/// `preferred` is `requisite`, rotated to start at `first`.
+/// Requires all segments of `requisite`; prefers them in order, starting at index `first`.
 fn to_requirement(requisite: &[Segment], first: usize) -> TopologyRequirement {
     let term = |segment: &Segment| Term {
         segments: segment.clone(),
@@ -125,7 +127,7 @@ fn to_requirement(requisite: &[Segment], first: usize) -> TopologyRequirement {
     }
 }
 
-/// All combinations of values that the terms allow.
+/// All combinations of values that `allowedTopologies` permits.
 fn allowed_segments(terms: &[TopologySelectorTerm]) -> BTreeSet<Segment> {
     terms
         .iter()
@@ -194,7 +196,7 @@ mod tests {
         }
     }
 
-    /// Requisite and preferred zones as text.
+    /// Requisite and preferred zones as text, for comparisons in tests.
     fn text(requirement: Option<TopologyRequirement>) -> Option<(String, String)> {
         let text = |terms: Vec<Term>| {
             terms

@@ -1,5 +1,5 @@
 //! Secret references in StorageClass parameters: `csi.storage.k8s.io/*-secret-name` and `-secret-namespace` with templates, and their
-//! deprecated keys, as in external-provisioner. Pure: reads no Secret.
+//! deprecated keys, as in external-provisioner. Pure functions that read no Secret.
 
 use std::collections::BTreeMap;
 
@@ -28,12 +28,12 @@ pub(super) enum SecretUse {
     NodeExpand,
 }
 
-/// StorageClass parameters that reference a secret.
+/// The StorageClass parameters that reference the secret for one use.
 struct Keys {
     used: SecretUse,
     name: &'static str,
     namespace: &'static str,
-    /// Deprecated keys without prefix, for name and namespace.
+    /// Deprecated keys without prefix: name and namespace.
     deprecated: Option<(&'static str, &'static str)>,
 }
 
@@ -79,14 +79,14 @@ const KEYS: [Keys; 6] = [
     },
 ];
 
-/// Whether a reserved StorageClass parameter is one of these keys.
+/// Whether a reserved StorageClass parameter references a secret.
 pub(super) fn is_secret_parameter(parameter: &str) -> bool {
     KEYS.iter()
         .any(|keys| keys.name == parameter || keys.namespace == parameter)
 }
 
-/// The reference of a StorageClass to the secret for a CSI call. `None` if the class sets none. The namespace template may use no field of
-/// the PVC except its namespace, so that users who create PVCs cannot choose the namespace of the secret.
+/// The Secret that a StorageClass references for a CSI call; `None` if it references none. The only PVC field in the namespace template may
+/// be the PVC's namespace, so that users who create PVCs cannot choose the namespace of the Secret.
 pub(super) fn reference(
     used: SecretUse,
     class: &StorageClass,
@@ -115,7 +115,7 @@ pub(super) fn reference(
     }))
 }
 
-/// Name and namespace templates of the class: both or none.
+/// The name and namespace templates of a class. Only one of them is an error.
 fn templates(used: SecretUse, class: &StorageClass) -> Result<Option<(&str, &str)>, InvalidClaim> {
     let parameter = |key: &str| {
         let parameters = class.parameters.as_ref()?;
@@ -142,7 +142,7 @@ fn templates(used: SecretUse, class: &StorageClass) -> Result<Option<(&str, &str
     }
 }
 
-/// Expands `${…}`. An unknown variable is an error.
+/// Expands `${…}` in a template. An unknown variable is an error.
 fn expand_template(template: &str, values: &BTreeMap<String, String>) -> Result<String, InvalidClaim> {
     let (mut text, mut rest) = (String::new(), template);
     while let Some((before, after)) = rest.split_once("${") {
@@ -155,7 +155,7 @@ fn expand_template(template: &str, values: &BTreeMap<String, String>) -> Result<
     Ok(text + rest)
 }
 
-/// Whether a text is a valid object name (RFC 1123). `dots`: a subdomain with dots is allowed.
+/// Whether a text is a valid object name (RFC 1123). `dots`: the name may contain dots.
 fn is_name(text: &str, longest: usize, dots: bool) -> bool {
     let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     let label = |label: &str| {

@@ -1,5 +1,5 @@
-//! Fields of the CreateVolume request from objects other than PVC and class: secrets, VolumeAttributesClass, source volume or snapshot.
-//! Changes nothing except that it protects a source PVC.
+//! Fills in fields of the CreateVolume request from objects other than PVC and class: secrets, VolumeAttributesClass, source volume or
+//! snapshot. Writes nothing except the finalizer of a source PVC.
 
 use std::collections::BTreeMap;
 
@@ -23,13 +23,13 @@ use super::{
 };
 use crate::quantity;
 
-/// Kind of a data source that is a PVC. It has no API group.
+/// Kind of a data source that is a PVC; a PVC has no API group.
 const CLAIM: &str = "PersistentVolumeClaim";
 /// API group of VolumeSnapshots (external-snapshotter).
 const SNAPSHOTS: &str = "snapshot.storage.k8s.io";
 const SNAPSHOT: &str = "VolumeSnapshot";
 
-/// The data source of a PVC, by name in the PVC's namespace.
+/// The data source of a PVC: the name of an object in the PVC's namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source<'a> {
     /// The volume of a PVC.
@@ -74,7 +74,7 @@ impl Provisioner {
             .collect())
     }
 
-    /// The mutable parameters of the PVC's VolumeAttributesClass.
+    /// The parameters of the PVC's VolumeAttributesClass.
     pub(super) async fn mutable_parameters(
         &self,
         claim: &PersistentVolumeClaimSpec,
@@ -98,7 +98,7 @@ impl Provisioner {
         Ok(class.parameters.unwrap_or_default())
     }
 
-    /// The content source for a PVC with a data source.
+    /// The volume content source for a PVC with a data source.
     pub(super) async fn content_source(
         &self,
         claim: &PersistentVolumeClaim,
@@ -142,7 +142,7 @@ impl Provisioner {
         Ok(volume_content_source::Type::Volume(volume))
     }
 
-    /// The snapshot handle of a VolumeSnapshot that is ready and bound to its content.
+    /// The snapshot handle of a VolumeSnapshot that is ready and bound to its VolumeSnapshotContent.
     async fn snapshot_source(
         &self,
         claim: &PersistentVolumeClaim,
@@ -188,7 +188,7 @@ impl Provisioner {
         ))
     }
 
-    /// An object of external-snapshotter. `namespace` `None`: cluster-scoped.
+    /// Gets an object of external-snapshotter. `namespace`: `None` for cluster-scoped objects.
     async fn snapshot_object(
         &self,
         kind: &str,
@@ -206,7 +206,7 @@ impl Provisioner {
         })
     }
 
-    /// The handle of a volume that can be cloned for a PVC.
+    /// The handle of a volume, if it can be cloned for a PVC.
     fn cloneable_handle(
         &self,
         clone_spec: &PersistentVolumeClaimSpec,
@@ -264,7 +264,7 @@ pub(super) fn source<'a>(
     }
 }
 
-/// The volume of a PVC that is bound and not terminating.
+/// The volume name of a source PVC that is bound and not terminating.
 fn bound_volume(source_claim: &PersistentVolumeClaim) -> Option<&str> {
     let phase = source_claim.status.as_ref()?.phase.as_deref();
     let is_not_terminating = source_claim.metadata.deletion_timestamp.is_none();

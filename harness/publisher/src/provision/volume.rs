@@ -1,4 +1,4 @@
-//! PersistentVolume objects: built from CreateVolume responses, and interpreted when they are released. Pure.
+//! Builds PersistentVolume objects from CreateVolume responses, and decides what to do with released ones. Pure functions.
 
 use std::collections::BTreeMap;
 
@@ -25,22 +25,22 @@ use super::{
 };
 use crate::{Options, quantity};
 
-/// The finalizer that protects the object until its volume is deleted.
+/// The finalizer that protects a PersistentVolume until its volume is deleted.
 pub(super) const FINALIZER: &str = "external-provisioner.volume.kubernetes.io/finalizer";
 
-/// The annotation with the driver that created the volume.
+/// The annotation of a PersistentVolume with the driver that created the volume.
 const PROVISIONED_BY: &str = "pv.kubernetes.io/provisioned-by";
 
-/// The volume attribute with the identity of the process that created the volume.
+/// The volume attribute with the identity of the provisioner process that created the volume.
 const IDENTITY: &str = "storage.kubernetes.io/csiProvisionerIdentity";
 
-/// The annotations with the secret for DeleteVolume. Empty if DeleteVolume needs no secret.
+/// The annotations with name and namespace of the Secret for DeleteVolume. Their values are empty if DeleteVolume needs no Secret.
 const DELETION_SECRET: [&str; 2] = [
     "volume.kubernetes.io/provisioner-deletion-secret-name",
     "volume.kubernetes.io/provisioner-deletion-secret-namespace",
 ];
 
-/// An identity that differs for each process.
+/// An identity that is different for each process.
 pub(super) fn identity(driver: &str, options: &Options) -> String {
     let now = (options.clock)().as_millisecond();
     let node = options
@@ -50,7 +50,7 @@ pub(super) fn identity(driver: &str, options: &Options) -> String {
     format!("{now}-{}-{driver}{node}", options.rng.below(10_000))
 }
 
-/// The inputs for the object of a new volume.
+/// The inputs for the PersistentVolume object of a new volume.
 pub(super) struct NewVolume<'a> {
     /// Name of the PersistentVolume.
     pub(super) name: &'a str,
@@ -67,7 +67,7 @@ pub(super) struct NewVolume<'a> {
 }
 
 impl NewVolume<'_> {
-    /// The PersistentVolume for a PVC's new volume.
+    /// Builds the PersistentVolume object for the new volume of a PVC.
     pub(super) fn object(&self) -> Result<PersistentVolume, InvalidClaim> {
         let (claim, class, volume) = (self.claim, self.class, self.volume);
         let spec = claim.spec.clone().unwrap_or_default();
@@ -109,7 +109,7 @@ impl NewVolume<'_> {
         })
     }
 
-    /// The secret reference of the class for a use.
+    /// The secret that the class references for a use.
     fn secret(&self, used: SecretUse) -> Result<Option<SecretReference>, InvalidClaim> {
         secret::reference(used, self.class, self.name, self.claim)
     }
@@ -137,17 +137,17 @@ impl NewVolume<'_> {
     }
 }
 
-/// A pending action for a volume of this driver.
+/// What remains to be done for a volume of this driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReclaimAction {
-    /// The PersistentVolume is released: delete the volume, then the object.
+    /// The PersistentVolume is released: delete the volume, then the PersistentVolume.
     Delete,
-    /// The object is terminating and the volume is retained: only remove the finalizer.
+    /// The PersistentVolume is terminating and the volume is retained: only remove the finalizer.
     RemoveFinalizer,
 }
 
-/// The pending action for a PersistentVolume, if any. `own`: the segment of the own node (distributed mode); volumes that are not accessible
-/// from it have no pending action.
+/// What remains to be done for a PersistentVolume, if anything. `own`: the segment of this instance's node (distributed mode); volumes that
+/// are not accessible from this segment are left to other instances.
 pub(super) fn reclaim_action(
     object: &PersistentVolume,
     driver: &str,
@@ -171,7 +171,7 @@ pub(super) fn reclaim_action(
     let has_finalizer = object.finalizers().iter().any(|finalizer| finalizer == FINALIZER);
     let is_terminating = object.metadata.deletion_timestamp.is_some();
     match (deletes, released) {
-        // A terminating object without the finalizer has already been processed.
+        // A terminating PersistentVolume without the finalizer has been processed already.
         (true, true) if has_finalizer || !is_terminating => Some(ReclaimAction::Delete),
         (false, _) if has_finalizer => Some(ReclaimAction::RemoveFinalizer),
         _ => None,
@@ -199,7 +199,7 @@ fn segment(term: &NodeSelectorTerm) -> Segment {
         .collect()
 }
 
-/// The secret for DeleteVolume.
+/// The Secret for DeleteVolume.
 pub(super) fn deletion_secret(object: &PersistentVolume) -> Option<SecretReference> {
     let [name, namespace] = DELETION_SECRET.map(|key| object.annotations().get(key).cloned());
     let is_set = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
@@ -217,7 +217,7 @@ fn annotations(driver: &str, deletion: Option<SecretReference>) -> BTreeMap<Stri
         .collect()
 }
 
-/// One term for each accessible segment. `None` if the driver returned no topology.
+/// Node affinity with one term for each accessible segment. `None` if the driver returned no topology.
 fn affinity(volume: &Volume) -> Option<VolumeNodeAffinity> {
     let expression = |(key, value): (&String, &String)| NodeSelectorRequirement {
         key: key.clone(),
@@ -261,7 +261,7 @@ mod tests {
         persistent_volume_with(reclaim, 7 << 30, &Options::default(), |_| {})
     }
 
-    /// The PersistentVolume for a volume of this size, for a PVC modified by `change`.
+    /// Builds the PersistentVolume for a volume of this size, for a PVC that `change` modified.
     fn persistent_volume_with(
         reclaim: &str,
         bytes: i64,

@@ -1,6 +1,6 @@
 //! The extenders of the configuration file: HTTP services that filter and score in addition to the scheduler's plugins.
 //!
-//! Owns the settings and their validation, with kube-scheduler's field names. Does not know the calls.
+//! Owns the settings and their validation, with kube-scheduler's field names. Makes no calls.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::extender::Extender;
 /// Default timeout of an extender call (kube-scheduler, `DefaultExtenderTimeout`).
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The supported fields.
+/// The extender fields that this scheduler supports.
 const USED: [&str; 10] = [
     "urlPrefix",
     "filterVerb",
@@ -152,7 +152,7 @@ impl Parser {
     }
 }
 
-/// The managed resources with `ignoredByScheduler`.
+/// Names of the managed resources with `ignoredByScheduler`.
 fn ignored(source: &Value) -> BTreeSet<String> {
     let resources = source.as_array().into_iter().flatten();
     let ignored = resources.filter(|resource| resource["ignoredByScheduler"] == true);

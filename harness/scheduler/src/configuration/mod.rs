@@ -1,7 +1,7 @@
 //! kube-scheduler's configuration file (`KubeSchedulerConfiguration` with `VolumeBindingArgs`): profiles, backoff, extenders and the
 //! arguments of VolumeBinding.
-//!
-//! Fields that kube-scheduler uses and this scheduler ignores are reported as unused. Unknown fields are errors. Error texts are
+//! Fields that kube-scheduler uses and this scheduler ignores are listed as unused. Unknown fields are errors, with kube-scheduler's error
+//! texts.
 //! kube-scheduler's.
 
 mod extenders;
@@ -21,7 +21,7 @@ const GROUP: &str = "kubescheduler.config.k8s.io/";
 const KIND: &str = "KubeSchedulerConfiguration";
 const PLUGIN: &str = "VolumeBinding";
 
-/// The supported fields.
+/// The top-level fields that this scheduler supports.
 const USED: [&str; 7] = [
     "apiVersion",
     "kind",
@@ -31,7 +31,7 @@ const USED: [&str; 7] = [
     "podMaxBackoffSeconds",
     "profiles",
 ];
-/// Further fields of kube-scheduler.
+/// Top-level fields of kube-scheduler that this scheduler ignores.
 const UNUSED: [&str; 8] = [
     "delayCacheUntilActive",
     "enableContentionProfiling",
@@ -43,7 +43,7 @@ const UNUSED: [&str; 8] = [
     "percentageOfNodesToScore",
 ];
 
-/// The contents of the file.
+/// The parsed configuration file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Configuration {
     /// `clientConnection.kubeconfig`: path of the kubeconfig.
@@ -60,7 +60,7 @@ pub struct Configuration {
     pub unused: Vec<String>,
 }
 
-/// One profile.
+/// One scheduler profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Profile {
     /// `schedulerName`.
@@ -71,7 +71,7 @@ pub struct Profile {
     pub shape: Option<Vec<ShapePoint>>,
 }
 
-/// Why a file is invalid: one entry per error.
+/// Why a configuration file is invalid: one text per error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigurationError(Vec<String>);
 
@@ -87,8 +87,8 @@ impl fmt::Display for ConfigurationError {
 impl std::error::Error for ConfigurationError {}
 
 impl Configuration {
-    /// Parses a file for a scheduler of a release. `scoring`: the gate StorageCapacityScoring (formerly VolumeCapacityPriority) is on.
-    /// Without it even an empty `shape` is an error (KEP-4049).
+    /// Parses a file for the scheduler of a release. `scoring`: the feature gate StorageCapacityScoring (formerly VolumeCapacityPriority)
+    /// is enabled. If it is disabled, even an empty `shape` is an error (KEP-4049).
     pub fn parse(text: &str, release: Release, scoring: bool) -> Result<Self, ConfigurationError> {
         let file: Value = serde_saphyr::from_str(text).map_err(|error| {
             ConfigurationError(vec![format!("couldn't parse the configuration: {error}")])
@@ -281,7 +281,7 @@ impl Parser {
             .push(format!("{path}: Invalid value: must be a whole number"));
     }
 
-    /// Records unused fields and reports unknown ones as errors.
+    /// Records unused fields, and adds an error for each unknown field.
     fn check_fields(&mut self, path: &str, fields: &Map<String, Value>, used: &[&str], unused: &[&str]) {
         for field in unknown_fields(fields, used, unused) {
             self.errors
@@ -299,7 +299,7 @@ fn unknown_fields<'a>(fields: &'a Map<String, Value>, used: &[&str], unused: &[&
         .collect()
 }
 
-/// Negative durations are rejected elsewhere.
+/// Negative durations count as zero here; the validation rejects them.
 fn duration(seconds: i64) -> Duration {
     Duration::from_secs(u64::try_from(seconds).unwrap_or(0))
 }

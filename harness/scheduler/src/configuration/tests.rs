@@ -9,7 +9,7 @@ fn parse(rest: &str, scoring: bool) -> Result<Configuration, String> {
     read.map_err(|error| error.to_string())
 }
 
-/// Parses only the arguments of VolumeBinding.
+/// Parses a configuration that contains only these arguments of VolumeBinding.
 fn arguments(args: &str, scoring: bool) -> Result<Profile, String> {
     let rest = format!("profiles: [{{pluginConfig: [{{name: VolumeBinding, args: {args}}}]}}]\n");
     parse(&rest, scoring).map(|read| read.profiles[0].clone())

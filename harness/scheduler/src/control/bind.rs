@@ -1,7 +1,7 @@
-//! Executes a decision: writes PVCs and PersistentVolumes, waits until all are bound, binds the pod (VolumeBinding's PreBind, then the
-//! default binder).
+//! Executes a decision: writes PVCs and PersistentVolumes, waits until all PVCs are bound, and binds the pod (PreBind of VolumeBinding,
+//! then the default binder).
 //!
-//! Does not know queue and reports. As upstream, writes are not undone if a later step fails.
+//! Does not know the queue. As upstream, writes are not undone if a later step fails.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use crate::filter::Binding;
 use crate::objects::{BOUND_BY_CONTROLLER, Claim, ObjectKey, Pod, SELECTED_NODE, Volume};
 use crate::snapshot::Snapshot;
 
-/// A pod to be bound to its chosen node.
+/// A pod that is bound to the node in the decision.
 pub(super) struct BindJob {
     pub(super) client: Client,
     pub(super) cache: Arc<Mutex<Cache>>,
@@ -37,7 +37,7 @@ pub(super) struct BindJob {
     pub(super) decision: Feasible,
 }
 
-/// Why binding failed, in kube-scheduler's wording.
+/// Why the pod was not bound, in kube-scheduler's wording.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum BindError {
     #[error("running PreBind plugin \"VolumeBinding\": {0}")]
@@ -50,7 +50,7 @@ pub(super) enum BindError {
     Extender(String),
 }
 
-/// Why binding the pod's volumes failed.
+/// Why the volumes of the pod were not bound.
 #[derive(Debug, PartialEq, thiserror::Error)]
 pub(super) enum VolumesError {
     #[error("context deadline exceeded")]
@@ -73,14 +73,14 @@ pub(super) enum VolumesError {
     NodeAffinityMismatch { volume: String, node: String },
 }
 
-/// Resource versions before this scheduler's writes. A cached object with one of these versions is outdated.
+/// Resource versions of objects before this scheduler wrote them. A cached object with one of these versions is outdated.
 #[derive(Debug, Default)]
 struct WrittenVersions {
     volumes: BTreeMap<ObjectKey, String>,
     claims: BTreeMap<ObjectKey, String>,
 }
 
-/// Assumes a decision in the snapshot, so that the next attempt includes it (Reserve).
+/// Adds an assumed decision to the snapshot, so that the next attempt takes it into account (Reserve).
 pub(super) fn assume(snapshot: &mut Snapshot, pod: &Arc<Pod>, decision: &Feasible) {
     snapshot.pods.assume(pod, decision.node.name());
     for Binding { claim, volume } in &decision.plan.bindings {
@@ -92,7 +92,7 @@ pub(super) fn assume(snapshot: &mut Snapshot, pod: &Arc<Pod>, decision: &Feasibl
     }
 }
 
-/// Removes an assumed decision from the snapshot, because binding failed or the watches show the result.
+/// Removes an assumed decision from the snapshot, because binding failed or the watches delivered the result.
 pub(super) fn forget(snapshot: &mut Snapshot, decision: &Feasible) {
     for binding in &decision.plan.bindings {
         snapshot.volumes.forget(&binding.volume.key);
@@ -103,7 +103,7 @@ pub(super) fn forget(snapshot: &mut Snapshot, decision: &Feasible) {
 }
 
 impl BindJob {
-    /// Binds volumes and pod.
+    /// Binds the volumes and then the pod.
     pub(super) async fn run(&self, reporter: &Reporter) -> Result<(), BindError> {
         if !self.decision.plan.is_empty() {
             reporter.nominate(&self.pod, self.decision.node.name()).await;
@@ -123,7 +123,7 @@ impl BindJob {
             .map_err(|error| BindError::Pod(server_message(&error)))
     }
 
-    /// Reserves the chosen PersistentVolumes, then requests provisioning with the selected-node annotation.
+    /// Writes `claimRef` of the chosen PersistentVolumes, then the selected-node annotation of PVCs to be provisioned.
     async fn write(&self) -> Result<WrittenVersions, ClientError> {
         let mut written = WrittenVersions::default();
         let volumes: Api<PersistentVolume> = Api::all(self.client.clone());
@@ -156,7 +156,7 @@ impl BindJob {
         Ok(written)
     }
 
-    /// Whether the PVC from the watch already has this selected node. Assumed versions are ignored: another pod may have assumed a
+    /// Whether the watch delivered the PVC with this selected node. Assumed versions are ignored, because another pod may have assumed a
     /// selection that is never written.
     fn is_selected(&self, claim: &Claim) -> bool {
         let cache = self.cache.lock();
@@ -164,9 +164,9 @@ impl BindJob {
         stored.is_some_and(|stored| stored.selected_node.as_deref() == Some(self.decision.node.name()))
     }
 
-    /// Waits until everything is bound, rechecking after each change. Fails once that is impossible.
+    /// Waits until all PVCs are bound, and checks again after each change. Fails once binding has become impossible.
     async fn all_bound(&self, written: &WrittenVersions) -> Result<(), VolumesError> {
-        // Register before the first check, so that no later change is missed.
+        // The registration comes before the first check, so that no later change is missed.
         let registration = self.waits.register(&self.pod, &self.decision);
         while !check(&self.cache.lock(), &self.pod, &self.decision, written)? {
             registration.change().await;
@@ -190,7 +190,7 @@ impl BindJob {
                 ..ObjectReference::default()
             },
         };
-        // The response is a Status without further information.
+        // The response is a Status without useful information.
         let _status: Value = pods
             .create_subresource("binding", &key.name, &PostParams::default(), &binding)
             .await?;
@@ -198,7 +198,7 @@ impl BindJob {
     }
 }
 
-/// Whether everything is bound. An error if that has become impossible.
+/// Whether all PVCs are bound. An error if binding has become impossible.
 fn check(
     cache: &Cache,
     pod: &Pod,
@@ -268,7 +268,7 @@ fn check_provision(
         return Err(VolumesError::SelectedNodeCleared(key.name.clone()));
     }
     if let Some(name) = &claim.volume {
-        // The watch of PersistentVolumes may lag behind that of PVCs.
+        // The watch of PersistentVolumes may be behind the watch of PVCs.
         let Some(volume) = snapshot.volumes.stored(&ObjectKey::cluster(name)) else {
             return Ok(false);
         };
@@ -277,7 +277,7 @@ fn check_provision(
     Ok(claim.is_fully_bound())
 }
 
-/// Checks the volume's affinity against the node's current labels.
+/// Checks the node affinity of a PersistentVolume against the node's current labels.
 fn check_node_affinity(
     snapshot: &Snapshot,
     decision: &Feasible,
@@ -296,7 +296,7 @@ fn check_node_affinity(
     })
 }
 
-/// Whether the volume's `claimRef` is this PVC, including the UID.
+/// Whether the `claimRef` of a PersistentVolume is this PVC, including the UID.
 fn is_reserved(volume: &Volume, claim: &Claim) -> bool {
     let named = volume.claim.as_ref();
     named.is_some_and(|named| named.key == claim.key && named.uid.as_ref() == Some(&claim.uid))
@@ -305,7 +305,7 @@ fn is_reserved(volume: &Volume, claim: &Claim) -> bool {
 fn reservation(volume: &Volume, claim: &Claim) -> Value {
     let mut metadata = json!({ "resourceVersion": volume.version });
     if volume.claim.is_none() {
-        // No annotation if an administrator reserved the volume.
+        // No annotation is written if an administrator reserved the volume for the PVC.
         metadata["annotations"] = json!({ BOUND_BY_CONTROLLER: "yes" });
     }
     json!({
@@ -321,7 +321,7 @@ fn reservation(volume: &Volume, claim: &Claim) -> Value {
     })
 }
 
-/// The server's message without the client's prefix.
+/// The error message of the server, without the prefix that the client adds.
 fn server_message(error: &ClientError) -> String {
     match error {
         ClientError::Api(status) => status.message.clone(),

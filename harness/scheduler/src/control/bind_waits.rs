@@ -1,6 +1,7 @@
-//! Bindings by the objects for which they wait. A change notifies only the affected ones of possibly thousands of concurrent bindings.
+//! Bindings that wait for objects, indexed by object. A change notifies only the affected ones of possibly thousands of concurrent
+//! bindings.
 //!
-//! Knows only keys; [`super::bind`] checks whether the awaited change happened.
+//! Stores only object keys; [`super::bind`] checks whether the awaited change happened.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,7 +26,7 @@ enum AwaitedObject {
     Volume(ObjectKey),
 }
 
-/// The registration of one binding. Dropping it removes the registration.
+/// The registration of one binding, which ends when it is dropped.
 pub(super) struct Registration<'a> {
     waits: &'a BindWaits,
     objects: Vec<AwaitedObject>,
@@ -33,7 +34,7 @@ pub(super) struct Registration<'a> {
 }
 
 impl BindWaits {
-    /// Registers a binding. Later changes of the objects in the decision are not missed.
+    /// Registers a binding for the objects in its decision. Later changes of these objects are not missed.
     pub(super) fn register(&self, pod: &Pod, decision: &Feasible) -> Registration<'_> {
         let mut objects = vec![
             AwaitedObject::Pod(pod.key.clone()),
@@ -58,11 +59,11 @@ impl BindWaits {
         }
     }
 
-    /// Notifies the bindings that a change affects.
+    /// Notifies the bindings that wait for a changed object.
     pub(super) fn notify(&self, change: &Change) {
         match change {
             Change::Pod(delta) => {
-                // Old and new have the same key.
+                // The old and the new version have the same key.
                 let pod = delta.new.as_ref().or(delta.old.as_ref());
                 self.notify_waiting(pod.map(|pod| AwaitedObject::Pod(pod.key.clone())));
             }
@@ -77,7 +78,8 @@ impl BindWaits {
             Change::Volume(delta) => {
                 for volume in [&delta.old, &delta.new].into_iter().flatten() {
                     self.notify_waiting([AwaitedObject::Volume(volume.key.clone())]);
-                    // The name of a volume yet to be provisioned is unknown, so look it up by PVC.
+                    // The name of a volume that is being provisioned is unknown when the binding is registered, so the PVC in `claimRef` is
+                    // used.
                     self.notify_waiting(claim_of(volume));
                 }
             }
@@ -105,7 +107,7 @@ fn claim_of(volume: &Volume) -> Option<AwaitedObject> {
 }
 
 impl Registration<'_> {
-    /// Completes after the next change, or at once if one happened since the last call.
+    /// Completes after the next change of a registered object, or at once if one changed since the last call.
     pub(super) async fn change(&self) {
         self.changed.notified().await;
     }

@@ -1,6 +1,6 @@
-//! The objects from the watches, and the changes that each event causes.
+//! The objects from the watches, and the changes that each watch event causes.
 //!
-//! Knows which pods are pending for this scheduler. Does not know the queue: [`super::hints`] decides which pods a change may help.
+//! Also knows which pods are pending for this scheduler. [`super::hints`] decides which pods a change may help.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::objects::{
 use crate::snapshot::{Snapshot, Unreadable};
 use crate::store::{Collection, Store};
 
-/// The cluster as the watches deliver it, including the pods pending for this scheduler.
+/// The cluster as delivered by the watches, with the pods that are pending for this scheduler.
 #[derive(Debug)]
 pub(super) struct Cache {
     pub(super) snapshot: Snapshot,
@@ -22,7 +22,7 @@ pub(super) struct Cache {
     lists: Lists,
 }
 
-/// The list state of each watch.
+/// For each watch, whether its list is complete.
 #[derive(Debug, Default)]
 struct Lists {
     pods: List,
@@ -44,14 +44,14 @@ pub(super) struct Delta<T> {
     pub(super) new: Option<Arc<T>>,
 }
 
-/// One change of the cluster.
+/// One change in the cluster.
 #[derive(Debug)]
 pub(super) enum Change {
-    /// A pod that is or was pending for this scheduler.
+    /// A pod that is, or was, pending for this scheduler.
     Pod(Delta<Pod>),
-    /// A pod was added to a node, or its labels changed there.
+    /// A pod was assigned to a node, or an assigned pod changed its labels or began to terminate.
     AssignedPodAdded,
-    /// A pod was removed from a node, or its requests shrank, or its labels changed there.
+    /// A pod was removed from a node, or an assigned pod reduced its requests, changed its labels or began to terminate.
     AssignedPodRemoved,
     Attachment(Delta<VolumeAttachment>),
     Namespace,
@@ -74,7 +74,7 @@ impl Cache {
         }
     }
 
-    /// Whether every watch has delivered its first complete list. Before that, objects would seem to be missing.
+    /// Whether every watch has delivered its first complete list. Before, some objects would seem not to exist.
     pub(super) fn is_complete(&self) -> bool {
         let Lists {
             pods,
@@ -110,7 +110,7 @@ impl Cache {
             .is_some_and(|found| found.uid == pod.uid && is_pending_for(&self.scheduler_name, found))
     }
 
-    /// Applies an event and returns the changes.
+    /// Applies a watch event, and returns the resulting changes.
     pub(super) fn apply(&mut self, update: Update) -> Vec<Change> {
         let Self {
             snapshot,
@@ -163,7 +163,7 @@ fn changes<T>(deltas: Vec<Delta<T>>, wrap: fn(Delta<T>) -> Change) -> Vec<Change
     deltas.into_iter().map(wrap).collect()
 }
 
-/// Updates the pods on nodes and returns the changes for pending pods.
+/// Updates the assigned pods, and returns the changes of pending and assigned pods.
 fn pod_changes(node_pods: &mut NodePods, scheduler_name: &str, delta: Delta<Pod>) -> Vec<Change> {
     let Delta { old, new } = delta;
     if let Some(replaced) = &old
@@ -199,10 +199,10 @@ fn pod_changes(node_pods: &mut NodePods, scheduler_name: &str, delta: Delta<Pod>
     changes
 }
 
-/// Updates the set of existing objects that cannot be parsed.
+/// Updates the set of objects that exist but cannot be parsed.
 fn update_unreadable<T: Object>(unreadable: &mut Unreadable, event: &WatchEvent<T>) {
     match event {
-        // The new list reports again those that still exist.
+        // The new list reports those objects again that still exist and cannot be parsed.
         WatchEvent::ListBegins => unreadable.clear(),
         WatchEvent::Listed(object) | WatchEvent::Changed(object) => drop(unreadable.remove(object.key())),
         WatchEvent::Deleted(key) => drop(unreadable.remove(key)),
@@ -219,10 +219,10 @@ fn is_pending_for(scheduler_name: &str, pod: &Pod) -> bool {
         && !pod.gated
 }
 
-/// The list state of one watch. A list may be repeated whenever a watch restarts.
+/// The list state of one watch. A watch that restarts may list the objects again.
 #[derive(Debug, Default)]
 struct List {
-    /// Keys seen so far in the current list. `None` outside a list.
+    /// Keys in the list in progress. `None` if no list is in progress.
     seen_keys: Option<BTreeSet<ObjectKey>>,
     was_complete: bool,
 }
@@ -288,7 +288,7 @@ mod tests {
         Arc::new(Pod::read(&serde_json::from_value(source).unwrap()).unwrap())
     }
 
-    /// Each change as `old>new`, by name.
+    /// Formats each change as `old>new`, by object name.
     fn names(changes: &[Change]) -> Vec<String> {
         let name = |pod: &Option<Arc<Pod>>| pod.as_ref().map_or_else(String::new, |pod| pod.key.name.clone());
         let named = changes.iter().map(|change| match change {

@@ -1,8 +1,8 @@
-//! The watch of CSIStorageCapacity in the version that the server serves: `v1` from 1.24 on, `v1beta1` and `v1alpha1` before, none if the
-//! feature is off. All versions have the same fields.
+//! The watch of CSIStorageCapacity in the version that the server serves: `v1` since 1.24, before `v1beta1` and `v1alpha1`, none if the
+//! feature gate is disabled. All versions have the same fields.
 //!
-//! If the server does not serve the type, scheduling starts without objects. Objects already delivered stay in the cache until a watch
-//! delivers a change: removing the type deletes no object (KEP-1472, enablement and rollback).
+//! If the server does not serve the type, scheduling starts without objects. Cached objects stay until a watch delivers a change, since
+//! disabling the API does not delete objects (KEP-1472, enablement and rollback).
 
 use std::collections::VecDeque;
 
@@ -21,7 +21,7 @@ use super::watch_event::{Update, WatchEvent, backoff, read};
 use crate::objects::{Capacity, ObjectKey};
 use crate::status::is_type_missing;
 
-/// Watches the objects. The stream does not end.
+/// Watches the capacity objects. The stream does not end.
 pub(super) fn capacities(client: &Client) -> BoxStream<'static, Update> {
     let watch = CapacityWatch {
         client: client.clone(),
@@ -38,12 +38,12 @@ pub(super) fn capacities(client: &Client) -> BoxStream<'static, Update> {
 /// A watch that switches to another version if the current one is no longer served.
 struct CapacityWatch {
     client: Client,
-    /// The watch of the current version.
+    /// Events of the watch in the current version.
     events: Option<BoxStream<'static, watcher::Result<Event<DynamicObject>>>>,
     backoff: ExponentialBackoff,
-    /// Whether the last attempt failed.
+    /// Whether no event has arrived since the watch was last started; the next start is then delayed.
     failed: bool,
-    /// Whether a list, possibly empty, was delivered.
+    /// Whether a complete list, which may be empty, was delivered.
     listed: bool,
     pending: VecDeque<Update>,
 }
@@ -85,7 +85,7 @@ impl CapacityWatch {
         self.failed = true;
         match discover(&self.client).await {
             Ok(Some(version)) => {
-                info!(version, "the server has CSIStorageCapacity");
+                info!(version, "the server serves CSIStorageCapacity");
                 let api = Api::all_with(self.client.clone(), &resource(version));
                 let events = watcher::watcher(api, watcher::Config::default()).backoff(backoff());
                 self.events = Some(events.boxed());
@@ -101,7 +101,7 @@ impl CapacityWatch {
     }
 }
 
-/// The served version. `None` if the type is not served.
+/// The version to watch. `None` if the server does not serve the type.
 async fn discover(client: &Client) -> kube::Result<Option<&'static str>> {
     for version in VERSIONS {
         match client.list_api_group_resources(&api_version(version)).await {
@@ -140,7 +140,7 @@ fn is_version_missing(error: &watcher::Error) -> bool {
     }
 }
 
-/// Converts an event of any version to v1. An object that cannot be parsed as v1 still exists, so it is reported as unreadable.
+/// Converts a watch event to v1. An object that cannot be parsed as v1 still exists, so it is delivered as unreadable.
 fn parse_as_v1(event: Event<DynamicObject>) -> WatchEvent<Capacity> {
     let as_v1 = |mut object: DynamicObject, wrap: fn(CSIStorageCapacity) -> Event<CSIStorageCapacity>| {
         let key = ObjectKey::of(&object.metadata);

@@ -1,7 +1,7 @@
 //! Client of the configured extenders, which filter nodes, score them and bind pods.
 //!
-//! Knows the protocol (`k8s.io/kube-scheduler/extender/v1`). Does not know volumes or the queue. Reads pod and nodes from the API server
-//! for each attempt, because the cache has only the fields that this scheduler uses.
+//! Knows the protocol (`k8s.io/kube-scheduler/extender/v1`). Reads pod and nodes from the API server for each attempt, because the cache
+//! contains only the fields that this scheduler uses.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::cycle::{Assessment, Cause, Feasible, Rejected};
 use crate::objects::Pod;
 use crate::transport::{Http, Transport};
 
-/// Factor from an extender's maximum score, 10, to a plugin's, 100.
+/// Factor between an extender's maximum score (10) and a plugin's (100).
 const SCORE_STEP: i64 = 10;
 
 /// The extenders of one scheduler.
@@ -28,10 +28,10 @@ pub(super) struct Extenders {
     api: Client,
 }
 
-/// Pod and nodes as sent to extenders.
+/// Pod and nodes for the requests of one attempt.
 struct RequestObjects {
     pod: Value,
-    /// All nodes by name, if an extender needs full objects.
+    /// All nodes by name, if an extender needs node objects; otherwise empty.
     nodes: BTreeMap<String, Value>,
 }
 
@@ -50,7 +50,7 @@ impl Extenders {
             .any(|extender| extender.filter_verb.is_some() || extender.prioritize_verb.is_some())
     }
 
-    /// Removes the nodes that extenders reject and adds the extenders' scores. An error aborts the attempt.
+    /// Removes the nodes that extenders reject, and adds the extenders' scores. An error aborts the scheduling attempt.
     pub(super) async fn filter_and_score(
         &self,
         pod: &Pod,
@@ -82,7 +82,7 @@ impl Extenders {
         Ok(assessment)
     }
 
-    /// Binds the pod through the extender with a bind verb. `None`: there is none, so the scheduler binds the pod.
+    /// Binds the pod through the extender with a bind verb. `None` if there is no such extender, so that the scheduler binds the pod.
     pub(super) async fn bind(&self, pod: &Pod, node: &str) -> Option<Result<(), String>> {
         let mut interested = self.interested(pod);
         let (extender, verb) = interested.find_map(|it| Some((it, it.bind_verb.as_ref()?)))?;
@@ -141,7 +141,7 @@ impl Extenders {
         FilterResult::read(extender, &response, &names)
     }
 
-    /// As upstream, a failed call adds no score, whether the extender is ignorable or not.
+    /// Adds the scores of an extender. As upstream, a failed call adds no scores, whether or not the extender is ignorable.
     async fn prioritize(&self, extender: &Extender, objects: &RequestObjects, feasible: &mut [Feasible]) {
         let Some(verb) = &extender.prioritize_verb else {
             return;
@@ -194,7 +194,7 @@ fn names(assessment: &Assessment) -> Vec<String> {
 }
 
 impl RequestObjects {
-    /// The request body (ExtenderArgs).
+    /// The request body (`ExtenderArgs`).
     fn args(&self, extender: &Extender, names: &[String]) -> Value {
         if extender.node_cache_capable {
             return json!({"Pod": self.pod, "Nodes": null, "NodeNames": names});
@@ -204,12 +204,12 @@ impl RequestObjects {
     }
 }
 
-/// A parsed ExtenderFilterResult.
+/// A parsed `ExtenderFilterResult`.
 struct FilterResult {
     passed: BTreeSet<String>,
-    /// Node → reason.
+    /// Reasons of rejected nodes, by node name.
     failed: BTreeMap<String, String>,
-    /// Node → reason, where preemption would not help.
+    /// Reasons of rejected nodes where preemption would not help, by node name.
     unresolvable: BTreeMap<String, String>,
 }
 
@@ -254,7 +254,7 @@ impl FilterResult {
         })
     }
 
-    /// Moves the nodes that the extender rejected from feasible to rejected.
+    /// Moves the nodes that the extender rejected from the feasible to the rejected ones.
     fn apply(mut self, extender: &Extender, assessment: &mut Assessment) {
         let feasible = std::mem::take(&mut assessment.feasible);
         for feasible in feasible {
@@ -284,14 +284,14 @@ impl FilterResult {
     }
 }
 
-/// The field with this name, ignoring case: Go does, and releases differ in it.
+/// The field with this name, ignoring case: Go ignores case, and releases spell fields differently.
 fn field(object: &Value, name: &str) -> Value {
     let fields = object.as_object().into_iter().flatten();
     let mut found = fields.filter(|(field, _)| field.eq_ignore_ascii_case(name));
     found.next().map_or(Value::Null, |(_, value)| value.clone())
 }
 
-/// The error in a response. `None` if it has none.
+/// The error in a response; `None` if there is none.
 fn error_in(response: &Value) -> Option<String> {
     let error = field(response, "Error");
     error.as_str().filter(|text| !text.is_empty()).map(str::to_owned)

@@ -1,8 +1,8 @@
-//! The scheduler extender: filter and score for any kube-scheduler version, over HTTP (`/filter`, `/prioritize`).
+//! Serves the extender protocol: filter and score over HTTP (`/filter`, `/prioritize`), for kube-scheduler of any release.
 //!
-//! Checks only volumes: the calling scheduler checks everything else and binds the PVCs. Objects come from the same watches as in the loop;
-//! nodes come with the request, or by name if the scheduler sets `nodeCacheCapable`. KEP-1472 suggests extenders for decisions that differ
-//! from upstream.
+//! Checks only volumes: the calling scheduler runs all other filters and binds the PVCs. Objects come from the same watches as in the
+//! scheduling loop; nodes are in the request, or only their names if `nodeCacheCapable` is set. KEP-1472 suggests extenders for decisions
+//! that differ from upstream.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -33,14 +33,14 @@ use crate::options::Options;
 use crate::rules::Rules;
 use crate::score;
 
-/// Large enough for a request that contains every node object.
+/// Maximum size of a request: sufficient for a request that contains every node object.
 const BODY_MAX: usize = 128 << 20;
-/// Timeout for receiving a complete request.
+/// Timeout for receiving a request.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
-/// Divisor from a plugin's maximum score, 100, to an extender's, 10.
+/// Divisor between a plugin's maximum score (100) and an extender's (10).
 const SCORE_STEP: i64 = 10;
 
-/// Serves schedulers on a listener until `shutdown` completes. Fails if the options are invalid.
+/// Serves the connections of a listener until `shutdown` completes. Fails if the options are invalid.
 pub async fn serve_extender(
     options: Options,
     client: Client,
@@ -72,15 +72,15 @@ struct Extender {
     cache: Mutex<Cache>,
 }
 
-/// A parsed request.
+/// Parsed `ExtenderArgs`.
 struct ExtenderArgs {
     pod: Pod,
     nodes: RequestedNodes,
 }
 
-/// The nodes of a request. The response uses the same form.
+/// The nodes of a request. The response contains them in the same form.
 enum RequestedNodes {
-    /// Node objects, returned unchanged.
+    /// Node objects. The response contains them unchanged.
     Objects(Vec<(Arc<Node>, Value)>),
     /// Node names.
     Names(Vec<String>),
@@ -118,7 +118,8 @@ impl Extender {
         }
     }
 
-    /// ExtenderFilterResult. A reason that applies to every node is returned as `Error` only if it is temporary.
+    /// The response to `/filter` (`ExtenderFilterResult`). A reason that applies to every node is returned in `Error` only if it is
+    /// temporary.
     fn filter(&self, args: ExtenderArgs) -> Value {
         let results = match self.check_nodes(&args) {
             Ok(results) => results,
@@ -145,7 +146,7 @@ impl Extender {
         result
     }
 
-    /// HostPriorityList: scores of 0 to 10.
+    /// The response to `/prioritize` (`HostPriorityList`), with scores of 0 to 10.
     fn prioritize(&self, args: &ExtenderArgs) -> Response<Full<Bytes>> {
         let results = match self.check_nodes(args) {
             Ok(results) => results,
@@ -159,7 +160,7 @@ impl Extender {
         response(StatusCode::OK, &scores.collect())
     }
 
-    /// Each node with its plan, or the reason for rejecting it.
+    /// Filters the nodes: for each, its volume plan or the rejection reason.
     fn check_nodes(
         &self,
         args: &ExtenderArgs,
@@ -209,7 +210,7 @@ async fn read(request: Request<Incoming>) -> Result<ExtenderArgs, String> {
         .map_err(|error| format!("the request body cannot be read: {error}"))?;
     let mut source: Value = serde_json::from_slice(&body.to_bytes())
         .map_err(|error| format!("the request body is not valid JSON: {error}"))?;
-    // The case of these names differs between releases. Go accepts either.
+    // The case of these field names differs between releases; Go accepts any case.
     let mut field = |name: &str| {
         let fields = source.as_object_mut()?;
         let found = fields

@@ -1,8 +1,8 @@
-//! Queueing hints: which changes make another attempt at an unschedulable pod worthwhile.
+//! Queueing hints: which changes may make an unschedulable pod schedulable.
 //!
-//! Follows kube-scheduler 1.36. Requeues in doubtful cases: a superfluous attempt costs little, a missed one leaves a pod pending for
-//! minutes. Unlike upstream, a driver that stops tracking capacity requeues pods, and a capacity object requeues only pods whose request
-//! fits and that may use a node with access.
+//! Follows kube-scheduler 1.36. In doubtful cases the pod is requeued: a superfluous attempt costs little, while a missed one leaves a pod
+//! pending for minutes. Unlike upstream, a driver that stops tracking capacity requeues pods, and a capacity object only requeues pods
+//! whose request fits and that may use a node with access.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -18,13 +18,13 @@ use crate::objects::{Capacity, Class, CsiNode, Driver, Node, Pod};
 use crate::rules::Rules;
 use crate::snapshot::Snapshot;
 
-/// One change, evaluated for many pods.
+/// One change, for which the hints of many pods are computed.
 pub(super) struct Hint<'a> {
     rules: &'a Rules,
     /// The cluster after the change.
     snapshot: &'a Snapshot,
     change: &'a Change,
-    /// The nodes that can access the changed capacity object. Computed on demand.
+    /// The nodes with access to the changed capacity object. Computed when first needed.
     accessible_nodes: OnceCell<Vec<&'a Arc<Node>>>,
 }
 
@@ -38,12 +38,12 @@ impl<'a> Hint<'a> {
         }
     }
 
-    /// Which pods with this blocker the change may help.
+    /// Which of the pods with this blocker the change may help.
     pub(super) fn requeue(&self, blocker: &Blocker) -> Requeue<'_> {
         match (self.change, blocker) {
-            // Pending pods use no capacity as far as the scheduler knows, and changes of the pod itself are handled elsewhere.
+            // Changes of a pending pod free no resources, and changes of the unschedulable pod itself are handled by the queue.
             (Change::Pod(_), _) => Requeue::NoPod,
-            // It is unknown what an extender waits for. It cannot be a change of a pending pod.
+            // It is unknown which change makes an extender accept a node, except that it is not a change of a pending pod.
             (_, Blocker::Extender) => Requeue::AllPods,
             (Change::Capacity(delta), Blocker::Capacity { class, request }) => match &delta.new {
                 Some(object) if has_become_sufficient(self.rules, delta, class, *request) => {
@@ -55,8 +55,8 @@ impl<'a> Hint<'a> {
         }
     }
 
-    /// Whether labels and taints allow the pod on a node in the object's topology segment. Other pods are ignored: they may change without
-    /// a call of this function, and thousands of pods may be waiting.
+    /// Whether labels and taints allow the pod on a node with access to the object. Other pods are ignored: they may change without this
+    /// function being called, and thousands of pods may be unschedulable.
     fn may_use_accessible_node(&self, object: &Capacity, pod: &Pod) -> bool {
         let NodeTopology::Matching(selector) = &object.topology else {
             return false;
@@ -69,7 +69,7 @@ impl<'a> Hint<'a> {
     }
 }
 
-/// The pods that a change other than of a capacity object may help.
+/// The pods that a change of any object except a capacity object may help.
 fn requeue_for<'a>(rules: &Rules, change: &'a Change, blocker: &Blocker) -> Requeue<'a> {
     let blocked_by_capacity = matches!(blocker, Blocker::Capacity { .. });
     let blocked_by_volumes = blocked_by_capacity || *blocker == Blocker::Volumes;
@@ -101,7 +101,7 @@ fn requeue_for<'a>(rules: &Rules, change: &'a Change, blocker: &Blocker) -> Requ
     }
 }
 
-/// The node was added, its labels or taints changed, or it became schedulable.
+/// The Node was added, its labels or taints changed, or it became schedulable.
 fn node_may_help(delta: &Delta<Node>) -> bool {
     match (&delta.old, &delta.new) {
         (None, Some(_)) => true,
@@ -112,7 +112,8 @@ fn node_may_help(delta: &Delta<Node>) -> bool {
     }
 }
 
-/// The CSINode was added, or its migrated plugins changed, which upstream uses for existing volumes. Registered drivers are ignored.
+/// The CSINode was added, or its migrated plugins changed, which upstream uses for existing volumes. Changes of the registered drivers are
+/// ignored.
 fn csi_node_may_help(delta: &Delta<CsiNode>) -> bool {
     match (&delta.old, &delta.new) {
         (None, Some(_)) => true,
@@ -129,7 +130,7 @@ fn volume_limits_changed(delta: &Delta<CsiNode>) -> bool {
     }
 }
 
-/// The node has more of a resource, or no longer limits resources.
+/// The node has more of a resource, or no longer has limits.
 fn resources_grew(delta: &Delta<Node>) -> bool {
     let (Some(old), Some(new)) = (&delta.old, &delta.new) else {
         return false;
@@ -140,7 +141,7 @@ fn resources_grew(delta: &Delta<Node>) -> bool {
     }
 }
 
-/// The class was added, or `allowedTopologies` changed.
+/// The StorageClass was added, or `allowedTopologies` changed.
 fn class_may_help(delta: &Delta<Class>) -> bool {
     match (&delta.old, &delta.new) {
         (None, Some(_)) => true,
@@ -149,25 +150,26 @@ fn class_may_help(delta: &Delta<Class>) -> bool {
     }
 }
 
-/// `storageCapacity` was turned off, or the CSIDriver was deleted.
+/// `storageCapacity` was set to false, or the CSIDriver was deleted.
 fn tracking_ended(delta: &Delta<Driver>) -> bool {
     let tracks = |driver: &Option<Arc<Driver>>| driver.as_ref().is_some_and(|driver| driver.tracks_capacity);
     tracks(&delta.old) && !tracks(&delta.new)
 }
 
-/// The object is of this class and has become large enough for the request. Upstream requeues a pod for any object of any class that grew.
+/// Whether an object of this class has become large enough for the request. Upstream requeues a pod for any object of any class whose size
+/// grew.
 fn has_become_sufficient(rules: &Rules, delta: &Delta<Capacity>, class: &str, request: i128) -> bool {
     let Some(new) = delta.new.as_ref().filter(|new| new.class == class) else {
         return false;
     };
     let is_enough = |object: &Capacity| largest_volume_bytes(rules, object) >= Some(request);
-    // With another class or topology, it is a new object that was recreated between two lists.
+    // If class or topology changed, the object was deleted and recreated between two lists.
     let is_same = |old: &&Arc<Capacity>| old.class == new.class && old.topology == new.topology;
     let old = delta.old.as_ref().filter(is_same);
     is_enough(new) && !old.is_some_and(|old| is_enough(old))
 }
 
-/// `None` (both values unset) sorts below any value.
+/// The compared size; `None` if both fields are unset, which sorts below any value.
 fn largest_volume_bytes(rules: &Rules, object: &Capacity) -> Option<i128> {
     capacity_check::largest_volume(rules, object).map(|limit| limit.bytes(rules.arithmetic))
 }
@@ -182,7 +184,7 @@ mod tests {
     use crate::objects::Object;
     use crate::store::Collection;
 
-    /// One node, in rack `r`.
+    /// A cluster with one node, in rack `r`.
     fn cluster() -> Snapshot {
         let mut snapshot = Snapshot::default();
         let node = json!({"metadata": {"name": "n", "labels": {"rack": "r"}}});
@@ -234,13 +236,13 @@ mod tests {
         requeues(&Rules::default(), change, &pod(), &[blocker].into())
     }
 
-    /// Blocked on a request of this many bytes of class `s`.
+    /// A pod's blocker: capacity for this many bytes of class `s`.
     fn capacity_blocker(request: i128) -> Blocker {
         let class = "s".to_owned();
         Blocker::Capacity { class, request }
     }
 
-    /// kube-scheduler's own test table, for a pod whose request fits only after the change.
+    /// kube-scheduler's own test table: the pod's request fits only after the change.
     #[test]
     fn capacity_requeues_a_pod_when_the_size_becomes_sufficient() {
         let capacity = |capacity: &str, maximum: &str| {
@@ -297,7 +299,7 @@ mod tests {
             (Value::Null, capacity("r"), selecting("r"), true),
             (Value::Null, capacity("r"), selecting("other"), false),
             (Value::Null, capacity("other"), pod(), false),
-            // Deleted and recreated while the watch was interrupted.
+            // The object was deleted and recreated while the watch was interrupted.
             (capacity("other"), capacity("r"), pod(), true),
         ] {
             let what = format!("{new} for {:?}", pod.node_selector);

@@ -1,6 +1,6 @@
-//! The scheduling loop: one task owns all state and applies every change as an event.
+//! The scheduling loop: one task owns all state and handles every change as an event.
 //!
-//! Does not know how placement is decided ([`crate::cycle`] does), nor any server beyond the client passed to it.
+//! Does not decide where a pod runs ([`crate::cycle`] does), and knows no server except through the given client.
 
 mod bind;
 mod bind_waits;

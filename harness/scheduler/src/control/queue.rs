@@ -1,7 +1,7 @@
 //! The scheduling queue: ready pods, pods in backoff, and unschedulable pods with their blockers.
 //!
-//! Callers pass the current time. Does not know cluster and HTTP. A pod has at most one job (writing an attempt's report, or binding). It
-//! is not attempted again before the job is done, so its reports stay in order.
+//! Callers pass the current time. A pod has at most one job: writing the report of an attempt, or binding. The pod is not attempted again
+//! before the job has ended, so that its reports stay in order.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
@@ -27,14 +27,14 @@ pub(super) struct Delays {
     pub(super) flush: Duration,
 }
 
-/// The queue. Pods are identified by UID, so a recreated pod is a new one.
+/// The scheduling queue. Pods are identified by UID, so a recreated pod is a different pod.
 #[derive(Debug)]
 pub(super) struct Queue {
     delays: Delays,
     entries: HashMap<String, Entry>,
-    /// Pods to attempt now, by descending priority, then in the order in which they became ready.
+    /// Pods to attempt now: by descending priority, then in the order in which they became ready.
     ready: BTreeSet<(Reverse<i32>, u64, String)>,
-    /// When to make pods in backoff or unschedulable pods ready.
+    /// When pods in backoff or unschedulable pods become ready.
     timers: BTreeSet<(Instant, String)>,
     unschedulable: Unschedulable,
     sequence: u64,
@@ -46,26 +46,26 @@ struct Entry {
     pod: Arc<Pod>,
     attempts: u32,
     state: State,
-    /// Whether a report or a binding is in progress.
+    /// Whether a job of the pod is in progress: a report or a binding.
     has_job: bool,
     reported: Reported,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 enum State {
-    /// To be attempted once no job is in progress.
+    /// Ready for an attempt, once no job is in progress.
     Ready(u64),
     /// In backoff until this time.
     BackingOff(Instant),
-    /// Unschedulable until a relevant event or the flush.
+    /// Unschedulable until a change may help, or until the flush.
     Unschedulable {
         blockers: BTreeSet<Blocker>,
-        /// End of the backoff.
+        /// End of the backoff; the pod is not requeued before.
         earliest: Instant,
-        /// Time of the flush.
+        /// Time at which the pod is retried without a change.
         flush: Instant,
     },
-    /// Assumed on a node, or being attempted.
+    /// Being attempted, or assumed on a node.
     InFlight,
 }
 
@@ -94,7 +94,7 @@ impl Queue {
         }
     }
 
-    /// Adds a pod as ready, or updates a known one.
+    /// Adds a pod as ready, or updates a pod that is already queued.
     pub(super) fn put(&mut self, pod: Arc<Pod>) {
         if let Some(entry) = self.entries.get_mut(&pod.uid) {
             if let State::Unschedulable { blockers, .. } = &entry.state {
@@ -116,13 +116,13 @@ impl Queue {
         self.make_ready(&uid);
     }
 
-    /// Removes a pod. A job in progress detects the removal on its own.
+    /// Removes a pod. Its job in progress detects the removal itself.
     pub(super) fn remove(&mut self, uid: &str) {
         self.set_state(uid, State::InFlight);
         self.entries.remove(uid);
     }
 
-    /// Takes the next pod for an attempt, with its last report. The pod has a job until [`Self::job_done`].
+    /// Removes the next ready pod for an attempt, and returns it with its last report. The pod has a job until [`Self::job_done`].
     pub(super) fn pop(&mut self) -> Option<(Arc<Pod>, Reported)> {
         let (_, _, uid) = self.ready.pop_first()?;
         let entry = self.entries.get_mut(&uid)?;
@@ -140,7 +140,7 @@ impl Queue {
         self.pending
     }
 
-    /// Number of attempts of a pod.
+    /// Number of attempts of a pod so far.
     pub(super) fn attempts(&self, uid: &str) -> u32 {
         self.entries.get(uid).map_or(0, |entry| entry.attempts)
     }
@@ -150,7 +150,7 @@ impl Queue {
         !self.ready.is_empty()
     }
 
-    /// Makes the pod unschedulable until an event helps against one of `blockers`.
+    /// Makes the pod unschedulable until a change may remove one of `blockers`.
     pub(super) fn add_unschedulable(&mut self, uid: &str, blockers: BTreeSet<Blocker>, now: Instant) {
         let earliest = now + self.backoff(uid);
         let flush = now + self.delays.flush;
@@ -181,7 +181,7 @@ impl Queue {
         self.set_state(uid, state);
     }
 
-    /// Requeues the unschedulable pods that a change may help: as ready, or in backoff until their time is up.
+    /// Requeues the unschedulable pods that a change may help: as ready, or in backoff until their backoff ends.
     pub(super) fn requeue<'a>(&mut self, now: Instant, hint: impl Fn(&Blocker) -> Requeue<'a>) {
         let uids = self.unschedulable.to_requeue(hint).into_iter();
         let requeued = uids.filter_map(|uid| match self.entries.get(&uid)?.state {
@@ -189,7 +189,7 @@ impl Queue {
             _ => None,
         });
         let mut requeued: Vec<_> = requeued.collect();
-        // Pods that have waited longest come first.
+        // The pods that have waited longest come first.
         requeued.sort();
         for (earliest, uid) in requeued {
             if earliest > now {
@@ -200,7 +200,7 @@ impl Queue {
         }
     }
 
-    /// Makes pods ready whose backoff or flush time has passed.
+    /// Makes the pods ready whose backoff has ended or whose flush time has passed.
     pub(super) fn tick(&mut self, now: Instant) {
         while let Some((due, uid)) = self.timers.first().cloned() {
             if due > now {
@@ -210,7 +210,7 @@ impl Queue {
         }
     }
 
-    /// The next backoff or flush time.
+    /// The earliest end of a backoff or flush time.
     pub(super) fn next_deadline(&self) -> Option<Instant> {
         self.timers.first().map(|(due, _)| *due)
     }
@@ -260,7 +260,7 @@ impl Queue {
         entry.state = state;
     }
 
-    /// Doubles with every attempt, up to the maximum.
+    /// The backoff of a pod: doubles with every attempt, up to the maximum.
     fn backoff(&self, uid: &str) -> Duration {
         let doublings = self.attempts(uid).saturating_sub(1).min(31);
         let backoff = self.delays.initial_backoff.saturating_mul(1 << doublings);

@@ -1,8 +1,8 @@
-//! Reports attempts: the PodScheduled condition, and events.k8s.io/v1 events.
+//! Reports scheduling attempts: the PodScheduled condition, and events.k8s.io/v1 Events.
 //!
-//! The condition is written only when it changes. The event is written at every attempt, so that each is visible: the first creates it,
-//! repetitions increment its series. kube-scheduler counts in memory too but writes the count only every few minutes. A report that the
-//! server rejects is logged and dropped.
+//! The condition is written only when it changes. The Event is written at every attempt, so that each attempt is visible: the first attempt
+//! creates the Event, later ones increment its series. kube-scheduler also counts in memory, but writes the count only every few minutes. A
+//! report that the server rejects is logged and dropped.
 
 use std::sync::Arc;
 
@@ -19,18 +19,18 @@ use crate::message;
 use crate::objects::Pod;
 use crate::preemption::{BY_SCHEDULER, DISRUPTION_TARGET};
 
-/// Names may have 253 characters; the suffix takes a dot and 16 digits.
+/// Maximum length of an Event name without its suffix: names may have 253 characters, and the suffix is a dot and 16 digits.
 const EVENT_NAME_STEM_MAX: usize = 236;
-/// The type of the written condition.
+/// The type of the condition that is written.
 const POD_SCHEDULED: &str = "PodScheduled";
 
-/// Writes conditions and events.
+/// Writes conditions and Events.
 #[derive(Clone)]
 pub(super) struct Reporter {
     pub(super) client: Client,
-    /// The scheduler name, `reportingController` of events.
+    /// The scheduler name, written as `reportingController`.
     pub(super) scheduler_name: String,
-    /// The process, `reportingInstance` of events.
+    /// The name of this process, written as `reportingInstance`.
     pub(super) instance: String,
     pub(super) clock: fn() -> Timestamp,
 }
@@ -54,7 +54,7 @@ struct WrittenEvent {
 pub(super) struct Failure {
     pub(super) reason: FailureReason,
     pub(super) message: String,
-    /// The node that the pod gets after its preemption victims have terminated.
+    /// The node that the pod is expected to get after its preemption victims have terminated.
     pub(super) nominated: Option<String>,
 }
 
@@ -76,7 +76,7 @@ impl FailureReason {
     }
 }
 
-/// The fields that differ between the events for success and failure.
+/// The fields that differ between the Events for success and failure.
 struct Outcome<'a> {
     type_: &'a str,
     reason: &'a str,
@@ -109,13 +109,14 @@ impl Reporter {
         self.create_event(pod, &outcome).await;
     }
 
-    /// Writes `status.nominatedNodeName` while the pod's PVCs are being bound.
+    /// Sets `status.nominatedNodeName` while the pod's PVCs are being bound.
     pub(super) async fn nominate(&self, pod: &Pod, node: &str) {
         self.patch_status(pod, &json!({ "nominatedNodeName": node }))
             .await;
     }
 
-    /// Evicts pods in favour of another one: sets the DisruptionTarget condition and deletes them. Skips pods that are already terminating.
+    /// Evicts the preemption victims of a pod: sets the DisruptionTarget condition and deletes them. Skips pods that are already
+    /// terminating.
     pub(super) async fn evict(&self, victims: &[Arc<Pod>], pod: &Pod) {
         for victim in victims.iter().filter(|victim| !victim.deleting) {
             let condition = PodCondition {
@@ -150,7 +151,7 @@ impl Reporter {
         }
     }
 
-    /// Increments the series of the last event if the note is equal, else creates an event.
+    /// Increments the series of the last Event if the note is the same, otherwise creates an Event.
     async fn repeat_event(
         &self,
         pod: &Pod,
@@ -171,7 +172,7 @@ impl Reporter {
                 count: series.count,
                 ..same
             }),
-            // The event has expired.
+            // The Event no longer exists, because its TTL has expired.
             Err(error) if is_not_found(&error) => self.create_event(pod, outcome).await,
             Err(error) => {
                 warn!(pod = %pod.key, %error, "event series not written");
@@ -195,7 +196,7 @@ impl Reporter {
         })
     }
 
-    /// As upstream, the pod's name, truncated, and the time in nanoseconds.
+    /// As upstream: the pod's name, truncated if necessary, and the time in nanoseconds.
     fn event_name(&self, pod: &Pod) -> String {
         let name = pod.key.name.get(..EVENT_NAME_STEM_MAX).unwrap_or(&pod.key.name);
         format!("{name}.{:x}", (self.clock)().as_nanosecond())
@@ -228,7 +229,8 @@ impl Reporter {
         }
     }
 
-    /// Writes the condition if it changed. After an error it is always written, to clear the node nominated before binding.
+    /// Writes the condition if it changed. After an error it is always written, because this clears the node that was nominated before
+    /// binding.
     async fn write_condition(&self, pod: &Pod, failure: &Failure, last: Option<Failure>) -> Option<Failure> {
         let known = last.or_else(|| condition_of(pod));
         let mut status = json!({ "conditions": conditions_with(pod, failure, (self.clock)()) });
@@ -245,7 +247,8 @@ impl Reporter {
         written.then(|| failure.clone()).or(known)
     }
 
-    /// A merge patch replaces lists, so `status` must contain all conditions. The UID protects a recreated pod.
+    /// Patches the status with a merge patch, which replaces lists, so `status` must contain all conditions. The UID protects a recreated
+    /// pod.
     async fn patch_status(&self, pod: &Pod, status: &Value) -> bool {
         let patch = Patch::Merge(json!({ "metadata": { "uid": pod.uid }, "status": status }));
         let pods: Api<ApiPod> = Api::namespaced(self.client.clone(), &pod.key.namespace);
@@ -266,7 +269,7 @@ impl Reporter {
     }
 }
 
-/// The failure in the pod's PodScheduled condition. `None` if there is none.
+/// The failure in the pod's PodScheduled condition; `None` if the condition does not exist.
 fn condition_of(pod: &Pod) -> Option<Failure> {
     let condition = pod
         .scheduled_condition()

@@ -1,7 +1,6 @@
-//! The loop: applies events, attempts one pod at a time, and starts jobs for the decisions.
+//! The scheduling loop: applies watch events, attempts one pod at a time, and starts jobs that execute the decisions.
 //!
-//! One `select` handles all events, so no change can occur between reading the cluster and marking a pod unschedulable, and no event is
-//! missed.
+//! A single `select` handles all events, so no change can occur between reading the cluster state and marking a pod unschedulable.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -38,7 +37,7 @@ use crate::options::{Options, OptionsError};
 use crate::preemption::Candidate;
 use crate::rules::{Choice, Rules};
 
-/// Why the scheduler stopped before `shutdown`.
+/// Why the scheduler stopped before `shutdown` completed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The options are invalid.
@@ -51,13 +50,13 @@ pub enum Error {
 
 /// Maximum number of concurrent API requests.
 const MAX_CONCURRENT_REQUESTS: usize = 32;
-/// Maximum number of events applied at once.
+/// Maximum number of watch events applied at once.
 const MAX_EVENT_BATCH: usize = 256;
-/// After this number of events an attempt is made even if more events are pending.
+/// After this number of watch events a pod is attempted even if more events are pending.
 const MAX_EVENTS_BETWEEN_ATTEMPTS: usize = 4096;
 
 /// Schedules pods until `shutdown` completes. Fails if the options are invalid. Errors of the API server are retried. Dropping the future
-/// stops everything at once.
+/// stops the scheduler at once.
 pub async fn run(
     options: Options,
     client: Client,
@@ -91,7 +90,7 @@ pub async fn run(
     }
 }
 
-/// The client with a limit on concurrent requests, and pauses between watches that end immediately.
+/// The client with a limit on concurrent requests, and a backoff between watches that end immediately.
 fn with_request_limit(client: Client) -> Client {
     let namespace = client.default_namespace().to_owned();
     let pauses = Arc::new(WatchPauses::new(WATCH_PACE));
@@ -116,7 +115,7 @@ struct Scheduler {
     extenders: Arc<Extenders>,
     extender_state: ExtenderState,
     metrics: Metrics,
-    /// Start of the current or last attempt. Only one runs at a time.
+    /// Start of the current or last attempt; only one attempt runs at a time.
     started: Instant,
     waits: Arc<BindWaits>,
 }
@@ -126,7 +125,7 @@ struct Scheduler {
 enum ExtenderState {
     Idle,
     Running {
-        /// The cluster changed meanwhile in a way that may help the pod.
+        /// Whether the cluster changed meanwhile in a way that may help the pod.
         cluster_changed: bool,
     },
 }
@@ -161,7 +160,7 @@ enum JobResult {
 #[derive(Clone, Copy)]
 struct Attempt {
     started: Instant,
-    /// The pod's attempt count, including this one.
+    /// The number of attempts of the pod, including this one.
     number: u32,
 }
 
@@ -204,7 +203,7 @@ impl Scheduler {
             && self.cache.lock().is_complete()
     }
 
-    /// Applies events and requeues the pods that they may help.
+    /// Applies watch events, and requeues the pods that the changes may help.
     fn apply_updates(&mut self, updates: Vec<Update>) {
         let now = Instant::now();
         for update in updates {
@@ -244,7 +243,7 @@ impl Scheduler {
         };
         let rules = match self.rules.choice {
             Choice::Largest => Arc::clone(&self.rules),
-            // Choose differently at each attempt.
+            // The arbitrary choice is different at each attempt.
             Choice::Any(_) => Arc::new(Rules {
                 choice: Choice::Any(self.random.random()),
                 ..(*self.rules).clone()
@@ -266,7 +265,7 @@ impl Scheduler {
         }
     }
 
-    /// Scores the feasible nodes. Records plugin durations, but none for a pod without PVCs.
+    /// Scores the feasible nodes. Records the plugin's durations, except for a pod without PVCs.
     fn score_nodes(
         &self,
         filtered: Result<Assessment, Decision>,
@@ -280,7 +279,7 @@ impl Scheduler {
         if !pod.volumes.is_empty() {
             self.metrics
                 .record_plugin_call(ExtensionPoint::Filter, any, filter_end - self.started);
-            // Without a shape, upstream's plugin has no score extension point.
+            // Without a shape, upstream's plugin does not implement the score extension point.
             if several && rules.shape.is_some() {
                 self.metrics
                     .record_plugin_call(ExtensionPoint::Score, true, filter_end.elapsed());
@@ -294,7 +293,7 @@ impl Scheduler {
         self.metrics.record_attempt(profile, result, started.elapsed());
     }
 
-    /// Executes a decision.
+    /// Executes a decision: starts the jobs that bind the pod or report the failure.
     fn execute(&mut self, pod: Arc<Pod>, decision: Decision, reported: Reported) {
         let now = Instant::now();
         match decision {
@@ -353,7 +352,7 @@ impl Scheduler {
         });
     }
 
-    /// Continues an attempt after the extenders.
+    /// Continues an attempt after the extenders have responded.
     fn extended(
         &mut self,
         pod: Arc<Pod>,
@@ -432,7 +431,7 @@ impl Scheduler {
                     }
                 }
                 Err(error) => {
-                    // Before the report, so that no other attempt uses the assumed decision.
+                    // The assumed decision is removed before the report, so that no other attempt uses it.
                     {
                         let mut cache = cache.lock();
                         bind::forget(&mut cache.snapshot, &decision);
@@ -455,7 +454,7 @@ impl Scheduler {
         });
     }
 
-    /// Starts a job that logs to the scheduler's subscriber.
+    /// Starts a job that logs to the same subscriber as the scheduler.
     fn spawn(&mut self, job: impl Future<Output = JobResult> + Send + 'static) {
         self.jobs.spawn(job.with_current_subscriber());
     }
@@ -496,7 +495,7 @@ impl Scheduler {
     }
 }
 
-/// The pods that undoing the decision may help: it frees volumes and resources for all pods, and PVCs for pods that share them.
+/// The pods that a failed binding may help: it frees volumes and resources for all pods, and PVCs for the pods that share them.
 fn requeue_after_failed_binding<'a>(decision: &'a Feasible, blocker: &Blocker) -> Requeue<'a> {
     if matches!(blocker, Blocker::Resources | Blocker::OtherPods) || !decision.plan.bindings.is_empty() {
         return Requeue::AllPods;

@@ -1,7 +1,7 @@
-//! The unschedulable pods, indexed by blocker and by PVC: in a burst thousands wait at once, and nearly every change concerns few of them
-//! or none.
+//! The unschedulable pods, indexed by blocker and by PVC: in a burst thousands of pods are unschedulable, and nearly every change may help
+//! only few of them or none.
 //!
-//! Does not know which change helps against which blocker: see [`super::hints`].
+//! [`super::hints`] decides which change may help against which blocker.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::cycle::Blocker;
 use crate::objects::{ObjectKey, Pod};
 
-/// Pods by their UIDs.
+/// Pods by UID.
 type Pods = BTreeMap<String, Arc<Pod>>;
 
 /// The unschedulable pods.
@@ -19,13 +19,13 @@ pub(super) struct Unschedulable {
     by_claim: HashMap<ObjectKey, BTreeSet<String>>,
 }
 
-/// Which pods with one blocker a change may help.
+/// Which of the pods with one blocker a change may help.
 pub(super) enum Requeue<'a> {
     NoPod,
     AllPods,
-    /// Pods that use one of these PVCs.
+    /// The pods that use one of these PVCs.
     UsersOf(Vec<&'a ObjectKey>),
-    /// Pods for which the predicate holds.
+    /// The pods for which the predicate is true.
     Matching(Box<dyn Fn(&Pod) -> bool + 'a>),
 }
 

@@ -1,6 +1,6 @@
 //! The scheduler's watches, as one stream of parsed events.
 //!
-//! Parses outside any lock. Does not compare events with cached objects: the cache does.
+//! Objects are parsed without holding a lock. The cache compares events with its objects.
 
 use std::fmt::Debug;
 
@@ -17,7 +17,7 @@ use super::capacity_watch;
 use super::watch_event::{Update, WatchEvent, backoff, read};
 use crate::objects::Object;
 
-/// Excludes terminated pods: there may be many, and none of them is scheduled.
+/// Field selector that excludes terminated pods, which need no scheduling.
 const NOT_TERMINATED: &str = "status.phase!=Succeeded,status.phase!=Failed";
 
 /// Starts all watches. The stream does not end: a failed watch is restarted.
@@ -41,7 +41,7 @@ pub(super) fn all(client: &Client) -> SelectAll<BoxStream<'static, Update>> {
     ])
 }
 
-/// Like `Api::all`, but limited to namespaced kinds, to make the intention explicit.
+/// Like `Api::all`, but only for namespaced kinds.
 fn all_namespaces<K>(client: &Client) -> Api<K>
 where
     K: k8s_openapi::Resource<Scope = NamespaceResourceScope> + Resource<DynamicType = ()>,

@@ -1,4 +1,4 @@
-//! Watch events: parsed objects, and start and end of lists. Also the backoff of failed watches.
+//! Watch events: parsed objects, and the start and end of lists. Also the backoff of failed watches.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,9 +16,9 @@ use crate::objects::{
 /// One event of a watch.
 #[derive(Debug)]
 pub(super) enum WatchEvent<T> {
-    /// A complete list follows.
+    /// A complete list begins.
     ListBegins,
-    /// An object of the current list.
+    /// An object in the list.
     Listed(Arc<T>),
     /// The list is complete: objects that it does not contain were deleted.
     ListEnds,
@@ -26,11 +26,11 @@ pub(super) enum WatchEvent<T> {
     Changed(Arc<T>),
     /// An object was deleted.
     Deleted(ObjectKey),
-    /// An object exists but cannot be parsed, with the error.
+    /// An object exists but cannot be parsed. Contains the error.
     Unreadable(ObjectKey, String),
 }
 
-/// An event of one of the watches.
+/// An event of one of the scheduler's watches.
 #[derive(Debug)]
 pub(super) enum Update {
     Pod(WatchEvent<Pod>),
@@ -68,13 +68,13 @@ fn read_object<T: Object>(source: &T::Api, wrap: fn(Arc<T>) -> WatchEvent<T>) ->
     }
 }
 
-/// Backoff before a failed watch is restarted.
+/// Delays before a failed watch is restarted.
 pub(super) const WATCH_PACE: capacity_client::ExponentialBackoff = capacity_client::ExponentialBackoff {
     start: Duration::from_millis(50),
     max: Duration::from_secs(5),
 };
 
-/// The backoff sequence; it restarts after a success.
+/// The backoff of a watch, which is reset after a success.
 pub(super) fn backoff() -> ExponentialBackoff {
     let doubling = ExponentialBuilder::default().with_factor(2.0).without_max_times();
     doubling

@@ -1,4 +1,4 @@
-//! Inter-pod affinity and anti-affinity (InterPodAffinity).
+//! The filter InterPodAffinity: inter-pod affinity and anti-affinity.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use crate::snapshot::Snapshot;
 /// A topology domain: label key and value.
 type Domain<'a> = (&'a str, &'a str);
 
-/// Pods per topology domain, counted for one pending pod.
+/// Numbers of pods per topology domain that are relevant for one pending pod.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PodAffinityCounts<'a> {
     /// Pods that match all affinity terms of the pending pod, by domain.
@@ -39,7 +39,7 @@ impl<'a> PodAffinityCounts<'a> {
         counts
     }
 
-    /// Adds (`change` = 1) or removes (-1) a pod of a node.
+    /// Adds (`change` = 1) or removes (-1) a pod on a node.
     pub(super) fn update(
         &mut self,
         snapshot: &Snapshot,
@@ -87,7 +87,7 @@ impl<'a> PodAffinityCounts<'a> {
         }
     }
 
-    /// Why the node is rejected. `None` if it passes.
+    /// Why the node is rejected; `None` if it passes.
     pub(super) fn check(&self, snapshot: &Snapshot, pod: &Pod, node: &Node) -> Option<FilterReason> {
         if let Some(term) = self.unsatisfied_term(snapshot, pod, node) {
             return Some(FilterReason::AffinityUnsatisfied(term.topology_key.clone()));
@@ -144,7 +144,7 @@ fn term_matches(snapshot: &Snapshot, term: &PodAffinityTerm, pod: &Pod) -> bool 
     term.matches(&pod.key.namespace, &pod.labels, &snapshot.namespaces)
 }
 
-/// Whether all terms match this pod. False for an empty list.
+/// Whether all terms match this pod. False if there are no terms.
 fn matches_all(snapshot: &Snapshot, terms: &[PodAffinityTerm], pod: &Pod) -> bool {
     !terms.is_empty() && terms.iter().all(|term| term_matches(snapshot, term, pod))
 }
@@ -167,7 +167,7 @@ fn has_pods(counts: &HashMap<Domain<'_>, i64>, key: &str, node: &Node) -> bool {
     value.is_some_and(|value| counts.get(&(key, value.as_str())).is_some_and(|count| *count > 0))
 }
 
-/// The pods on all nodes of a domain.
+/// The pods on all nodes of a topology domain.
 fn in_domain(snapshot: &Snapshot, (key, value): (String, String)) -> Vec<&Pod> {
     let mut found: Vec<&Pod> = snapshot
         .pods

@@ -1,4 +1,4 @@
-//! Limit of volumes per driver and node (NodeVolumeLimits, `CSINode.spec.drivers[].allocatable.count`).
+//! The filter NodeVolumeLimits: limit of volumes per driver and node (`CSINode.spec.drivers[].allocatable.count`).
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ pub struct VolumeLimit {
     pub limit: usize,
     /// Number of attached volumes.
     pub attached: usize,
-    /// Number of volumes that the pod adds.
+    /// Number of the driver's volumes that the pod adds.
     pub added: usize,
 }
 
@@ -28,7 +28,7 @@ impl PodVolumes {
         Self(volumes_of(snapshot, pod).collect())
     }
 
-    /// The first volume limit of the node that the pod would exceed.
+    /// The first volume limit of the node that the pod would exceed, if any.
     pub(super) fn exceeded_limit(
         &self,
         snapshot: &Snapshot,
@@ -77,7 +77,7 @@ fn volumes_of<'a>(snapshot: &'a Snapshot, pod: &'a Pod) -> impl Iterator<Item = 
     claimed.chain(pod.disks.iter().filter_map(of_disk))
 }
 
-/// The volume of a PVC, or a placeholder for the one that its class will provision.
+/// The volume of a PVC, or a placeholder for the volume that the StorageClass will provision.
 fn of_claim(snapshot: &Snapshot, claim: &Claim) -> Option<DriverVolume> {
     let volume = claim.volume.as_ref().and_then(|name| snapshot.volume(name));
     if let Some(volume) = volume {
@@ -90,7 +90,7 @@ fn of_claim(snapshot: &Snapshot, claim: &Claim) -> Option<DriverVolume> {
     })
 }
 
-/// A volume handle for a PVC without a volume. No driver returns such a handle.
+/// A volume handle for a PVC without a volume. No driver uses such a handle.
 fn placeholder_handle(claim: &ObjectKey) -> String {
     format!("\0{claim}")
 }

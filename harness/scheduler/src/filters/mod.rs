@@ -1,7 +1,7 @@
-//! The filters of kube-scheduler's default profile other than VolumeBinding that depend on API objects alone, in its order. The first
-//! filter that rejects a node determines the reason.
+//! The filters of kube-scheduler's default profile, except VolumeBinding, in their order. Only filters that depend on nothing but API
+//! objects are implemented. The first filter that rejects a node determines the reason.
 //!
-//! Omitted: scoring, devices (DynamicResources), pod groups.
+//! Not implemented: scoring, devices (DynamicResources), and pod groups.
 
 mod inter_pod;
 mod limits;
@@ -23,7 +23,7 @@ use crate::snapshot::Snapshot;
 pub use self::limits::VolumeLimit;
 pub use self::spread::Skew;
 
-/// The number of pods, as a resource.
+/// The resource name of the number of pods.
 const PODS: &str = "pods";
 /// The taint that is equivalent to `spec.unschedulable`.
 const UNSCHEDULABLE_TAINT: &str = "node.kubernetes.io/unschedulable";
@@ -31,7 +31,7 @@ const UNSCHEDULABLE_TAINT: &str = "node.kubernetes.io/unschedulable";
 /// Why a filter other than VolumeBinding rejects a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FilterReason {
-    /// `matchFields` in the pod's node affinity names other nodes.
+    /// `matchFields` in the pod's node affinity does not contain the node.
     NodeNameMismatch,
     /// The node is cordoned.
     Cordoned,
@@ -43,9 +43,9 @@ pub enum FilterReason {
     HostPortInUse(HostPort),
     /// The insufficient resources, in the order in which kube-scheduler reports them.
     InsufficientResources(Vec<InsufficientResource>),
-    /// A pod on the node uses a disk that the pod references without a PVC.
+    /// A pod on the node uses a disk that this pod also references without a PVC.
     DiskInUse(String),
-    /// Another pod uses the PVC, whose access mode is ReadWriteOncePod.
+    /// Another pod uses the PVC, which has the access mode ReadWriteOncePod.
     ClaimInUse(ObjectKey),
     /// The driver's volume limit on the node would be exceeded.
     TooManyVolumes(VolumeLimit),
@@ -60,39 +60,39 @@ pub enum FilterReason {
     MissingTopologyLabel(String),
     /// `maxSkew` of a topology spread constraint would be exceeded.
     MaxSkewExceeded(Skew),
-    /// No pod in the node's domain matches the pod's affinity. Contains the `topologyKey` of the first unsatisfied term.
+    /// No pod in the node's topology domain matches the pod's affinity. Contains the `topologyKey` of the first unsatisfied term.
     AffinityUnsatisfied(String),
-    /// A pod in the node's domain matches the pod's anti-affinity.
+    /// A pod in the node's topology domain matches the pod's anti-affinity.
     AntiAffinityUnsatisfied {
         /// The matching pod.
         pod: ObjectKey,
-        /// The `topologyKey`.
+        /// The `topologyKey` of the term.
         key: String,
     },
-    /// The anti-affinity of a pod in the node's domain matches the pending pod.
+    /// The anti-affinity of a pod in the node's topology domain matches the pending pod.
     ExistingAntiAffinity {
         /// The pod with the anti-affinity.
         pod: ObjectKey,
-        /// The `topologyKey`.
+        /// The `topologyKey` of the term.
         key: String,
     },
 }
 
-/// An insufficient resource.
+/// A resource of which the node has too little.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InsufficientResource {
     /// The resource name, such as `memory`.
     pub resource: String,
     /// The pod's request: milli-CPU, bytes, or a count.
     pub requested: i64,
-    /// The requests of other pods.
+    /// The requests of the pods on the node.
     pub used: i64,
     /// The node's allocatable amount.
     pub allocatable: i64,
 }
 
 impl FilterReason {
-    /// The reasons in kube-scheduler's wording.
+    /// The rejection reasons in kube-scheduler's wording.
     pub fn reasons(&self, rules: &Rules) -> Vec<Cow<'static, str>> {
         let reason = match self {
             Self::NodeNameMismatch => "node(s) didn't satisfy plugin(s) [NodeAffinity]",
@@ -120,7 +120,7 @@ impl FilterReason {
         vec![reason.into()]
     }
 
-    /// Whether the node would still reject the pod after an eviction of other pods (`UnschedulableAndUnresolvable`).
+    /// Whether the node would still reject the pod after other pods were evicted (`UnschedulableAndUnresolvable`).
     pub fn is_unresolvable(&self) -> bool {
         match self {
             Self::NodeNameMismatch
@@ -155,7 +155,7 @@ impl FilterReason {
 }
 
 impl InsufficientResource {
-    /// The reason in kube-scheduler's wording.
+    /// The rejection reason in kube-scheduler's wording.
     fn reason(&self) -> Cow<'static, str> {
         match self.resource.as_str() {
             PODS => "Too many pods".into(),
@@ -164,16 +164,17 @@ impl InsufficientResource {
     }
 }
 
-/// Counts over the cluster's pods for one pending pod. Computed once per attempt and updated when preemption simulates evictions.
+/// Counts of the cluster's pods that are relevant for one pending pod. Computed once per attempt, and updated when preemption simulates
+/// evictions.
 #[derive(Clone, Debug)]
 pub struct Counts<'a> {
     affinity: PodAffinityCounts<'a>,
     spread: SpreadCounts<'a>,
-    /// Number of uses of the pod's ReadWriteOncePod PVCs by other pods.
+    /// How often other pods use the pod's ReadWriteOncePod PVCs.
     claims_in_use: usize,
 }
 
-/// The filters for one pod, prepared once per attempt.
+/// The filters for one pod, prepared once per attempt and then run for each node.
 #[derive(Debug)]
 pub struct NodeFilters<'a> {
     snapshot: &'a Snapshot,
@@ -213,13 +214,13 @@ impl<'a> NodeFilters<'a> {
         }
     }
 
-    /// The counts of the cluster, to be cloned for a simulation.
+    /// The counts for the current cluster. Preemption clones them for its simulation.
     pub fn counts(&self) -> &Counts<'a> {
         &self.counts
     }
 
-    /// Runs all filters on a node; `volumes` runs VolumeBinding at its position. As upstream, the node must pass both with and without the
-    /// pods nominated to it.
+    /// Runs all filters on a node; `volumes` runs VolumeBinding at its position in the order. As upstream, the node must pass both with and
+    /// without the pods that are nominated to it.
     pub fn check<T, E: From<FilterReason>>(
         &self,
         node: &'a Node,
@@ -268,14 +269,14 @@ impl<'a> NodeFilters<'a> {
         }
     }
 
-    /// Adds a pod of the node to the counts.
+    /// Adds a pod on a node to the counts.
     pub fn add(&self, counts: &mut Counts<'a>, pod: &'a Pod, node: &'a Node) {
         counts.affinity.update(self.snapshot, self.pod, pod, node, 1);
         counts.spread.update(self.pod, pod, node, 1);
         counts.claims_in_use += self.uses(pod);
     }
 
-    /// Removes a pod of the node from the counts.
+    /// Removes a pod on a node from the counts.
     pub fn remove(&self, counts: &mut Counts<'a>, pod: &'a Pod, node: &'a Node) {
         counts.affinity.update(self.snapshot, self.pod, pod, node, -1);
         counts.spread.update(self.pod, pod, node, -1);
@@ -320,8 +321,8 @@ impl<'a> NodeFilters<'a> {
     }
 }
 
-/// The filters that need neither other pods nor volumes: node name, unschedulable, taints and labels. `named_nodes`: node names in `matchFields`
-/// of the pod's affinity. `None`: it has no `matchFields`.
+/// The filters that need neither other pods nor volumes: node name, unschedulable, taints and labels. `named_nodes`: the node names in
+/// `matchFields` of the pod's affinity; `None` if it has no `matchFields`.
 fn check_node_constraints(
     pod: &Pod,
     named_nodes: Option<&BTreeSet<&str>>,
@@ -339,7 +340,7 @@ fn check_node_constraints(
     (!selects(pod, node)).then_some(FilterReason::NodeSelectorMismatch)
 }
 
-/// Whether node names, unschedulable, taints and labels allow the pod on one of these nodes.
+/// Whether node name, unschedulable, taints and labels allow the pod on one of these nodes.
 pub fn may_use_any<'n>(pod: &Pod, nodes: impl IntoIterator<Item = &'n Arc<Node>>) -> bool {
     let named = pod.affinity.as_ref().and_then(|affinity| affinity.named_nodes());
     let mut nodes = nodes.into_iter();
@@ -368,7 +369,7 @@ fn host_port_in_use<'p>(pod: &'p Pod, info: &NodeInfo) -> Option<&'p HostPort> {
     pod.host_ports.iter().find(taken)
 }
 
-/// The insufficient resources. A node without `status.allocatable` has no limits.
+/// The resources of which the node has too little. A node without `status.allocatable` has no limits.
 fn insufficient_resources(
     rules: &Rules,
     pod: &Pod,
@@ -400,7 +401,7 @@ fn insufficient_resources(
         let (used, all) = (amount(&used.scalar, name), amount(&all.scalar, name));
         (name.as_str(), *requested, used, all)
     });
-    // A request of zero always fits, even on an overcommitted node.
+    // A request of zero always fits, even if other pods request more than the node has.
     let insufficient = named
         .into_iter()
         .chain(scalar)

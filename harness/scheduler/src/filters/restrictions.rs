@@ -1,4 +1,4 @@
-//! Volumes that only one pod may use: disks of a node, and PVCs with access mode ReadWriteOncePod (VolumeRestrictions).
+//! The filter VolumeRestrictions: volumes that only one pod may use, which are disks of a node and PVCs with access mode ReadWriteOncePod.
 
 use crate::node_pods::NodeInfo;
 use crate::objects::{Disk, ObjectKey, Pod};
@@ -19,7 +19,7 @@ pub(super) fn exclusive<'a>(snapshot: &Snapshot, pod: &'a Pod) -> Vec<&'a Object
     claims
 }
 
-/// A disk of the pod that conflicts with a pod on the node.
+/// A disk of the pod that conflicts with a disk of another pod on the node.
 pub(super) fn disk_in_use<'p>(pod: &'p Pod, info: &NodeInfo) -> Option<&'p Disk> {
     let in_use = |disk: &&Disk| {
         let mut others = info.pods.iter().flat_map(|other| &other.disks);

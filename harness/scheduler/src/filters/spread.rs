@@ -1,4 +1,4 @@
-//! Topology spread constraints (PodTopologySpread).
+//! The filter PodTopologySpread: topology spread constraints.
 
 use std::collections::BTreeMap;
 
@@ -11,17 +11,17 @@ use crate::snapshot::Snapshot;
 pub struct Skew {
     /// The `topologyKey`.
     pub key: String,
-    /// The node's value of that label.
+    /// The node's value of the `topologyKey` label.
     pub value: String,
-    /// Number of matching pods in the node's domain.
+    /// Number of matching pods in the node's topology domain.
     pub pods: i64,
-    /// Number of matching pods in the domain with the fewest.
+    /// Number of matching pods in the topology domain with the fewest.
     pub fewest: i64,
-    /// `maxSkew`.
+    /// `maxSkew` of the constraint.
     pub max: i64,
 }
 
-/// Matching pods per domain, for each constraint of one pod.
+/// Matching pods per topology domain, for each constraint of one pod.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SpreadCounts<'a>(Vec<BTreeMap<&'a str, i64>>);
 
@@ -45,7 +45,7 @@ impl<'a> SpreadCounts<'a> {
         counts
     }
 
-    /// Adds (`change` = 1) or removes (-1) a pod of a node.
+    /// Adds (`change` = 1) or removes (-1) a pod on a node.
     pub(super) fn update(&mut self, pod: &'a Pod, other: &Pod, node: &'a Node, change: i64) {
         for (constraint, domains) in counted(pod, node).zip(&mut self.0) {
             if let Some((constraint, value)) = constraint
@@ -56,7 +56,7 @@ impl<'a> SpreadCounts<'a> {
         }
     }
 
-    /// Why the node is rejected. `None` if it passes.
+    /// Why the node is rejected; `None` if it passes.
     pub(super) fn check(&self, pod: &Pod, node: &Node) -> Option<FilterReason> {
         for (constraint, domains) in pod.spread.iter().zip(&self.0) {
             let Some(value) = node.labels.get(&constraint.topology_key) else {
@@ -85,7 +85,7 @@ impl<'a> SpreadCounts<'a> {
     }
 }
 
-/// For each constraint of the pod, the node's domain. `None` if the constraint excludes the node.
+/// For each constraint of the pod, the topology domain of the node; `None` if the constraint excludes the node.
 fn counted<'a>(
     pod: &'a Pod,
     node: &'a Node,
@@ -103,7 +103,8 @@ fn counted<'a>(
     })
 }
 
-/// Whether a pod is counted: same namespace, selected, not terminating. As upstream, an empty selector counts no pod.
+/// Whether the pod `other` is counted: it is in the same namespace, selected, and not terminating. As upstream, an empty selector counts no
+/// pod.
 fn counts_for(constraint: &SpreadConstraint, pod: &Pod, other: &Pod) -> bool {
     let Some(selector) = &constraint.selector else {
         return false;

@@ -1,4 +1,4 @@
-//! Zone and region labels of PersistentVolumes (VolumeZone). Newer volumes use node affinity instead.
+//! The filter VolumeZone: zone and region labels of PersistentVolumes. Newer volumes use node affinity instead.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use super::FilterReason;
 use crate::objects::{Node, Pod, Volume};
 use crate::snapshot::Snapshot;
 
-/// Label keys, each with its replacement (beta → GA).
+/// Beta label keys, each with its GA replacement.
 const KEYS: [(&str, &str); 4] = [
     (
         "failure-domain.beta.kubernetes.io/zone",
@@ -19,7 +19,7 @@ const KEYS: [(&str, &str); 4] = [
     ("topology.kubernetes.io/zone", "topology.kubernetes.io/zone"),
     ("topology.kubernetes.io/region", "topology.kubernetes.io/region"),
 ];
-/// Separates several zones in one label value.
+/// Separator of several zones in one label value.
 const SEPARATOR: &str = "__";
 
 /// A zone or region label of one of the pod's PersistentVolumes.
@@ -54,7 +54,7 @@ fn of_volume(volume: &Volume) -> impl Iterator<Item = VolumeZone<'_>> {
     })
 }
 
-/// Why the node is rejected. `None` if it passes. A node without any zone or region label accepts every volume.
+/// Why the node is rejected; `None` if it passes. A node without zone and region labels accepts every volume.
 pub(super) fn mismatch(zones: &[VolumeZone<'_>], node: &Node) -> Option<FilterReason> {
     let labels = &node.labels;
     if zones.is_empty() || !KEYS.iter().any(|(key, _)| labels.contains_key(*key)) {

@@ -7,7 +7,7 @@ use super::{Object, ObjectKey, ReadError, version};
 /// One VolumeAttachment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VolumeAttachment {
-    /// The name.
+    /// The name of the VolumeAttachment.
     pub key: ObjectKey,
     /// The resource version.
     pub version: String,
@@ -15,7 +15,7 @@ pub struct VolumeAttachment {
     pub attacher: String,
     /// The node name.
     pub node: String,
-    /// The PersistentVolume. `None` for an inline volume.
+    /// The name of the PersistentVolume. `None` for an inline volume.
     pub volume: Option<String>,
 }
 

@@ -15,16 +15,17 @@ pub struct DisruptionBudget {
     pub key: ObjectKey,
     /// The resource version.
     pub version: String,
-    /// `spec.selector`. `None` selects no pod. kube-scheduler treats an empty selector the same, although in policy/v1 it selects all pods.
+    /// `spec.selector`. `None` selects no pod. kube-scheduler treats an empty selector as `None`, although in policy/v1 it selects all
+    /// pods.
     pub selector: Option<LabelSelector>,
     /// `status.disruptionsAllowed`: the number of pods that may be evicted.
     pub allowed: i32,
-    /// Pod names in `status.disruptedPods`: the API server has already counted their evictions.
+    /// Names in `status.disruptedPods`: pods whose evictions the API server has already counted.
     pub disrupted: BTreeSet<String>,
 }
 
 impl DisruptionBudget {
-    /// Whether evicting the pod counts towards this budget.
+    /// Whether the eviction of the pod counts towards this budget.
     pub fn protects(&self, pod: &Pod) -> bool {
         let selects = |selector: &LabelSelector| !pod.labels.is_empty() && selector.matches(&pod.labels);
         self.key.namespace == pod.key.namespace

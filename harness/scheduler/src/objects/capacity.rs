@@ -1,4 +1,4 @@
-//! CSIStorageCapacity (KEP-1472), parsed.
+//! CSIStorageCapacity objects (KEP-1472).
 //!
 //! The scheduler uses the namespace only to distinguish objects, and ignores the labels.
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::selector::node_topology;
 use super::{Object, ObjectKey, ReadError, annotation, quantity, version};
 
-/// The annotation of `kubectl apply` with the last applied object.
+/// The annotation in which `kubectl apply` stores the last applied object.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// One CSIStorageCapacity object.
@@ -26,15 +26,15 @@ pub struct Capacity {
     pub topology: NodeTopology,
     /// `capacity`: available bytes. Compared with requests if `maximumVolumeSize` is unset; used for scores.
     pub capacity: Option<Quantity>,
-    /// `maximumVolumeSize`: the largest volume in bytes. If set, it alone is compared with requests.
+    /// `maximumVolumeSize`: the largest volume in bytes. If set, requests are compared only with this value.
     pub maximum: Option<Quantity>,
-    /// Whether `nodeTopology` was written with `nodeSelectorTerms`, which it does not have: the server drops the field, and the empty
-    /// selector matches every node. The examples of the KEP's first versions contain this error.
+    /// Whether `nodeTopology` was written with `nodeSelectorTerms`, which the type lacks: the server drops the field, and the remaining
+    /// empty selector matches every node. The examples in early versions of the KEP contain this error.
     pub dropped_terms: bool,
 }
 
 impl Capacity {
-    /// The value that requests are compared with: `maximumVolumeSize`, else `capacity`.
+    /// The value that is compared with requests: `maximumVolumeSize`, else `capacity`.
     pub fn largest_volume(&self) -> Option<Quantity> {
         self.maximum.or(self.capacity)
     }
@@ -65,7 +65,7 @@ impl Object for Capacity {
     }
 }
 
-/// Searches the annotation of `kubectl apply`, which still contains the dropped field.
+/// Whether the annotation of `kubectl apply` contains the dropped field.
 fn was_applied_with_terms(source: &CSIStorageCapacity) -> bool {
     let Some(applied) = annotation(&source.metadata, LAST_APPLIED) else {
         return false;

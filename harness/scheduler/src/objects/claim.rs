@@ -7,16 +7,16 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use super::selector::label_selector;
 use super::{Object, ObjectKey, ReadError, STORAGE, annotation, class_name, quantity, version};
 
-/// The annotation with which the scheduler requests provisioning on a node.
+/// The annotation by which the scheduler requests provisioning for a node.
 pub const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
-/// The annotation that marks binding as complete. Its value is ignored.
+/// The annotation that marks the binding of a PVC as complete. Its value is ignored.
 pub const BIND_COMPLETED: &str = "pv.kubernetes.io/bind-completed";
 /// The annotations with which the PersistentVolume controller assigns a PVC to a provisioner.
 const STORAGE_PROVISIONER: [&str; 2] = [
     "volume.kubernetes.io/storage-provisioner",
     "volume.beta.kubernetes.io/storage-provisioner",
 ];
-/// The default volume mode.
+/// The default of `spec.volumeMode`.
 const FILESYSTEM: &str = "Filesystem";
 
 /// One PersistentVolumeClaim.
@@ -32,13 +32,13 @@ pub struct Claim {
     pub class: String,
     /// The requested bytes. `None` if unset.
     pub request: Option<Quantity>,
-    /// `spec.volumeName`: the PersistentVolume that it is, or is being, bound to.
+    /// `spec.volumeName`: the PersistentVolume that the PVC is bound to, or is being bound to.
     pub volume: Option<String>,
     /// Whether the bind-completed annotation is present.
     pub bind_completed: bool,
     /// The selected-node annotation. An empty value counts as present.
     pub selected_node: Option<String>,
-    /// Whether the PersistentVolume controller has assigned it to a provisioner (annotation storage-provisioner).
+    /// Whether the PersistentVolume controller has assigned the PVC to a provisioner (annotation storage-provisioner).
     pub has_provisioner_annotation: bool,
     /// Whether the PVC has annotations. kube-scheduler's message for a missing PVC depends on this.
     pub has_annotations: bool,
@@ -54,19 +54,19 @@ pub struct Claim {
     pub volume_mode: String,
     /// The VolumeAttributesClass name. Empty if unset.
     pub attributes_class: String,
-    /// `spec.selector` for PersistentVolume labels.
+    /// `spec.selector`, which selects PersistentVolumes by labels.
     pub selector: Result<LabelSelector, RequirementError>,
-    /// Kind, name and namespace of `dataSource`, else of `dataSourceRef`. Namespace `None`: the PVC's own.
+    /// Kind, name and namespace of `dataSource`, else of `dataSourceRef`. Namespace `None`: the namespace of the PVC.
     pub source: Option<(String, String, Option<String>)>,
 }
 
 impl Claim {
-    /// Whether a volume is named and binding is complete.
+    /// Whether `spec.volumeName` is set and binding is complete.
     pub fn is_fully_bound(&self) -> bool {
         self.volume.is_some() && self.bind_completed
     }
 
-    /// A copy with this selected node.
+    /// A copy of the PVC with this selected node.
     pub fn with_selected_node(&self, node: &str) -> Self {
         Self {
             selected_node: Some(node.to_owned()),
@@ -132,7 +132,7 @@ fn source_of(spec: &PersistentVolumeClaimSpec) -> Option<(String, String, Option
     Some((source.kind.clone(), source.name.clone(), source.namespace.clone()))
 }
 
-/// The volume mode of a PVC or PersistentVolume. Defaults to Filesystem.
+/// The volume mode of a PVC or PersistentVolume; Filesystem if unset.
 pub(super) fn volume_mode(field: Option<&String>) -> String {
     field.cloned().unwrap_or_else(|| FILESYSTEM.to_owned())
 }

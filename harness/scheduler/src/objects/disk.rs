@@ -1,10 +1,10 @@
-//! Disks that a pod references without a PVC and that only one pod of a node may use (plugin VolumeRestrictions).
+//! Disks that a pod references without a PVC and that only one pod per node may use (plugin VolumeRestrictions).
 
 use std::fmt;
 
 use k8s_openapi::api::core::v1::Volume;
 
-/// A disk in `spec.volumes`.
+/// A disk that `spec.volumes` of a pod references.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Disk {
     /// `gcePersistentDisk`.
@@ -28,7 +28,7 @@ pub enum Disk {
     },
     /// `rbd`.
     Rbd {
-        /// `monitors`. Two lists with a common entry denote the same cluster.
+        /// `monitors`. Two lists with a common entry refer to the same cluster.
         monitors: Vec<String>,
         /// `pool` and `image`.
         image: (String, String),
@@ -38,7 +38,7 @@ pub enum Disk {
 }
 
 impl Disk {
-    /// The disk of a pod volume. `None` for other volume types.
+    /// The disk that a pod volume references. `None` for other volume types.
     pub(super) fn read(source: &Volume) -> Option<Self> {
         if let Some(disk) = &source.gce_persistent_disk {
             return Some(Self::Gce {
@@ -67,7 +67,7 @@ impl Disk {
         })
     }
 
-    /// Whether two pods with these disks cannot run on one node.
+    /// Whether two pods with these disks cannot run on the same node.
     pub fn conflicts_with(&self, other: &Self) -> bool {
         match (self, other) {
             (

@@ -4,22 +4,22 @@ use std::fmt;
 
 use k8s_openapi::api::core::v1::PodSpec;
 
-/// The address that means all addresses of a node.
+/// The host IP that stands for all addresses of a node.
 const ANY: &str = "0.0.0.0";
 
 /// One host port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostPort {
-    /// `hostIP`, `0.0.0.0` for every address of the node.
+    /// `hostIP`; `0.0.0.0` for all addresses of the node.
     address: String,
     /// `TCP`, `UDP` or `SCTP`.
     protocol: String,
-    /// 1 to 65535.
+    /// `hostPort`, 1 to 65535.
     port: i32,
 }
 
 impl HostPort {
-    /// The host ports of a pod's containers and sidecars, without those of ordinary init containers.
+    /// The host ports of a pod's containers and sidecars; those of ordinary init containers are ignored.
     pub(super) fn of_pod(spec: &PodSpec) -> Vec<Self> {
         let sidecars = spec.init_containers.iter().flatten();
         let sidecars = sidecars.filter(|container| container.restart_policy.as_deref() == Some("Always"));
@@ -39,7 +39,7 @@ impl HostPort {
             .collect()
     }
 
-    /// Whether both ports cannot be used on one node.
+    /// Whether these two ports cannot both be used on one node.
     pub fn conflicts_with(&self, other: &Self) -> bool {
         let same_address = self.address == other.address || self.address == ANY || other.address == ANY;
         same_address && self.port == other.port && self.protocol == other.protocol

@@ -1,4 +1,4 @@
-//! Lease: when its holder last renewed it.
+//! Lease: when the holder last renewed it.
 
 use k8s_openapi::api::coordination::v1::Lease as ApiLease;
 

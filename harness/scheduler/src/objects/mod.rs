@@ -1,6 +1,6 @@
-//! The API objects as the scheduler stores them: only the fields that decisions use, parsed once on arrival.
+//! The API objects as the scheduler stores them: parsed once on arrival, and reduced to the fields that decisions use.
 //!
-//! Does not know relations between objects (see the snapshot) or decisions (see the filters).
+//! The snapshot relates objects to each other, and the filters make decisions.
 
 mod attachment;
 mod budget;
@@ -96,11 +96,11 @@ pub trait Object: Sized + Send + Sync + 'static {
     /// The object's key.
     fn key(&self) -> &ObjectKey;
 
-    /// The object's resource version. Equal versions mean equal objects.
+    /// The object's resource version. Objects with equal resource versions are equal.
     fn version(&self) -> &str;
 }
 
-/// Why an API object cannot be parsed. The scheduler then acts as if the object did not exist.
+/// Why an API object cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("field {field} of {key} is unreadable: {source}")]
 pub struct ReadError {
@@ -111,7 +111,7 @@ pub struct ReadError {
 
 /// The resource name of PVC requests and PersistentVolume capacity.
 const STORAGE: &str = "storage";
-/// The beta annotation for the StorageClass name. It wins over the field, even if empty.
+/// The beta annotation for the StorageClass name. It takes precedence over the field, even if empty.
 const BETA_CLASS: &str = "volume.beta.kubernetes.io/storage-class";
 
 fn annotation<'a>(metadata: &'a ObjectMeta, key: &str) -> Option<&'a str> {

@@ -75,13 +75,13 @@ pub struct CsiNode {
     pub key: ObjectKey,
     /// The resource version.
     pub version: String,
-    /// The registered drivers, in the order of the object.
+    /// The registered drivers, in the order of `spec.drivers`.
     pub drivers: Vec<CsiDriverOnNode>,
     /// The value of the migrated-plugins annotation.
     pub migrated: Option<String>,
 }
 
-/// One driver of a CSINode.
+/// A driver that is registered in a CSINode.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CsiDriverOnNode {
     /// The driver's name.
@@ -93,7 +93,7 @@ pub struct CsiDriverOnNode {
 }
 
 impl CsiNode {
-    /// The registration of a driver on the node. `None` if it is not registered.
+    /// The registration of a driver on the node; `None` if the driver is not registered.
     pub fn driver(&self, name: &str) -> Option<&CsiDriverOnNode> {
         self.drivers.iter().find(|driver| driver.name == name)
     }

@@ -1,6 +1,6 @@
 //! Pod: its volumes, its node constraints and its scheduling state.
 //!
-//! Omitted: fields that only affect scores, such as preferred affinity.
+//! Fields that only affect scores, such as preferred affinity, are not stored.
 
 use std::collections::BTreeSet;
 
@@ -24,13 +24,13 @@ pub struct Pod {
     pub version: String,
     /// `metadata.generation`, which conditions repeat as `observedGeneration`.
     pub generation: Option<i64>,
-    /// The responsible scheduler.
+    /// `spec.schedulerName`: the scheduler that is responsible for the pod.
     pub scheduler_name: String,
     /// `spec.nodeName`. `None` while the pod is pending.
     pub node: Option<String>,
-    /// `status.nominatedNodeName`: the node where it is expected to run.
+    /// `status.nominatedNodeName`: the node on which the pod is expected to run.
     pub nominated_node: Option<String>,
-    /// `metadata.creationTimestamp` as a string. All such strings have one format and sort by time.
+    /// `metadata.creationTimestamp`. All timestamps have the same format, so the strings sort by time.
     pub created: Option<String>,
     /// Whether a container is an external-provisioner, by its name or image.
     pub is_provisioner: bool,
@@ -42,9 +42,9 @@ pub struct Pod {
     pub terminated: bool,
     /// Whether `spec.schedulingGates` is not empty.
     pub gated: bool,
-    /// Priority. Pods with a higher one are attempted first.
+    /// `spec.priority`. Pods with higher priority are attempted first.
     pub priority: i32,
-    /// `preemptionPolicy: Never`. Changes the wording of a failure.
+    /// `preemptionPolicy: Never`. Changes the message of a failed attempt.
     pub never_preempts: bool,
     /// The volumes backed by PVCs, in pod order.
     pub volumes: Vec<PodVolume>,
@@ -58,17 +58,17 @@ pub struct Pod {
     pub anti_affinity: Vec<PodAffinityTerm>,
     /// The topology spread constraints with `DoNotSchedule`.
     pub spread: Vec<SpreadConstraint>,
-    /// The host ports that it uses.
+    /// The host ports that the pod uses.
     pub host_ports: Vec<HostPort>,
-    /// The disks that it references without a PVC.
+    /// The disks that the pod references without a PVC.
     pub disks: Vec<Disk>,
-    /// Fields that affect its scheduling but are not implemented here.
+    /// Names of fields that affect the pod's scheduling but are not implemented here.
     pub unsupported: Vec<&'static str>,
-    /// `status.startTime` as a string. All such strings have one format and sort by time.
+    /// `status.startTime`. All timestamps have the same format, so the strings sort by time.
     pub started: Option<String>,
-    /// The requests of its containers, and one pod.
+    /// The requests of the pod's containers, and one for the resource `pods`.
     pub requests: Resources,
-    /// Names of the extended resources (`domain/name`) in the requests and limits of its containers.
+    /// Names of the extended resources (`domain/name`) in requests and limits of the pod's containers.
     pub extended_resources: BTreeSet<String>,
     /// `spec.tolerations`.
     pub tolerations: Vec<Toleration>,
@@ -82,7 +82,7 @@ const EXTERNAL_PROVISIONER: &str = "csi-provisioner";
 /// A pod volume that is backed by a PVC.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PodVolume {
-    /// The PVC. For a generic ephemeral volume its name is the pod's name, a dash and the volume's name.
+    /// Key of the PVC. For a generic ephemeral volume its name is the pod's name, a dash, and the volume's name.
     pub claim: ObjectKey,
     /// Whether the PVC is created for this pod (generic ephemeral volume).
     pub ephemeral: bool,
@@ -126,7 +126,7 @@ impl Object for Pod {
         let inter_pod_affinity = affinity.and_then(|affinity| affinity.pod_affinity.as_ref());
         let inter_pod_anti_affinity = affinity.and_then(|affinity| affinity.pod_anti_affinity.as_ref());
         Ok(Self {
-            // Objects in hand-written files have no UID.
+            // Objects in files written by hand have no UID.
             uid: metadata.uid.clone().unwrap_or_else(|| key.to_string()),
             version: version(metadata),
             generation: metadata.generation,
@@ -216,7 +216,7 @@ fn pod_volume(pod: &ObjectKey, volume: &ApiVolume) -> Option<PodVolume> {
     })
 }
 
-/// The fields that affect scheduling but are not implemented here.
+/// Names of the pod's fields that affect scheduling but are not implemented here.
 fn unsupported(spec: &PodSpec) -> Vec<&'static str> {
     let claims = spec
         .resource_claims

@@ -13,18 +13,18 @@ use crate::store::Store;
 /// One term of `requiredDuringSchedulingIgnoredDuringExecution`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PodAffinityTerm {
-    /// The selected pods. `None` if `labelSelector` is unset: selects no pod.
+    /// Selector of pods. `None` if `labelSelector` is unset, which selects no pod.
     selector: Option<LabelSelector>,
-    /// `namespaces`. The pod's own namespace if the term lists none.
+    /// `namespaces`. If the term has none, the namespace of the pod that has the term.
     namespaces: BTreeSet<String>,
     /// `namespaceSelector`.
     namespace_selector: Option<LabelSelector>,
-    /// Nodes with the same value of this label form one domain.
+    /// `topologyKey`: nodes with the same value of this label form one topology domain.
     pub topology_key: String,
 }
 
 impl PodAffinityTerm {
-    /// Compiles the terms of a pod with these labels. A term with an invalid selector matches no pod (API servers reject it).
+    /// Compiles the terms of a pod with these labels. A term with an invalid selector matches no pod; API servers reject such terms.
     pub(super) fn compile(pod: &ObjectKey, labels: &Labels, terms: Option<&Vec<ApiTerm>>) -> Vec<Self> {
         let terms = terms.into_iter().flatten();
         terms.map(|term| Self::compile_one(pod, labels, term)).collect()
@@ -77,8 +77,8 @@ impl PodAffinityTerm {
     }
 }
 
-/// Adds the pod's values of `matchLabelKeys` and `mismatchLabelKeys` to the selector, as the API server does at creation. Keys that the
-/// selector already contains are skipped.
+/// Adds the pod's values of `matchLabelKeys` and `mismatchLabelKeys` to the selector, as the API server does when a pod is created. Keys
+/// that the selector already contains are skipped.
 pub(super) fn with_keys<'a>(
     selector: &'a ApiLabelSelector,
     labels: &'a Labels,

@@ -6,14 +6,14 @@ use capacity_types::Quantity;
 use k8s_openapi::api::core::v1::{Container, ContainerStatus, Pod, PodSpec};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity as ApiQuantity;
 
-/// Amount of each resource.
+/// An amount of each resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Resources {
-    /// Milli-CPU.
+    /// CPU in milli-CPU.
     pub cpu_milli: i64,
-    /// Bytes.
+    /// Memory in bytes.
     pub memory: i64,
-    /// Bytes of `ephemeral-storage`.
+    /// `ephemeral-storage` in bytes.
     pub ephemeral_storage: i64,
     /// Number of pods.
     pub pods: i64,
@@ -23,7 +23,7 @@ pub struct Resources {
 
 type Amounts = BTreeMap<String, ApiQuantity>;
 
-/// Quantities are parsed in units of 1/1000000.
+/// Nano-units per milli-unit.
 const MILLI: i128 = 1_000_000;
 const UNIT: i128 = 1_000_000_000;
 const HUGE_PAGES: &str = "hugepages-";
@@ -44,8 +44,8 @@ impl Resources {
         }
     }
 
-    /// The requests of a pod: the sum over its containers, or the maximum of an init container if larger; plus one pod. Pod-level requests
-    /// win (KEP-2837). A container that is being resized counts with the larger amount.
+    /// The requests of a pod: the sum over its containers, or the request of an init container if larger; plus one pod. Pod-level requests
+    /// take precedence (KEP-2837). A container that is being resized counts with the larger amount.
     pub fn of_pod(pod: &Pod) -> Self {
         let absent = PodSpec::default();
         let spec = pod.spec.as_ref().unwrap_or(&absent);
@@ -94,7 +94,7 @@ impl Resources {
         self.combine_with(other, i64::saturating_sub);
     }
 
-    /// Whether any resource is larger than in `other`.
+    /// Whether any amount is larger than in `other`.
     pub fn exceeds(&self, other: &Self) -> bool {
         let scalar = |(name, amount): (&String, &i64)| *amount > other.scalar.get(name).copied().unwrap_or(0);
         self.cpu_milli > other.cpu_milli
@@ -135,12 +135,12 @@ impl Resources {
     }
 }
 
-/// Whether the resource is counted by name: extended resources, huge pages and similar.
+/// Whether the resource is stored by name: extended resources, huge pages and similar.
 fn is_scalar(name: &str) -> bool {
     name.contains('/') || name.starts_with(HUGE_PAGES) || name.starts_with(ATTACHABLE_VOLUMES)
 }
 
-/// The request of a container, or its allocated or resized amount if larger.
+/// The request of a container, or the amount that is allocated to it or that it is being resized to, if larger.
 fn requested(container: &Container, statuses: Option<&[ContainerStatus]>) -> Resources {
     let requests = container
         .resources
@@ -163,7 +163,7 @@ fn requested(container: &Container, statuses: Option<&[ContainerStatus]>) -> Res
     requested
 }
 
-/// The amount in units of `unit`, rounded up.
+/// The amount of a resource in multiples of `unit` nano-units, rounded up.
 fn amount(amounts: &Amounts, name: &str, unit: i128) -> i64 {
     let quantity: Option<Quantity> = amounts.get(name).and_then(|quantity| quantity.0.parse().ok());
     let nanos = quantity.map_or(0, Quantity::nanos);

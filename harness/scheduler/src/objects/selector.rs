@@ -23,7 +23,7 @@ pub(super) fn with_requirements<'a>(
     LabelSelector::compile(labels, expressions.chain(requirements))
 }
 
-/// Compiles the `nodeTopology` of a CSIStorageCapacity. Unset differs from `{}`.
+/// Compiles the `nodeTopology` of a CSIStorageCapacity. An unset field differs from `{}`.
 pub(super) fn node_topology(source: Option<&ApiLabelSelector>) -> NodeTopology {
     NodeTopology::new(source.map(label_selector))
 }

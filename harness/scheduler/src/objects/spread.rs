@@ -1,4 +1,4 @@
-//! Topology spread constraints with `whenUnsatisfiable: DoNotSchedule`. Others only affect scores.
+//! Topology spread constraints with `whenUnsatisfiable: DoNotSchedule`. Other constraints only affect scores.
 
 use capacity_types::{LabelSelector, Labels};
 use k8s_openapi::api::core::v1::TopologySpreadConstraint as ApiConstraint;
@@ -8,13 +8,13 @@ use super::pod_affinity::with_keys;
 /// One constraint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpreadConstraint {
-    /// Nodes with the same value of this label form one domain.
+    /// `topologyKey`: nodes with the same value of this label form one topology domain.
     pub topology_key: String,
-    /// `maxSkew`: how many more pods a domain may have than the one with the fewest.
+    /// `maxSkew`: by how many pods a domain may exceed the domain with the fewest pods.
     pub max_skew: i64,
-    /// `minDomains`: with fewer domains, the minimum counts as zero pods.
+    /// `minDomains`: if there are fewer domains, the domain with the fewest pods counts as having none.
     pub min_domains: usize,
-    /// The counted pods. `None` if `labelSelector` is unset.
+    /// Selector of the pods that are counted. `None` if `labelSelector` is unset.
     pub selector: Option<LabelSelector>,
     /// Count only nodes that match the pod's node selector and affinity (`nodeAffinityPolicy`).
     pub honors_affinity: bool,

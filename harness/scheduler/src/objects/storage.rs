@@ -15,9 +15,9 @@ pub struct Class {
     pub key: ObjectKey,
     /// The resource version.
     pub version: String,
-    /// The provisioner. For CSI the driver name.
+    /// The provisioner, which is the driver name for CSI.
     pub provisioner: String,
-    /// `volumeBindingMode` is WaitForFirstConsumer: PVCs are bound after a node is selected.
+    /// `volumeBindingMode` is WaitForFirstConsumer: PVCs are bound after a node was selected.
     pub delayed: bool,
     /// `allowedTopologies`: where volumes may be provisioned.
     pub allowed: Vec<AllowedTopology>,
@@ -27,8 +27,8 @@ pub struct Class {
 pub type AllowedTopology = Vec<(String, BTreeSet<String>)>;
 
 impl Class {
-    /// Whether volumes may be provisioned for a node with these labels. No terms allow every node; terms are ORed; a term without
-    /// expressions allows no node.
+    /// Whether volumes may be provisioned for a node with these labels. Without terms, every node is allowed. Terms are ORed; a term
+    /// without expressions allows no node.
     pub fn admits(&self, labels: &Labels) -> bool {
         let holds = |(key, values): &(String, BTreeSet<String>)| {
             labels.get(key).is_some_and(|value| values.contains(value))
@@ -80,7 +80,7 @@ pub struct Driver {
     pub key: ObjectKey,
     /// The resource version.
     pub version: String,
-    /// `spec.storageCapacity` is true: a missing capacity object means no capacity.
+    /// `spec.storageCapacity` is true, so that a missing capacity object means no capacity.
     pub tracks_capacity: bool,
 }
 

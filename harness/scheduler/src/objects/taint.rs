@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::core::v1::{Taint as ApiTaint, Toleration as ApiToleration};
 
-/// Effects that exclude new pods. `PreferNoSchedule` only affects scores and is ignored.
+/// Taint effects that exclude new pods. `PreferNoSchedule` only affects scores and is ignored.
 const EXCLUDING_EFFECTS: [&str; 2] = ["NoSchedule", "NoExecute"];
 
 /// A taint with effect NoSchedule or NoExecute.
@@ -28,7 +28,7 @@ pub struct Toleration {
 }
 
 impl Taint {
-    /// A NoSchedule taint without a value.
+    /// Creates a NoSchedule taint without a value.
     pub fn no_schedule(key: &str) -> Self {
         Self {
             key: key.to_owned(),
@@ -53,7 +53,7 @@ impl Taint {
 }
 
 impl Toleration {
-    /// Parses a toleration. With an unknown operator it tolerates nothing.
+    /// Parses a toleration. A toleration with an unknown operator tolerates nothing.
     pub fn read(source: &ApiToleration) -> Option<Self> {
         let value = source.value.clone().unwrap_or_default();
         Some(Self {

@@ -1,4 +1,4 @@
-//! PersistentVolume: the fields that static binding and the affinity check of bound volumes use.
+//! PersistentVolume: the fields that are needed for static binding and for the affinity check of bound volumes.
 
 use capacity_types::{Labels, NodeSelector, Quantity};
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeSpec};
@@ -7,7 +7,7 @@ use super::claim::volume_mode;
 use super::selector::node_selector;
 use super::{Claim, Object, ObjectKey, ReadError, STORAGE, class_name, quantity, version};
 
-/// The annotation on PersistentVolumes that a controller bound.
+/// The annotation of PersistentVolumes that a controller bound.
 pub const BOUND_BY_CONTROLLER: &str = "pv.kubernetes.io/bound-by-controller";
 
 /// One PersistentVolume.
@@ -25,9 +25,9 @@ pub struct Volume {
     pub available: bool,
     /// Whether a deletion timestamp is set.
     pub deleting: bool,
-    /// The PVC that it is bound to or reserved for.
+    /// `spec.claimRef`: the PVC that the volume is bound to or reserved for.
     pub claim: Option<ClaimRef>,
-    /// `spec.nodeAffinity`: the nodes with access. `None`: all nodes.
+    /// `spec.nodeAffinity`: the nodes with access to the volume. `None`: all nodes.
     pub affinity: Option<NodeSelector>,
     /// The supported access modes.
     pub access_modes: Vec<String>,
@@ -35,49 +35,49 @@ pub struct Volume {
     pub volume_mode: String,
     /// The VolumeAttributesClass name. Empty if unset.
     pub attributes_class: String,
-    /// The labels, which the PVC's selector matches.
+    /// The labels, which the selector of a PVC may select.
     pub labels: Labels,
-    /// Driver and handle, for the volume limit of a node.
+    /// Driver and volume handle, which count towards the volume limit of a node.
     pub source: Option<DriverVolume>,
-    /// Whether the volume is an in-tree volume migrated to a CSI driver (KEP-625).
+    /// Whether the volume is an in-tree volume that was migrated to a CSI driver (KEP-625).
     pub migrated: bool,
 }
 
-/// A volume identified by driver and handle.
+/// A CSI volume, identified by driver and volume handle.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DriverVolume {
-    /// The driver.
+    /// The driver name.
     pub driver: String,
     /// The volume handle.
     pub handle: String,
 }
 
-/// `spec.claimRef` of a volume.
+/// `spec.claimRef` of a PersistentVolume.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClaimRef {
-    /// Namespace and name of the claim.
+    /// Namespace and name of the PVC.
     pub key: ObjectKey,
-    /// The PVC's UID. `None` if an administrator reserved the volume by name.
+    /// The UID of the PVC. `None` if an administrator reserved the volume by name.
     pub uid: Option<String>,
 }
 
 impl Volume {
     /// Whether the volume is accessible from nodes with these labels.
     pub fn admits(&self, labels: &Labels) -> bool {
-        // A PersistentVolume's affinity uses only labels, so the node name is left empty.
+        // The node affinity of a PersistentVolume only uses labels, so the node name is left empty.
         self.affinity
             .as_ref()
             .is_none_or(|affinity| affinity.matches("", labels))
     }
 
-    /// Whether `claimRef` is this PVC.
+    /// Whether `claimRef` refers to this PVC.
     pub fn is_bound_to(&self, claim: &Claim) -> bool {
         let same_uid = |uid: &String| *uid == claim.uid;
         let found = self.claim.as_ref();
         found.is_some_and(|bound| bound.key == claim.key && bound.uid.as_ref().is_none_or(same_uid))
     }
 
-    /// A copy with `claimRef` set to this PVC.
+    /// A copy of the volume with `claimRef` set to this PVC.
     pub fn with_claim(&self, claim: &Claim) -> Self {
         let claim = ClaimRef {
             key: claim.key.clone(),
@@ -146,7 +146,7 @@ const MIGRATED: [(&str, &str); 5] = [
     ("kubernetes.io/portworx-volume", "pxd.portworx.com"),
 ];
 
-/// The CSI driver for a StorageClass's provisioner name.
+/// The CSI driver for the provisioner of a StorageClass; the provisioner itself if it is not an in-tree plugin.
 pub fn driver_of(provisioner: &str) -> &str {
     let migrated = MIGRATED.iter().find(|(plugin, _)| *plugin == provisioner);
     migrated.map_or(provisioner, |(_, driver)| driver)

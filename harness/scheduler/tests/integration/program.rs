@@ -1,4 +1,4 @@
-//! Tests of the program: invalid settings end it immediately with kube-scheduler's error text.
+//! Tests of the program: invalid settings end the program immediately with kube-scheduler's error text.
 
 use std::process::Command;
 
@@ -6,7 +6,7 @@ use std::process::Command;
 fn stderr_of_failure(arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_capacity-scheduler"))
         .args(arguments)
-        // Prevents a connection in case the program gets that far.
+        // Ensures that the program cannot connect to a cluster if it accepts the settings.
         .env("KUBECONFIG", "/nonexistent")
         .env("HOME", "/nonexistent")
         .output()

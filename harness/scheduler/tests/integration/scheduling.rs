@@ -1,7 +1,7 @@
-//! Tests of the scheduling loop through the Kubernetes API. Time is virtual, so backoffs and timeouts of minutes pass at once and are
+//! Tests of the scheduling loop through the Kubernetes API. Time is virtual, so backoffs and timeouts of minutes take no real time and are
 //! measured exactly.
 //!
-//! Unit tests and suites cover which node fits: here, one of two nodes has enough capacity.
+//! Unit tests and suites cover which node is feasible; here, one of two nodes has enough capacity.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -477,7 +477,7 @@ async fn the_log_contains_the_reason_of_each_rejected_node() {
         .with_ansi(false)
         .with_writer(move || writer.clone())
         .finish();
-    // Install globally: a callsite first hit by a thread without a subscriber would stay disabled.
+    // The subscriber is installed globally: a callsite that a thread without subscriber reaches first would stay disabled.
     tracing::subscriber::set_global_default(subscriber).unwrap();
     let cluster = Cluster::new(&["n1", "n2"]);
     cluster.capacity("n1", "5Gi");

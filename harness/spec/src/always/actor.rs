@@ -1,20 +1,20 @@
-//! The originator of an event.
+//! Who caused an event.
 
 use crate::world::Instance;
 
-/// The originator of an event.
+/// Who caused an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Actor {
     /// A publisher.
     Publisher(Instance),
-    /// The cleaner, which deletes the objects of nodes without the driver.
+    /// The cleaner, which deletes the CSIStorageCapacity objects of nodes without the driver.
     Cleaner,
     /// The scheduler.
     Scheduler,
-    /// The user of the cluster, who may do anything.
+    /// The user of the cluster, whose actions are never violations.
     User,
-    /// An unknown client of the driver. Only publishers may call GetCapacity.
+    /// A client of the driver that is not a publisher. Only publishers may call GetCapacity.
     Unrelated,
-    /// Any other client, which may do anything.
+    /// Any other client, whose actions are never violations.
     Other,
 }

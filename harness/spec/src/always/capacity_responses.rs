@@ -1,4 +1,4 @@
-//! GetCapacity responses: all, and those since the last quiescence.
+//! Stores GetCapacity responses: the maximum of all, and those since the last quiescence.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,16 +6,16 @@ use capacity_types::Segment;
 
 use crate::world::{CapacityResponse, Driver, Parameters, ReportedCapacity};
 
-/// Responses by driver, parameters and segment.
+/// Responses by driver, request parameters and segment.
 #[derive(Default)]
 pub(super) struct CapacityResponses(BTreeMap<String, BTreeMap<Parameters, BTreeMap<Segment, CallResponses>>>);
 
-/// The responses to equal calls.
+/// The responses to calls with equal arguments.
 #[derive(Default)]
 struct CallResponses {
-    /// The maximum of all responses.
+    /// The maximum of all responses so far.
     maximum_reported: ReportedCapacity,
-    /// All responses since the last quiescence.
+    /// The different responses since the last quiescence.
     recent: BTreeSet<ReportedCapacity>,
 }
 
@@ -39,7 +39,7 @@ impl CapacityResponses {
         responses.recent.insert(values);
     }
 
-    /// The maximum of all responses.
+    /// The maximum of all responses to a call so far.
     pub(super) fn maximum_reported(
         &self,
         driver: &str,
@@ -53,7 +53,7 @@ impl CapacityResponses {
         self.0.get(driver)?.get(parameters)?.get(segment)
     }
 
-    /// The responses since the last quiescence.
+    /// The responses to a call since the last quiescence.
     pub(super) fn recent(
         &self,
         driver: &str,
@@ -64,8 +64,8 @@ impl CapacityResponses {
         responses.into_iter().flat_map(|responses| &responses.recent)
     }
 
-    /// Adds the recent responses for a segment to those drivers that return an error now. The parameters may differ, because a class may
-    /// have been recreated.
+    /// Adds the responses since the last quiescence to drivers that currently return an error. Parameters are ignored, because a
+    /// StorageClass may have been created again with others.
     pub(super) fn add_to_failing_drivers(&self, drivers: &mut BTreeMap<String, Driver>) {
         for (name, by_parameters) in &self.0 {
             let mut by_segment: BTreeMap<&Segment, BTreeSet<ReportedCapacity>> = BTreeMap::new();
@@ -80,7 +80,7 @@ impl CapacityResponses {
             }
             let known = driver.responses.values_mut().flatten();
             for (segment, response) in known {
-                // An invalid response counts as an error.
+                // A response with invalid values counts as an error.
                 if matches!(response, CapacityResponse::Reported(values) if !values.is_valid()) {
                     *response = CapacityResponse::error();
                 }
@@ -93,7 +93,7 @@ impl CapacityResponses {
         }
     }
 
-    /// Resets the recent responses at quiescence.
+    /// Called at quiescence: drops the recent responses.
     pub(super) fn forget(&mut self) {
         let responses = self.0.values_mut().flat_map(BTreeMap::values_mut);
         responses

@@ -1,4 +1,4 @@
-//! CreateVolume calls: PVC, size and topology.
+//! Rules for CreateVolume calls: PVC, size and topology.
 
 use capacity_types::Segment;
 
@@ -10,7 +10,7 @@ use crate::world::capacity::bytes;
 use crate::world::change::ChangeKind;
 use crate::world::{Binding, Claim, Deployment, StorageClass, World};
 
-/// The kinds of objects that a provisioner's request depends on.
+/// The kinds of objects on which a provisioner's CreateVolume request depends.
 const KINDS: [ChangeKind; 5] = [
     ChangeKind::Claims,
     ChangeKind::Classes,
@@ -19,7 +19,7 @@ const KINDS: [ChangeKind; 5] = [
     ChangeKind::Settings,
 ];
 
-/// A predicate on a PVC and its class.
+/// A predicate on a PVC and its StorageClass in one state of the cluster.
 type Predicate<'s> = dyn Fn(&World, &Claim, &StorageClass) -> bool + 's;
 
 impl Monitor {
@@ -35,7 +35,7 @@ impl Monitor {
         self.refresh_after(&call);
         self.ledger.create_volume(call);
         if !self.world.publishers.contains_key(&by) {
-            // The call was in flight when its program exited, so the response was not received.
+            // The program exited while the call was in flight, so it has not received the response.
             self.ledger.restarted(&by);
         }
         violation.into_iter().collect()
@@ -43,7 +43,7 @@ impl Monitor {
 
     fn check_create_volume(&self, call: &CreateVolumeCall) -> Option<(&'static Rule, String)> {
         if let Some(open) = self.ledger.unknown_result(&call.name) {
-            // The retry must be unchanged, whatever has changed meanwhile.
+            // A retry must have the same arguments, whatever has changed since the first call.
             let is_elsewhere = open.by == call.by && open.preferred_segment != call.preferred_segment;
             let detail = || {
                 let (earlier, retry) = (&open.preferred_segment, &call.preferred_segment);
@@ -95,7 +95,7 @@ impl Monitor {
             let detail = format!("CreateVolume requests a content source: {}", call.is_clone);
             return Some((rules::WRONG_SOURCE, detail));
         }
-        // A PVC without a node in an older state does not constrain the topology.
+        // An older state in which the PVC has no selected node does not constrain the topology.
         let any_ready = |is_so: &Predicate<'_>| {
             any(&|world, claim, class| is_ready(call, claim, class) && is_so(world, claim, class))
         };
@@ -103,7 +103,8 @@ impl Monitor {
             .map(|detail| (rules::MISPLACED, detail))
     }
 
-    /// What is wrong with the requested or actual topology of a volume. `any`: whether a predicate holds for a PVC of the volume.
+    /// Why the requested or actual topology of a volume is wrong. `any`: whether a predicate holds for a PVC of the volume in any recent
+    /// state.
     fn wrong_topology(
         &self,
         call: &CreateVolumeCall,
@@ -126,7 +127,7 @@ impl Monitor {
     }
 }
 
-/// Whether the caller may create a volume for a PVC.
+/// Whether the caller may create a volume for a PVC, according to the selected node and the binding mode.
 fn is_ready(call: &CreateVolumeCall, claim: &Claim, class: &StorageClass) -> bool {
     match (&claim.selected_node, &call.by.node) {
         (None, None) => class.binding == Binding::Immediate,
@@ -136,7 +137,7 @@ fn is_ready(call: &CreateVolumeCall, claim: &Claim, class: &StorageClass) -> boo
     }
 }
 
-/// Whether a term of `allowedTopologies` does not exclude the segment. Keys that are unknown to the driver are ignored.
+/// Whether `allowedTopologies` has a term that the segment does not contradict. Topology keys that the driver does not have are ignored.
 fn allows_segment(class: &StorageClass, segment: &Segment) -> bool {
     let admits =
         |(key, values): &(String, Vec<String>)| segment.get(key).is_none_or(|it| values.contains(it));
@@ -144,7 +145,7 @@ fn allows_segment(class: &StorageClass, segment: &Segment) -> bool {
     class.allowed_topologies.is_empty() || terms.any(|term| term.iter().all(admits))
 }
 
-/// Whether a volume is in its node's segment, if the provisioner has strict topology.
+/// Whether a volume is in the segment of the selected node. True if the volume need not be there.
 fn is_in_segment_of_node(
     call: &CreateVolumeCall,
     world: &World,
@@ -155,7 +156,7 @@ fn is_in_segment_of_node(
     if !is_for_its_node(call, world, claim, class) {
         return true;
     }
-    // A distributed provisioner knows its own segment, a central one those of the API server.
+    // A distributed provisioner knows its own segment; a central provisioner reads the segment from the API server.
     let publisher = world.publishers.get(&call.by);
     if let Some(publisher) = publisher.filter(|it| it.deployment != Deployment::Central) {
         return publisher.is_for(world, &call.by, segment);
@@ -165,10 +166,10 @@ fn is_in_segment_of_node(
     own.is_none_or(|own| own == *segment)
 }
 
-/// Whether a volume must be in its node's segment.
+/// Whether a volume must be in the segment of the selected node.
 fn is_for_its_node(call: &CreateVolumeCall, world: &World, claim: &Claim, class: &StorageClass) -> bool {
     let publisher = world.publishers.get(&call.by);
-    // A publisher's settings are constant while it runs.
+    // The settings of a publisher do not change while it runs.
     let is_strict = publisher.is_none_or(|publisher| publisher.strict_topology);
     is_strict && class.binding != Binding::Immediate && claim.selected_node.is_some()
 }

@@ -1,4 +1,4 @@
-//! Nodes that the scheduler selects.
+//! Rules for the nodes that the scheduler selects.
 
 use super::monitor::Monitor;
 use crate::placement::{IndexedWorld, Outcome, assumed};
@@ -7,7 +7,8 @@ use crate::violation::{Subject, Violation};
 use crate::world::change::ChangeKind;
 use crate::world::{Change, NamespacedName, Pod, PodVolume, World};
 
-/// The kinds of objects that a decision depends on besides the pod. Includes PVCs: that very decision may already have bound some of them.
+/// The kinds of objects on which a decision depends, besides the pod itself. Includes PVCs, because the decision in question may already
+/// have bound some of them.
 const KINDS: [ChangeKind; 8] = [
     ChangeKind::Nodes,
     ChangeKind::CsiNodes,
@@ -25,7 +26,7 @@ impl Monitor {
         let waits = |(key, pod): &(&NamespacedName, &Pod)| {
             key.namespace == claim.namespace && pod.node.is_none() && pod.volumes.iter().any(uses)
         };
-        // A deleted pod cannot be checked, and any of several pods with the same PVC may have been scheduled.
+        // A deleted pod cannot be checked. If several pods use the PVC, any of them may be the scheduled one.
         let is_deleted = |pod: &NamespacedName| !self.world.pods.contains_key(pod);
         let had_another = || {
             self.recent.any(&self.world, &[ChangeKind::Pods], |world| {
@@ -70,7 +71,7 @@ impl Monitor {
         pod: &NamespacedName,
         nodes: &[String],
     ) -> Vec<Violation> {
-        // The call may have been in flight when the pod was deleted.
+        // The binding may have been in flight when the pod was deleted.
         if !self.world.pods.contains_key(pod) {
             return Vec::new();
         }
@@ -78,7 +79,7 @@ impl Monitor {
             let mut extenders = world.extenders.iter().filter(|it| it.name == extender);
             extenders.all(|it| !it.has_managed_resources)
         };
-        // Extenders remove nodes themselves, and whether the best node is chosen is checked later.
+        // These rules are checked elsewhere: an extender itself removes nodes, and whether the best node is chosen is checked later.
         let later = [rules::NOT_BEST, rules::NOT_EXTENDED];
         let out = |node: &String| {
             Some((
@@ -98,7 +99,8 @@ impl Monitor {
         }]
     }
 
-    /// What is wrong with a node in every state that the scheduler may have seen. Ignores violations of the rules in `ignored`.
+    /// Why a node is wrong in every state that the scheduler may have received. Empty if one of the states allows the node. Ignores the
+    /// rules in `ignored`.
     fn check_node(&self, pod: &NamespacedName, node: &str, ignored: &[&Rule]) -> Vec<Violation> {
         let outcome = Outcome::ScheduledOn(node.to_owned());
         let judged = |world: &World| {
@@ -107,7 +109,8 @@ impl Monitor {
             violations
         };
         let violations = judged(&self.world);
-        // The scheduler may know the flag from before, or have started with a server that does not return it.
+        // The scheduler may still have an earlier `storageCapacity` in its cache, or may have started while the server did not return the
+        // field.
         let is_allowed = |world: &World| {
             let hidden =
                 (!world.api.release.has_storage_capacity()).then(|| world.without_storage_capacity());

@@ -1,4 +1,5 @@
-//! Objects that publishers deleted themselves: recreating them without a change is flapping.
+//! CSIStorageCapacity objects that their publisher has deleted. Creating such an object again without a change in the cluster is a
+//! violation (flapping).
 
 use std::collections::BTreeMap;
 
@@ -7,23 +8,23 @@ use capacity_types::Segment;
 use crate::world::change::ChangeKind;
 use crate::world::{CapacityObject, Change, Instance};
 
-/// Deletions since the last quiescence.
+/// The deletions since the last quiescence.
 #[derive(Default)]
 pub(super) struct DeletedObjects {
     by_class_and_segment: BTreeMap<(Instance, String, Segment), DeletedObject>,
-    /// Number of events that may cause a deletion followed by a recreation.
+    /// Number of events so far, each of which may cause one deletion and recreation.
     reasons: u32,
 }
 
-/// An object that its publisher deleted.
+/// An object that its own publisher has deleted.
 struct DeletedObject {
     object: CapacityObject,
-    /// Number of recreations with equal values.
+    /// How often the object was created again with equal values.
     recreations: u32,
 }
 
 impl DeletedObjects {
-    /// A publisher deletes an object of its own.
+    /// Records that a publisher deletes an object of its own.
     pub(super) fn deleted(&mut self, by: &Instance, object: &CapacityObject) {
         let Some(segment) = object.segment() else {
             return;
@@ -39,7 +40,7 @@ impl DeletedObjects {
         deleted.object = object.clone();
     }
 
-    /// A publisher creates an object. Returns whether it does so without a reason.
+    /// Records that a publisher creates an object. Returns whether the object was recreated more often than events can explain.
     pub(super) fn created(&mut self, by: &Instance, object: &CapacityObject) -> bool {
         let Some(segment) = object.segment() else {
             return false;
@@ -54,7 +55,7 @@ impl DeletedObjects {
         deleted.recreations > self.reasons
     }
 
-    /// A change of the environment: it may cause one recreation.
+    /// Records a change that programs did not cause as a reaction. Each may cause one recreation.
     pub(super) fn changed(&mut self, change: &Change) {
         let is_reaction = matches!(
             change.kind(),
@@ -63,8 +64,8 @@ impl DeletedObjects {
         self.reasons += u32::from(!is_reaction);
     }
 
-    /// GetCapacity failed, or another client changed an object: the publisher may have deleted an object, or the other of two duplicates
-    /// may have been deleted.
+    /// Records a reason for a recreation: GetCapacity failed, so that the publisher may have deleted an object, or another client changed
+    /// an object, so that one of two duplicates may have been deleted.
     pub(super) fn allow_recreation(&mut self) {
         self.reasons += 1;
     }

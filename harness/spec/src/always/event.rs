@@ -1,4 +1,4 @@
-//! The events of a history.
+//! The events of a history: what happens in a cluster, in order.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,92 +11,93 @@ use super::user_request::UserRequest;
 use crate::volumes::CreateVolumeCall;
 use crate::world::{CapacityObject, Change, Instance, NamespacedName, Parameters, ReportedCapacity};
 
-/// One event.
+/// One event of a history.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// The environment changes: anything that no checked program caused.
+    /// A change in the cluster that no checked program caused.
     Changed(Change),
-    /// A capacity object was written to the API server.
+    /// A client wrote a CSIStorageCapacity object to the API server.
     ObjectWritten {
-        /// The writer.
+        /// The client that wrote the object.
         by: Actor,
-        /// The object's key.
+        /// Namespace and name of the object.
         key: NamespacedName,
-        /// The new object. `None`: it was deleted.
+        /// The object after the write. `None`: the object was deleted.
         object: Option<CapacityObject>,
     },
     /// The user sends these requests to the API server. All earlier requests have completed.
     UserRequested(Vec<UserRequest>),
-    /// The API server rejected the user's request with this HTTP status.
+    /// The API server rejected a request of the user with this HTTP status.
     UserRequestRejected(u16),
-    /// All initial objects of a case exist.
+    /// All initial objects of a case have been created.
     InitialObjectsCreated,
-    /// A program starts or exits, by the name of its API client. Its in-memory state is lost.
+    /// The program with this client name starts or exits, so its in-memory state is lost.
     ClientRestarted(Arc<str>),
     /// A program sent a request to the API server.
     ApiRequested(Request),
     /// A request or a watch of a program failed because of an injected fault.
     RequestFailed,
-    /// A replica of a publisher acquired or renewed the Lease, by the name of its API client.
+    /// The publisher replica with this client name acquired or renewed the Lease.
     LeaseHeld(Arc<str>),
-    /// A publisher receives a watch event of a capacity object.
+    /// A publisher receives a watch event of a CSIStorageCapacity object.
     ObjectDelivered {
-        /// The publisher.
+        /// The publisher that receives the event.
         to: Instance,
-        /// The object's key.
+        /// Namespace and name of the object.
         key: NamespacedName,
     },
     /// A GetCapacity call.
     GetCapacity {
-        /// The caller.
+        /// The client that calls GetCapacity.
         by: Actor,
-        /// The driver.
+        /// Name of the driver.
         driver: String,
-        /// `accessible_topology`.
+        /// `accessible_topology` of the request.
         segment: Segment,
-        /// `parameters`.
+        /// `parameters` of the request.
         parameters: Parameters,
-        /// The response. `None`: an error or no response.
+        /// The returned capacity. `None`: an error, or no response.
         response: Option<ReportedCapacity>,
-        /// Possible responses, given the storage since the last quiescence. Empty: unknown.
+        /// The capacities that the driver may correctly return, given the storage since the last quiescence. Empty: unknown.
         possible: Vec<ReportedCapacity>,
-        /// Time since the start of the history. `None`: unknown, because the driver delays calls.
+        /// Time since the start of the history. `None`: unknown, because the driver may delay calls.
         at: Option<Duration>,
     },
     /// A CreateVolume call.
     CreateVolume(CreateVolumeCall),
     /// A DeleteVolume call succeeded.
     VolumeDeleted {
-        /// `volume_id`.
+        /// `volume_id` of the request.
         id: String,
-        /// The caller.
+        /// The client that calls DeleteVolume.
         by: Actor,
     },
-    /// An Event object about a PVC was written.
+    /// A client created an Event object about this PVC.
     EventRecorded(NamespacedName),
     /// The scheduler selects a node for a PVC with delayed binding.
     NodeSelected {
-        /// The claim.
+        /// Namespace and name of the PVC.
         claim: NamespacedName,
-        /// The node.
+        /// Name of the selected node.
         node: String,
     },
-    /// The scheduler calls an extender's filter for a pod.
+    /// The scheduler sends a filter request for a pod to an extender.
     ExtenderCalled {
-        /// The extender's name.
+        /// Name of the extender.
         extender: String,
-        /// The pod.
+        /// Namespace and name of the pod.
         pod: NamespacedName,
-        /// The nodes.
+        /// Names of the nodes in the request.
         nodes: Vec<String>,
     },
     /// The scheduler binds a pod to a node.
     PodBound {
-        /// The pod.
+        /// Namespace and name of the pod.
         pod: NamespacedName,
-        /// The node.
+        /// Name of the node.
         node: String,
     },
-    /// Quiescence: nothing is in flight, every watch is at the newest revision, and every publisher has polled since the last change.
+    /// Quiescence: no request is in flight, every watch is at the newest revision, and every publisher has polled GetCapacity since the
+    /// last change.
     Quiescent,
 }

@@ -1,17 +1,17 @@
-//! All former label sets of capacity objects: a watch may start in the past and deliver all of them.
+//! All label sets that CSIStorageCapacity objects have had: a watch may start at an old revision and send events for each of them.
 //!
-//! Owns the labels, which determine an object's publisher. Does not know the watches.
+//! Owns the labels, which determine the publisher of an object. Does not know the watches.
 
 use std::collections::BTreeMap;
 
 use crate::world::{CapacityObject, Change, NamespacedName, World};
 
-/// Each object, as it was when it first had each of its label sets.
+/// For each label set that an object has had, the object when it first had these labels.
 #[derive(Debug, Default)]
 pub(super) struct FormerLabels(BTreeMap<NamespacedName, Vec<CapacityObject>>);
 
 impl FormerLabels {
-    /// The initial objects of a history.
+    /// Records the initial objects of a history.
     pub(super) fn new(world: &World) -> Self {
         let mut former = FormerLabels::default();
         for (key, object) in &world.objects {
@@ -27,7 +27,7 @@ impl FormerLabels {
         }
     }
 
-    /// The object with each label set that it ever had.
+    /// The states of an object: one for each label set that it has had.
     pub(super) fn of(&self, key: &NamespacedName) -> &[CapacityObject] {
         self.0.get(key).map_or(&[], Vec::as_slice)
     }

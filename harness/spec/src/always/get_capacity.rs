@@ -1,4 +1,4 @@
-//! GetCapacity calls: caller and arguments.
+//! Rules for GetCapacity calls: who calls, and with which arguments.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::world::change::ChangeKind;
 use crate::world::class::without_sidecars;
 use crate::world::{Instance, Parameters, ReportedCapacity, StorageClass, World};
 
-/// The kinds of objects that a publisher's calls depend on.
+/// The kinds of objects on which a publisher's GetCapacity calls depend.
 const KINDS: [ChangeKind; 4] = [
     ChangeKind::Nodes,
     ChangeKind::CsiNodes,
@@ -66,7 +66,7 @@ impl Monitor {
         };
         let violations = unexpected.into_iter().chain(wrong_response).chain(rate).collect();
         match response.filter(|values| values.is_valid()) {
-            // The publisher publishes a response for the class even if the request wrongly contained sidecar parameters.
+            // The publisher publishes the response for the class, even if the request wrongly contained parameters for sidecars.
             Some(values) => self
                 .responses
                 .add(driver, without_sidecars(parameters), segment, values),
@@ -75,7 +75,7 @@ impl Monitor {
         violations
     }
 
-    /// Why a publisher's call is unexpected.
+    /// Why a publisher should not make this call. `None` if the call is allowed.
     fn unexpected_reason(
         &self,
         instance: &Instance,
@@ -84,7 +84,7 @@ impl Monitor {
         parameters: &Parameters,
     ) -> Option<&'static str> {
         if !self.world.publishers.contains_key(instance) {
-            // The call was in flight when its publisher exited.
+            // The call was in flight when the publisher exited.
             return None;
         }
         let any = |is_so: &dyn Fn(&World) -> bool| self.recent.any(&self.world, &KINDS, is_so);
@@ -92,7 +92,7 @@ impl Monitor {
             class.provisioner == instance.driver && class.driver_parameters() == *parameters
         };
         let is_of_class = |world: &World| world.classes.values().any(matches_call);
-        // A provisioner may check the capacity for a PVC in a topology that the class allows.
+        // A provisioner may check the capacity for a PVC in any topology that the StorageClass allows.
         let may_provision_there = |world: &World| {
             let mut classes = world.classes.values();
             classes.any(|class| matches_call(class) && class.names(segment))

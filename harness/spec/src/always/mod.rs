@@ -1,10 +1,10 @@
-//! Invariants at every moment, over a history of changes, writes, calls and decisions.
+//! Rules that apply at every moment, checked over a history of changes, writes, calls and decisions.
 //!
-//! Programs observe changes late, and each kind of object independently: between two moments of quiescence they may act on any combination
-//! of recent states. An action is a violation only if no such combination allows it.
+//! Programs receive changes late, and each kind of object by a separate watch. Between two moments of quiescence, they may act on any
+//! combination of recent states of the kinds. An action is a violation only if no such combination allows it.
 //!
 //! ```text
-//! event             one event; actor: its originator
+//! event             one event; actor: who caused it
 //! monitor           consumes events and returns violations
 //!
 //! Checks:

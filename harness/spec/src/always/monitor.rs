@@ -1,4 +1,4 @@
-//! Consumes events in order and returns violations.
+//! Processes events in order and returns violations.
 
 use std::borrow::Cow;
 
@@ -19,41 +19,42 @@ use crate::violation::Violation;
 use crate::volumes::{self, Backend, Ledger};
 use crate::world::{CapacityObject, Change, Driver, Instance, NamespacedName, Objects, World};
 
-/// Checks a history.
+/// Checks a history of events.
 pub struct Monitor {
-    /// The current world.
+    /// The current state of the cluster.
     pub(super) world: World,
-    /// Changes since the last quiescence.
+    /// The changes since the last quiescence.
     pub(super) recent: RecentStates,
-    /// Former labels of capacity objects.
+    /// Former labels of CSIStorageCapacity objects.
     pub(super) former_labels: FormerLabels,
-    /// Drivers that may register again.
+    /// Drivers that have unregistered and may register again.
     pub(super) unregistered: UnregisteredDrivers,
-    /// All GetCapacity responses.
+    /// GetCapacity responses of drivers.
     pub(super) responses: CapacityResponses,
-    /// Objects that publishers deleted themselves.
+    /// CSIStorageCapacity objects that their publishers have deleted.
     pub(super) deleted_objects: DeletedObjects,
     /// CreateVolume calls and their results.
     pub(super) ledger: Ledger,
-    /// Pending user requests.
+    /// Requests of the user whose results are not known yet.
     pub(super) user_requests: UserRequests,
-    /// Replicas that may write.
+    /// Publisher replicas that may write, because they have held the Lease.
     pub(super) leaders: Leaders,
-    /// Failed CreateVolume calls.
+    /// Failed CreateVolume calls without an Event.
     pub(super) unreported_failures: UnreportedFailures,
-    /// Lists and watches of capacity objects by programs.
+    /// Lists and watches of CSIStorageCapacity objects by programs.
     pub(super) reads: Reads,
     /// GetCapacity calls that publishers must make.
     pub(super) pending_refreshes: PendingRefreshes,
-    /// Rate counters of programs.
+    /// Counters for the rate limits of programs.
     pub(super) rates: RateCounters,
-    /// The capacity objects at the last quiescence, with later changes by clients that are not checked.
+    /// CSIStorageCapacity objects at the last quiescence, including later changes by clients that are not checked.
     before: Objects,
-    /// Whether the server was ever of a release without `maximumVolumeSize`: no watch event reports that the field reappears.
+    /// Whether the server has ever emulated a release without `maximumVolumeSize`. When the field is served again, no watch event contains
+    /// this.
     pub(super) has_hidden_maximum: bool,
 }
 
-/// The violations in a history that starts with this quiescent world.
+/// The violations in a history. At its start, the cluster is quiescent.
 pub fn judge(world: World, events: impl IntoIterator<Item = Event>) -> Vec<Violation> {
     let mut monitor = Monitor::new(world);
     let events = events.into_iter();
@@ -61,7 +62,7 @@ pub fn judge(world: World, events: impl IntoIterator<Item = Event>) -> Vec<Viola
 }
 
 impl Monitor {
-    /// Starts with a quiescent world.
+    /// Starts a history. The cluster must be quiescent.
     pub fn new(world: World) -> Self {
         Monitor {
             recent: RecentStates::since(&world),
@@ -82,12 +83,12 @@ impl Monitor {
         }
     }
 
-    /// The world after all events so far.
+    /// The state of the cluster after all events so far.
     pub fn world(&self) -> &World {
         &self.world
     }
 
-    /// Applies an event and returns its violations.
+    /// Processes an event and returns the violations that it shows.
     pub fn observe(&mut self, event: Event) -> Vec<Violation> {
         self.rates.record(&event);
         match event {
@@ -170,7 +171,7 @@ impl Monitor {
         }
     }
 
-    /// Whether the event may change the violations that quiescence after it would have.
+    /// Whether the event may change the violations that there would be if the cluster became quiescent after it.
     pub fn may_change_violations(&self, event: &Event) -> bool {
         match event {
             Event::ObjectDelivered { .. }
@@ -197,7 +198,7 @@ impl Monitor {
         }
     }
 
-    /// Makes the object's current state, or its absence, the expected one until a program has a reason to change it.
+    /// Accepts the current state of an object: it is not a violation until a program has a reason to change the object.
     pub(super) fn accept(&mut self, key: NamespacedName, object: Option<CapacityObject>) {
         match object {
             Some(object) => drop(self.before.insert(key, object)),
@@ -205,7 +206,7 @@ impl Monitor {
         }
     }
 
-    /// A publisher stops or restarts: accepts the current state of its objects.
+    /// Accepts the current state of a publisher's objects, because the publisher stops or restarts.
     fn accept_objects_of(&mut self, instance: &Instance) {
         let Some(publisher) = self.world.publishers.get(instance) else {
             return;
@@ -237,7 +238,7 @@ impl Monitor {
         self.world.apply(change);
     }
 
-    /// Violations by capacity objects if the cluster is quiescent now.
+    /// Violations by CSIStorageCapacity objects if the cluster is quiescent now.
     pub fn object_violations(&self) -> Vec<Violation> {
         let mut violations = objects::judge_since(
             &self.before,
@@ -255,15 +256,15 @@ impl Monitor {
         volumes::judge(&self.world, &self.ledger, backend)
     }
 
-    /// The world from which the required objects are computed if the cluster is quiescent now: with the capacity objects before the
-    /// programs' actions, and with responses that drivers returned before they failed.
+    /// The cluster state from which the required objects are computed if the cluster is quiescent now: with the CSIStorageCapacity objects
+    /// before the actions of programs, and with the last responses of drivers that return errors now.
     pub fn world_before_actions(&self) -> World {
         let mut world = self.world_with_earlier_responses().into_owned();
         world.objects.clone_from(&self.before);
         world
     }
 
-    /// The world with responses that drivers returned before they failed. Most drivers have not failed.
+    /// The cluster state with the last responses of drivers that return errors now. Borrowed if no driver does.
     fn world_with_earlier_responses(&self) -> Cow<'_, World> {
         if self.world.drivers.values().all(Driver::reports_valid_capacity) {
             return Cow::Borrowed(&self.world);
@@ -276,11 +277,11 @@ impl Monitor {
     fn quiescent(&mut self) -> Vec<Violation> {
         let violations = self.object_violations();
         if self.world.api.version().is_none() && !self.world.publishers.is_empty() {
-            // Nothing can be written now: publishers act on the received responses later.
+            // The API server does not serve CSIStorageCapacity, so publishers write the received capacities later.
             return violations;
         }
         self.before.clone_from(&self.world.objects);
-        // The objects contain the received responses by now.
+        // By now, publishers have written the received capacities to objects.
         self.responses.forget();
         self.world.drivers.values_mut().for_each(Driver::forget);
         self.recent = RecentStates::since(&self.world);

@@ -1,4 +1,4 @@
-//! GetCapacity calls that publishers must make.
+//! GetCapacity calls that publishers must make after volumes have changed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,33 +6,34 @@ use capacity_types::Segment;
 
 use crate::world::Instance;
 
-/// Segments for which a publisher must call GetCapacity, by class, because a volume of the class was created, deleted, or failed with
-/// RESOURCE_EXHAUSTED.
+/// Segments for which a publisher must call GetCapacity, by StorageClass, because a volume of the class was created, deleted, or failed
+/// with RESOURCE_EXHAUSTED.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PendingRefreshes {
     pub(super) by_class: BTreeMap<Instance, BTreeMap<String, BTreeSet<Segment>>>,
-    /// Volumes without capacity since the last quiescence.
+    /// Names of volumes that failed for lack of capacity since the last quiescence.
     failed: BTreeSet<String>,
 }
 
 impl PendingRefreshes {
-    /// Records that a volume failed for lack of capacity. Returns whether it was the first time. Later failures require no
-    /// refresh: with continuous retries there is no moment at which all refreshes are complete.
+    /// Records that a volume failed for lack of capacity. Returns whether this is its first failure. Later failures require no refresh:
+    /// while the volume is retried continuously, there would be no moment at which all refreshes are complete.
     pub(super) fn is_first_failure(&mut self, volume: &str) -> bool {
         self.failed.insert(volume.to_owned())
     }
 
-    /// Resets at quiescence.
+    /// Called at quiescence: drops all requirements.
     pub(super) fn settle(&mut self) {
         self.failed.clear();
     }
 
-    /// A publisher starts or stops: when it starts, it calls GetCapacity for everything.
+    /// Drops the requirements of a publisher that starts or stops. When it starts, it calls GetCapacity for all classes and segments
+    /// anyway.
     pub(super) fn restarted(&mut self, instance: &Instance) {
         self.by_class.remove(instance);
     }
 
-    /// The API server changes and may not serve the type for a while.
+    /// Drops all requirements, because the API server changes and may not serve CSIStorageCapacity for a while.
     pub(super) fn forget(&mut self) {
         self.by_class.clear();
     }

@@ -1,4 +1,4 @@
-//! Rate limits of programs: restarted watches, GetCapacity calls with a limit, and calls without a reason.
+//! Rules for the rate of actions: restarted watches, GetCapacity calls with a rate limit, and GetCapacity calls without a reason.
 
 use std::time::Duration;
 
@@ -11,22 +11,22 @@ use crate::rules::{self, Rule};
 use crate::violation::{Subject, Violation, map_text};
 use crate::world::{Binding, Instance, Parameters, StorageClass};
 
-/// Rate limit for starting the same watch. A list with a first watch, a second one after it ended, and the same again after failures need a
-/// burst. Clients that back off as client-go does are far below the rate.
+/// Rate limit for starting the same watch. The burst allows a list with a first watch, a second watch after its end, and the same again
+/// after failures. Clients that back off as client-go does are far below the rate.
 const WATCH_LIMIT: RateLimit = RateLimit {
     burst: 20,
     per_second: 10,
 };
 
-/// Number of GetCapacity calls per class that a publisher without polling may make without an event: it may receive the same change twice,
-/// and one call may be in flight.
+/// Number of GetCapacity calls per class that a publisher without polling may make without a new event: it may receive the same change
+/// twice, and one call may be in flight.
 const REPEATED_CALLS_MAX: u32 = 3;
 
-/// A violated rule, and the detail.
+/// A violated rule and its detail text.
 type Violated = (&'static Rule, String);
 
 impl Monitor {
-    /// Checks the rate of starting watches.
+    /// Checks how often a client starts the same watch.
     pub(super) fn check_watch_rate(&mut self, request: &Request) -> Option<Violation> {
         if request.verb != "watch" {
             return None;
@@ -50,7 +50,7 @@ impl Monitor {
         })
     }
 
-    /// Checks a publisher's GetCapacity call against its rate limit, and for a reason. `at`: `None` if the time is unknown.
+    /// Checks whether a publisher's GetCapacity call exceeds its rate limit or has no reason. `at`: `None` if the time is unknown.
     pub(super) fn check_get_capacity_rate(
         &mut self,
         instance: &Instance,
@@ -66,7 +66,8 @@ impl Monitor {
         let classes = self.world.classes.values();
         let classes_of_call = classes.filter(|class| class.driver_parameters() == *parameters);
         let classes_of_call: Vec<&StorageClass> = classes_of_call.collect();
-        // A distributed instance also calls GetCapacity before provisioning with Immediate binding, independent of publishing.
+        // A distributed publisher also calls GetCapacity before it provisions a PVC with Immediate binding, even if it does not publish for
+        // the class.
         let may_provision = |class: &&StorageClass| class.binding == Binding::Immediate;
         if instance.node.is_some() && classes_of_call.iter().any(may_provision) {
             return None;
@@ -90,9 +91,9 @@ impl Monitor {
         })
     }
 
-    /// A call that exceeds the rate limit.
+    /// The violation if the call exceeds the rate limit.
     fn exceeds_limit(&mut self, instance: &Instance, limit: u32, at: Duration) -> Option<Violated> {
-        // A delayed call may arrive together with the next one.
+        // The burst is larger by one, because a delayed call may arrive together with the next one.
         let rate_limit = RateLimit {
             burst: limit + 1,
             per_second: limit,
@@ -102,7 +103,7 @@ impl Monitor {
         (!rate_limit.admits(tokens, at)).then(|| (rules::GET_CAPACITY_RATE, detail()))
     }
 
-    /// A call that repeats earlier ones although nothing has happened since.
+    /// The violation if the call repeats earlier calls although nothing has happened since.
     fn repeated_calls(
         &mut self,
         instance: &Instance,

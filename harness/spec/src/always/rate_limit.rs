@@ -1,4 +1,4 @@
-//! Rate limiters and counters for programs.
+//! Rate limiters, and counters of actions, for programs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,14 +9,14 @@ use capacity_types::Segment;
 use super::event::Event;
 use crate::world::{Instance, Parameters};
 
-/// A rate limit: burst, and then a number per second.
+/// A rate limit: a burst, and a number of actions per second after that.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RateLimit {
     pub(super) burst: u32,
     pub(super) per_second: u32,
 }
 
-/// The state of a rate limit, as time: each use costs the interval between uses.
+/// The state of a rate limit (token bucket), measured in time: each action costs the interval between two actions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tokens {
     left: Duration,
@@ -24,7 +24,7 @@ pub(super) struct Tokens {
 }
 
 impl RateLimit {
-    /// Whether the limit admits another use at this time.
+    /// Whether the limit allows another action at this time.
     pub(super) fn admits(self, tokens: &mut Option<Tokens>, at: Duration) -> bool {
         let cost = Duration::from_secs(1) / self.per_second.max(1);
         let full = cost * self.burst;
@@ -38,19 +38,19 @@ impl RateLimit {
     }
 }
 
-/// Usage counters.
+/// Counters of the actions of programs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RateCounters {
-    /// By client, resource and namespace.
+    /// State of the limit for starting watches, by client, resource and namespace.
     pub(super) watches: BTreeMap<(Arc<str>, String, Option<String>), Option<Tokens>>,
-    /// GetCapacity calls.
+    /// State of the limit for GetCapacity calls, by publisher.
     pub(super) get_capacity_calls: BTreeMap<Instance, Option<Tokens>>,
-    /// Number of calls of a publisher with equal arguments since the last relevant event.
+    /// By publisher: number of calls with equal arguments since the last event that is a reason for a call.
     pub(super) repeated_calls: BTreeMap<Instance, BTreeMap<(Parameters, Segment), u32>>,
 }
 
 impl RateCounters {
-    /// Records an event: most events are a reason to call GetCapacity.
+    /// Resets the counters of repeated calls for an event that is a reason to call GetCapacity, as most events are.
     pub(super) fn record(&mut self, event: &Event) {
         let is_no_reason = match event {
             Event::GetCapacity { response, .. } => response.is_some(),
@@ -63,7 +63,7 @@ impl RateCounters {
         }
     }
 
-    /// A publisher starts or stops.
+    /// Resets the rate limit of GetCapacity calls of a publisher that starts or stops.
     pub(super) fn restarted(&mut self, instance: &Instance) {
         self.get_capacity_calls.remove(instance);
     }

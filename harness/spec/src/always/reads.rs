@@ -1,4 +1,4 @@
-//! Lists and watches of capacity objects by clients.
+//! Lists and watches of CSIStorageCapacity objects by clients.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,16 +12,16 @@ struct Tally {
     watches: u32,
 }
 
-/// Lists and watches of capacity objects by clients.
+/// Counts the lists and watches of CSIStorageCapacity objects, by client.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reads {
     by_client: BTreeMap<Arc<str>, Tally>,
-    /// Number of failures after which any client may have to list again.
+    /// Number of failures so far. After each of them, any client may have to list again.
     failures: u32,
 }
 
 impl Reads {
-    /// A client starts.
+    /// Resets the counters of a client that starts.
     pub(super) fn client_restarted(&mut self, client: &str) {
         self.by_client.remove(client);
     }
@@ -31,7 +31,7 @@ impl Reads {
         self.failures += 1;
     }
 
-    /// Records a request. Returns whether it is an unnecessary list: each list is followed by a watch, and only the end of a watch requires
+    /// Records a request. Returns whether it is an unnecessary list. A client lists once and then watches; only the end of a watch requires
     /// another list.
     pub(super) fn is_unnecessary(&mut self, request: &Request) -> bool {
         let tally = self.by_client.entry(request.client.clone()).or_default();

@@ -1,5 +1,5 @@
-//! The states that a program may have acted on: for each kind of object the state at some moment since the last quiescence, and different
-//! moments for different kinds.
+//! The states of the cluster on which a program may have acted: for each kind of object, the state at some moment since the last
+//! quiescence. The moments of different kinds may differ.
 
 use std::collections::BTreeMap;
 
@@ -9,15 +9,15 @@ use crate::world::{Change, Instance, Publisher, World};
 /// Maximum number of combinations. With more combinations, every action counts as allowed.
 const COMBINATIONS_MAX: usize = 1024;
 
-/// The changes since the last quiescence.
+/// The changes of the cluster since the last quiescence.
 pub(super) struct RecentStates {
-    /// The world at the last quiescence.
+    /// The state of the cluster at the last quiescence.
     settled: World,
     changes: BTreeMap<ChangeKind, Vec<Change>>,
 }
 
 impl RecentStates {
-    /// Starts at quiescence.
+    /// Starts without changes. `world`: the state at quiescence.
     pub(super) fn since(world: &World) -> Self {
         RecentStates {
             settled: world.clone(),
@@ -25,7 +25,7 @@ impl RecentStates {
         }
     }
 
-    /// The settings of a publisher at each moment at which it ran.
+    /// The different settings that a publisher has had while it ran.
     pub(super) fn publishers<'l>(&'l self, instance: &'l Instance) -> impl Iterator<Item = &'l Publisher> {
         let changes = self.of(ChangeKind::Settings).iter();
         let changed = changes.filter_map(move |change| match change {
@@ -44,8 +44,8 @@ impl RecentStates {
         self.changes.get(&kind).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether a predicate holds in a state that a program may have seen. `kinds`: the kinds on which it depends; all others have their
-    /// current state.
+    /// Whether a predicate holds in a state that a program may have received. `kinds`: the kinds of objects on which the predicate depends;
+    /// other kinds are in their current state.
     pub(super) fn any(&self, now: &World, kinds: &[ChangeKind], is_so: impl Fn(&World) -> bool) -> bool {
         if is_so(now) {
             return true;

@@ -1,4 +1,4 @@
-//! Refreshes after a volume changed capacity: the publisher must call GetCapacity again, regardless of its poll interval.
+//! Refreshes after a volume has changed the free capacity: the publisher must call GetCapacity again, independently of its poll interval.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::volumes::{CreateVolumeCall, CreateVolumeResult, is_volume_of};
 use crate::world::{Instance, Parameters};
 
 impl Monitor {
-    /// Records a GetCapacity call.
+    /// Records a GetCapacity call, which fulfills required refreshes.
     pub(super) fn refreshed(&mut self, by: &Actor, parameters: &Parameters, segment: &Segment) {
         let Actor::Publisher(instance) = by else {
             return;
@@ -49,7 +49,7 @@ impl Monitor {
         })
     }
 
-    /// Records a CreateVolume call and the refreshes that it requires.
+    /// Records the refreshes that a CreateVolume call requires.
     pub(super) fn refresh_after(&mut self, call: &CreateVolumeCall) {
         let volume_segment = match &call.result {
             CreateVolumeResult::Created {
@@ -63,7 +63,7 @@ impl Monitor {
         let mut claims = self.world.claims.values();
         let claim = claims.find(|claim| is_volume_of(&call.name, claim));
         if let Some(class) = claim.map(|claim| claim.class.clone()) {
-            // Either one may have keys that the other lacks.
+            // Compares only common keys, because the volume's segment and the publisher's segment may have different keys.
             let is_affected = |segment: &Segment| {
                 segment::contains(segment, volume_segment) || segment::contains(volume_segment, segment)
             };
@@ -77,7 +77,7 @@ impl Monitor {
         }
     }
 
-    /// Records a DeleteVolume call and the refreshes that it requires.
+    /// Records the refreshes that a DeleteVolume call requires.
     pub(super) fn refresh_after_deletion(&mut self, id: &str, by: &Actor) {
         let Actor::Publisher(instance) = by else {
             return;
@@ -92,7 +92,7 @@ impl Monitor {
         self.require_refresh(instance, class, segments);
     }
 
-    /// The publisher's segments that match.
+    /// The segments of the publisher that satisfy a predicate.
     fn segments_where(
         &self,
         instance: &Instance,
@@ -120,7 +120,7 @@ impl Monitor {
         due.entry(class).or_default().extend(segments);
     }
 
-    /// Missing refreshes, if the cluster is quiescent now.
+    /// The required refreshes that were not made, if the cluster is quiescent now.
     pub(super) fn missing_refreshes(&self) -> Vec<Violation> {
         let mut violations = Vec::new();
         if self.world.api.version().is_none() {
@@ -130,7 +130,7 @@ impl Monitor {
             if due.values().all(BTreeSet::is_empty) {
                 continue;
             }
-            // A publisher with a rate limit may be busy with earlier calls while a volume is retried.
+            // A publisher with a rate limit may still be busy with earlier calls while a volume is retried.
             let publisher = self.world.publishers.get(instance);
             let Some(publisher) = publisher.filter(|it| it.publishes && it.get_capacity_qps.is_none()) else {
                 continue;
@@ -159,7 +159,8 @@ impl Monitor {
     }
 }
 
-/// Whether the publisher must know the capacity: for some classes and segments publishing is optional, and after an error it backs off.
+/// Whether the publisher must have the current capacity. False if publishing is optional for the class and segment, and after an error,
+/// because the publisher backs off.
 fn needs_capacity(state: &DesiredState) -> bool {
     matches!(
         state.unspecified(),

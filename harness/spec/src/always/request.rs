@@ -1,4 +1,4 @@
-//! A request to the API server, with the fields that rules use. Checks nothing.
+//! A request to the API server, with the fields that rules need. Checks nothing.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,8 +7,8 @@ use capacity_types::capacity_api::RESOURCE;
 
 use super::actor::Actor;
 
-/// The kinds that a publisher reads to find the owner of its objects, and the owner level from which it needs them: pod → ReplicaSet →
-/// Deployment. The last owner itself is only referenced, not read.
+/// The kinds that a publisher reads to find the owner of its objects (pod → ReplicaSet → Deployment), each with the owner level from which
+/// it must read the kind. The last owner is only referenced, so it need not be read.
 pub(super) const OWNERS: [(&str, Option<u8>); 5] = [
     ("pods", Some(0)),
     ("replicasets", Some(2)),
@@ -17,18 +17,18 @@ pub(super) const OWNERS: [(&str, Option<u8>); 5] = [
     ("daemonsets", None),
 ];
 
-/// A request with its response.
+/// A request to the API server, and whether it succeeded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// The originator.
+    /// Who sent the request.
     pub by: Actor,
-    /// The name of the API client, which distinguishes replicas.
+    /// Client name, which distinguishes the replicas of a publisher.
     pub client: Arc<str>,
-    /// The verb, such as `list`.
+    /// Verb of the request, such as `list`.
     pub verb: String,
-    /// Plural name, with the subresource as in `pods/binding`.
+    /// Plural resource name, with a subresource as in `pods/binding`.
     pub resource: String,
-    /// The namespace. `None`: all namespaces, or a cluster-scoped object.
+    /// Namespace in the path. `None`: all namespaces, or a cluster-scoped object.
     pub namespace: Option<String>,
     /// Whether the request succeeded.
     pub is_successful: bool,
@@ -37,7 +37,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// Whether a rule checks this verb and resource.
+    /// Whether any rule checks requests with this verb and resource.
     pub fn is_judged(verb: &str, resource: &str) -> bool {
         resource == RESOURCE
             || verb == "watch"

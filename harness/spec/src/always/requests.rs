@@ -1,4 +1,4 @@
-//! Requests to the API server: only with documented RBAC permissions, and no unnecessary lists.
+//! Rules for requests to the API server: they need only documented RBAC permissions, and clients send no unnecessary lists.
 
 use capacity_types::capacity_api::RESOURCE;
 
@@ -9,9 +9,9 @@ use crate::rules::{self, Rule};
 use crate::violation::{Subject, Violation};
 use crate::world::Publisher;
 
-/// Verbs of a publisher on capacity objects (external-provisioner, README, "Capacity support").
+/// Verbs that a publisher may use for CSIStorageCapacity objects (external-provisioner, README, "Capacity support").
 const PUBLISHER_VERBS: [&str; 7] = ["get", "list", "watch", "create", "update", "patch", "delete"];
-/// Verbs of a cleaner on capacity objects (KEP-1472, "With central controller" and "Without").
+/// Verbs that a cleaner may use for CSIStorageCapacity objects (KEP-1472, "With central controller" and "Without central controller").
 const CLEANER_VERBS: [&str; 4] = ["get", "list", "watch", "delete"];
 
 /// Verbs without side effects.
@@ -24,7 +24,7 @@ impl Monitor {
     }
 
     fn check_api_request(&mut self, request: &Request) -> Option<Violation> {
-        // A cleaner need not watch capacity objects.
+        // A cleaner need not watch CSIStorageCapacity objects, so it may list them at any time.
         let is_judged = request.resource == RESOURCE && request.by != Actor::Cleaner;
         let is_unnecessary = is_judged && self.reads.is_unnecessary(request);
         let wrong = match self.is_granted(request) {
@@ -49,12 +49,12 @@ impl Monitor {
             && !self.leaders.contains(&request.client)
     }
 
-    /// Whether the documented permissions of the program cover the request.
+    /// Whether the documented permissions of the program allow the request.
     fn is_granted(&self, request: &Request) -> bool {
         match &request.by {
             Actor::Publisher(instance) => match self.world.publishers.get(instance) {
                 Some(publisher) => is_granted_to(publisher, request),
-                // The request was in flight when its publisher exited.
+                // The request was in flight when the publisher exited.
                 None => true,
             },
             Actor::Cleaner if request.resource == RESOURCE => {

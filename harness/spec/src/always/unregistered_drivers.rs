@@ -1,28 +1,28 @@
-//! Drivers that unregistered from a node and may register again soon.
+//! Drivers that have unregistered from a node and may register again soon.
 //!
-//! A restarting driver is absent for a moment. A publisher chooses its own grace period, so until the driver returns it may act as if the
-//! driver were registered. Does not know what must be deleted at quiescence.
+//! A driver is not registered for a moment while it restarts. Each publisher has its own grace period, so until the driver registers again,
+//! the publisher may act as if it were still registered. Does not know which objects must be deleted at quiescence.
 
 use std::collections::BTreeMap;
 
 use crate::world::{Change, CsiNode, World};
 
-/// Unregistered drivers by CSINode, with their last registration.
+/// Unregistered drivers with their last registration, by name of the CSINode.
 #[derive(Default)]
 pub(super) struct UnregisteredDrivers {
     unregistered: BTreeMap<String, CsiNode>,
-    /// Registrations that ended since the last quiescence because the CSINode was deleted or the driver returned with other keys: a
-    /// publisher may not have observed that yet.
+    /// Registrations that ended for good since the last quiescence, because the CSINode was deleted or the driver registered with other
+    /// topology keys. A publisher may not have received that change yet.
     ended: BTreeMap<String, CsiNode>,
 }
 
 impl UnregisteredDrivers {
-    /// Records a change before it is applied to the world.
+    /// Records a change. Called before the change is applied to `world`.
     pub(super) fn before(&mut self, world: &World, change: &Change) {
         let Change::CsiNode(name, after) = change else {
             return;
         };
-        // A deleted CSINode means a deleted node.
+        // A CSINode is deleted together with its node.
         let (Some(before), Some(after)) = (world.csi_nodes.get(name), after) else {
             self.ended.extend(self.unregistered.remove_entry(name));
             return;
@@ -43,12 +43,12 @@ impl UnregisteredDrivers {
         }
     }
 
-    /// Resets at quiescence.
+    /// Called at quiescence: drops the registrations that ended for good.
     pub(super) fn settle(&mut self) {
         self.ended.clear();
     }
 
-    /// Whether a predicate holds for the world, or for the world with all these drivers registered.
+    /// Whether a predicate holds for the state of the cluster, or for the state in which all these drivers are registered.
     pub(super) fn either(&self, world: &World, is_so: impl Fn(&World) -> bool) -> bool {
         let has_none = self.unregistered.is_empty() && self.ended.is_empty();
         is_so(world) || (!has_none && is_so(&self.with_all_registered(world)))

@@ -1,21 +1,21 @@
-//! Failed CreateVolume calls: each requires an event about the PVC.
+//! Failed CreateVolume calls. Each requires an Event about the PVC.
 
 use std::collections::BTreeMap;
 
 use crate::world::NamespacedName;
 
-/// PVCs with a failed CreateVolume call, with the name of the volume. `None`: an event was written. Later failures of the same PVC need no
-/// event, because programs rate-limit events.
+/// Names of the volumes whose CreateVolume call failed, by PVC. `None`: an Event was created. Later failures of the same PVC require no
+/// Event, because programs limit the rate of Events.
 #[derive(Clone, Debug, Default)]
 pub(super) struct UnreportedFailures(pub(super) BTreeMap<NamespacedName, Option<String>>);
 
 impl UnreportedFailures {
-    /// The program that should write the event may be unable to.
+    /// Drops all requirements, because the program may be unable to create the Events.
     pub(super) fn forget(&mut self) {
         self.0.clear();
     }
 
-    /// Records an event about a PVC.
+    /// Records that an Event about a PVC was created.
     pub(super) fn record_event(&mut self, claim: &NamespacedName) {
         self.0.insert(claim.clone(), None);
     }

@@ -1,53 +1,53 @@
-//! User requests about capacity objects and drivers. Checks nothing.
+//! Requests of the user for CSIStorageCapacity and CSIDriver objects. Checks nothing.
 
 use capacity_types::{NodeTopology, Quantity};
 
 use crate::world::{CapacityObject, CsiDriver, NamespacedName};
 
-/// A user request to the API server.
+/// A request of the user to the API server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UserRequest {
-    /// Create a capacity object.
+    /// Create a CSIStorageCapacity object.
     Create {
-        /// The created object. With `is_prefix`, the name is a prefix (`generateName`).
+        /// Namespace and name of the object. With `is_prefix`, the name is only a prefix (`generateName`).
         key: NamespacedName,
         /// Whether the server completes the name.
         is_prefix: bool,
-        /// The object.
+        /// The object in the request.
         object: CapacityObject,
     },
-    /// Patch a capacity object. Unset fields are unchanged.
+    /// Patch a CSIStorageCapacity object. Fields that are not set remain unchanged.
     Patch {
-        /// The updated object. `None`: the object is identified by its fields.
+        /// Namespace and name of the object. `None`: the patch may concern any object.
         key: Option<NamespacedName>,
-        /// The fields.
+        /// The fields that the patch sets.
         fields: CapacityPatch,
     },
-    /// Replace a capacity object.
+    /// Replace a CSIStorageCapacity object (PUT).
     Replace {
-        /// The object of the request.
+        /// Namespace and name of the object.
         key: NamespacedName,
-        /// The new object.
+        /// The object in the request.
         object: CapacityObject,
-        /// Whether the resource version is outdated.
+        /// Whether the request contains an outdated resourceVersion.
         is_stale: bool,
     },
-    /// Delete a capacity object. Key as for a patch.
+    /// Delete a CSIStorageCapacity object. `None`: the request may concern any object.
     Delete(Option<NamespacedName>),
-    /// Delete a namespace with its objects.
+    /// Delete a namespace and the objects in it.
     DeleteNamespace(String),
-    /// Any other write of capacity objects; not checked.
+    /// Any other write to CSIStorageCapacity objects, which is not checked.
     Other,
-    /// Create a CSIDriver.
+    /// Create a CSIDriver object.
     CreateDriver(String, CsiDriver),
 }
 
-/// The capacity object fields of a patch.
+/// The fields of a CSIStorageCapacity object that a patch sets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CapacityPatch {
-    /// `storageClassName`. `None`: not in the patch.
+    /// `storageClassName`. `None`: not set by the patch.
     pub class: Option<String>,
-    /// `nodeTopology`. `None`: not in the patch.
+    /// `nodeTopology`. `None`: not set by the patch.
     pub topology: Option<NodeTopology>,
     /// `capacity`.
     pub capacity: PatchValue,
@@ -55,13 +55,13 @@ pub struct CapacityPatch {
     pub maximum: PatchValue,
 }
 
-/// A capacity value in a patch.
+/// A quantity field in a patch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PatchValue {
-    /// Not in the patch.
+    /// The patch does not set the field.
     #[default]
     Unchanged,
-    /// The new value, or unset.
+    /// The new value; `None` removes the field.
     Set(Option<Quantity>),
 }
 
@@ -75,7 +75,7 @@ impl PatchValue {
 }
 
 impl CapacityPatch {
-    /// Applies the patch to an object.
+    /// Applies the patch to an object and returns the result.
     pub(super) fn apply_to(&self, before: &CapacityObject) -> CapacityObject {
         CapacityObject {
             class: self.class.clone().unwrap_or_else(|| before.class.clone()),
@@ -88,7 +88,7 @@ impl CapacityPatch {
 }
 
 impl UserRequest {
-    /// Whether the request may concern an object.
+    /// Whether the request may concern this object.
     fn is_about(&self, key: &NamespacedName) -> bool {
         match self {
             UserRequest::Create {
@@ -109,12 +109,12 @@ impl UserRequest {
     }
 }
 
-/// The pending user requests.
+/// The requests of the user whose results are not known yet.
 #[derive(Clone, Debug, Default)]
 pub(super) struct UserRequests(pub(super) Vec<UserRequest>);
 
 impl UserRequests {
-    /// Replaces the requests: earlier ones have been answered, except for deletions of the objects of a namespace.
+    /// Replaces the pending requests, because earlier requests have completed. Deletions of the objects in a namespace may still follow.
     pub(super) fn replace(&mut self, requests: Vec<UserRequest>) {
         let before = std::mem::replace(&mut self.0, requests);
         let namespaces = before.into_iter();
@@ -122,7 +122,7 @@ impl UserRequests {
         self.0.extend(namespaces);
     }
 
-    /// Takes the request that wrote an object. A request without a key may match several objects.
+    /// Removes and returns the request that wrote an object. A request without a key may match several objects.
     pub(super) fn take_matching(&mut self, key: &NamespacedName) -> Option<UserRequest> {
         let at = self.0.iter().position(|request| request.is_about(key))?;
         Some(match &self.0[at] {

@@ -1,4 +1,5 @@
-//! User requests compared with the API server's results: it stores what is requested, rejects invalid objects, and writes nothing else.
+//! Rules for the API server, which compare the user's requests with their results: the server must store what is requested, reject invalid
+//! objects, and write nothing else.
 
 use super::monitor::Monitor;
 use super::user_request::UserRequest;
@@ -6,7 +7,7 @@ use crate::rules::{self, Rule};
 use crate::violation::{Subject, Violation};
 use crate::world::{CapacityObject, CsiDriver, NamespacedName, Objects};
 
-/// HTTP status for invalid objects, and for a replacement of an outdated version.
+/// HTTP status for an invalid object, and for an update with an outdated resourceVersion.
 const UNPROCESSABLE: u16 = 422;
 const CONFLICT: u16 = 409;
 
@@ -14,7 +15,7 @@ const CONFLICT: u16 = 409;
 const NAME_MAX: usize = 253;
 
 impl UserRequest {
-    /// Why the API server must reject the request in any state. `None`: it is valid (KEP-1472, "API").
+    /// Why the API server must reject the request in any state of the cluster. `None`: the request is valid (KEP-1472, "API").
     fn invalid_reason(&self, objects: &Objects) -> Option<&'static str> {
         match self {
             UserRequest::Create { key, object, .. } => invalid_object_reason(&key.name, object),
@@ -41,13 +42,13 @@ impl UserRequest {
     }
 }
 
-/// Why a change is invalid (immutable fields).
+/// Why a change is invalid because it changes immutable fields. `None`: it does not.
 fn immutable_field_reason(before: &CapacityObject, after: &CapacityObject) -> Option<&'static str> {
     let is_changed = (&after.class, &after.topology) != (&before.class, &before.topology);
     is_changed.then_some("class and topology of an object cannot be changed")
 }
 
-/// Why an object is invalid.
+/// Why an object is invalid. `None`: it is valid.
 fn invalid_object_reason(name: &str, object: &CapacityObject) -> Option<&'static str> {
     let is_negative = object.capacity.is_some_and(|capacity| capacity.nanos() < 0);
     match () {
@@ -104,7 +105,7 @@ impl Monitor {
         wrong.map(|wrong| violation(wrong, key))
     }
 
-    /// How the stored object differs from the request.
+    /// How the stored object differs from the requested one.
     fn is_other(
         &self,
         request: &UserRequest,
@@ -136,7 +137,7 @@ impl Monitor {
         }
     }
 
-    /// An object as a server of this release returns it.
+    /// The object as an API server of this release returns it.
     fn as_served(&self, object: &CapacityObject) -> CapacityObject {
         let has_maximum = self.world.api.release.has_maximum();
         CapacityObject {
@@ -145,7 +146,7 @@ impl Monitor {
         }
     }
 
-    /// Checks a rejection of the user's request with this status.
+    /// Checks whether the API server may reject the user's request with this status.
     pub(super) fn user_request_rejected(&self, code: u16) -> Option<Violation> {
         let request = self.user_requests.0.first()?;
         let (key, is_unexpected) = match request {
@@ -164,7 +165,7 @@ impl Monitor {
         is_wrong.then(|| violation((rules::VALID_REFUSED, why()), &key))
     }
 
-    /// Checks a CSIDriver that the user's request has created.
+    /// Checks a CSIDriver object that the user's request has created.
     pub(super) fn stored_driver(&mut self, name: &str, stored: &CsiDriver) -> Option<Violation> {
         let is_it = |request: &UserRequest| matches!(request, UserRequest::CreateDriver(of, _) if of == name);
         let at = self.user_requests.0.iter().position(is_it)?;
@@ -196,7 +197,7 @@ impl Monitor {
     }
 }
 
-/// Whether two objects have equal user-written fields.
+/// Whether the fields that users set are equal in two objects.
 fn is_same(one: &CapacityObject, other: &CapacityObject) -> bool {
     one.has_same_values(other) && (&one.class, &one.topology) == (&other.class, &other.topology)
 }

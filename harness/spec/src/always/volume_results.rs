@@ -1,4 +1,4 @@
-//! Failed CreateVolume calls and deleted volumes.
+//! Rules for the results of volume calls: failed CreateVolume calls and deleted volumes.
 
 use super::actor::Actor;
 use super::monitor::Monitor;
@@ -25,7 +25,7 @@ impl Monitor {
         }
     }
 
-    /// Failures without an event, if the cluster is quiescent now.
+    /// Failed CreateVolume calls for which no Event was created, if the cluster is quiescent now.
     pub(super) fn missing_failure_events(&self) -> impl Iterator<Item = Violation> {
         let waits = |claim: &NamespacedName| {
             let claim = self.world.claims.get(claim);
@@ -41,7 +41,7 @@ impl Monitor {
         })
     }
 
-    /// The violation of a program that deleted a volume although a PVC is bound to it in every state that the program may have seen.
+    /// The violation if a program deletes a volume although a PVC is bound to it in every state that the program may have received.
     pub(super) fn volume_deleted(&self, id: &str, by: &Actor) -> Option<Violation> {
         if *by == Actor::User {
             return None;

@@ -1,4 +1,4 @@
-//! Watch events to publishers: only for their own objects.
+//! Rules for watch events that publishers receive: only events for their own objects.
 
 use super::monitor::Monitor;
 use crate::rules;
@@ -8,11 +8,12 @@ use crate::world::{Instance, NamespacedName};
 impl Monitor {
     pub(super) fn object_delivered(&self, instance: &Instance, key: &NamespacedName) -> Option<Violation> {
         let publisher = self.world.publishers.get(instance)?;
-        // Selectors cannot distinguish owners, and an unknown label cannot be checked.
+        // A selector cannot select by owner, and an unknown managed-by label cannot be checked.
         if publisher.identifies_by_owner || publisher.managed_by(instance).is_none() {
             return None;
         }
-        // An object that once matched is reported when it stops matching, however late.
+        // When an object stops matching the selector of a watch, the watch gets an event, possibly much later. So former labels count as
+        // well.
         let former = self.former_labels.of(key);
         let is_unexpected =
             !former.is_empty() && !former.iter().any(|object| publisher.owns(instance, key, object));

@@ -1,4 +1,4 @@
-//! Publishers that do not poll may use the last response that they received, whatever the driver would return now.
+//! Exceptions for publishers that do not poll: they may publish the last capacity that they received, whatever the driver would return now.
 
 use super::monitor::Monitor;
 use crate::objects::ByClassAndSegment;
@@ -10,7 +10,8 @@ use crate::world::{CapacityObject, Instance};
 const ABOUT_VALUES: [&Rule; 3] = [rules::MISSING, rules::WRONG_CAPACITY, rules::NONZERO_CAPACITY];
 
 impl Monitor {
-    /// Removes violations about objects that match a response since the last quiescence: the publisher had no reason to call again.
+    /// Removes violations about objects whose values equal a response since the last quiescence, because the publisher had no reason to
+    /// call GetCapacity again.
     pub(super) fn remove_recently_reported(&self, violations: &mut Vec<Violation>) {
         for (instance, publisher) in self.world.publishers.iter().filter(|(_, it)| !it.polls) {
             let own = ByClassAndSegment::of(&self.world, instance, publisher);
@@ -18,7 +19,7 @@ impl Monitor {
         }
     }
 
-    /// Whether the violation concerns a value that the publisher with these objects received recently.
+    /// Whether the object of a violation has the values of a response that the publisher has received since the last quiescence.
     fn was_reported_recently(
         &self,
         violation: &Violation,

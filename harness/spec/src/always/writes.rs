@@ -1,4 +1,4 @@
-//! Writes of capacity objects: writer, ownership and reason.
+//! Rules for writes of CSIStorageCapacity objects: who writes, to whose object, and why.
 
 use capacity_types::Quantity;
 
@@ -11,7 +11,7 @@ use crate::world::capacity::bytes;
 use crate::world::change::ChangeKind;
 use crate::world::{CapacityObject, Change, Instance, NamespacedName, Publisher, ReportedCapacity, World};
 
-/// The kinds of objects that a publisher's objects depend on.
+/// The kinds of objects on which a publisher's CSIStorageCapacity objects depend.
 const KINDS: [ChangeKind; 5] = [
     ChangeKind::Nodes,
     ChangeKind::CsiNodes,
@@ -53,14 +53,14 @@ impl Monitor {
             _ => false,
         };
         if !is_running {
-            // No program runs that could fix the object. The write was checked above.
+            // No running program could fix the object, so it is accepted. Whether the write was allowed is checked above.
             self.accept(key.clone(), object.clone());
         }
         self.apply(Change::Object(key, object));
         violations
     }
 
-    /// A publisher must not recreate an object that it deleted itself.
+    /// Checks that a publisher does not recreate an object that it has deleted itself.
     fn check_flapping(
         &mut self,
         by: &Actor,
@@ -72,7 +72,7 @@ impl Monitor {
             return;
         };
         match (self.world.objects.get(key), object) {
-            // A wrong deletion is reported under its own rule.
+            // A deletion that violates a rule is not recorded here, because it is already a violation.
             (Some(existing), None) if wrong.is_empty() => self.deleted_objects.deleted(instance, existing),
             (None, Some(object)) if self.deleted_objects.created(instance, object) => {
                 wrong.push((rules::FLAPPING, object.values_text()));
@@ -88,7 +88,7 @@ impl Monitor {
         object: Option<&CapacityObject>,
         wrong: &mut Vec<(&'static Rule, String)>,
     ) {
-        // The publisher may have been stopped or reconfigured while the write was in flight.
+        // The publisher may have been stopped or configured differently while the write was in flight.
         let now = self.world.publishers.get(instance).into_iter();
         let publishers: Vec<&Publisher> = now.chain(self.recent.publishers(instance)).collect();
         let Some(publisher) = publishers.first() else {
@@ -126,7 +126,7 @@ impl Monitor {
         }
     }
 
-    /// Checks an object that is created or updated.
+    /// Checks an object that a publisher creates or updates.
     fn check_write(
         &self,
         instance: &Instance,
@@ -163,12 +163,13 @@ impl Monitor {
         }
     }
 
-    /// Whether the publisher may have seen the object without its maximum, as v1alpha1 of 1.19 and 1.20 returns it.
+    /// Whether the publisher may have received the object without its maximum, which v1alpha1 of 1.19 and 1.20 does not contain.
     fn may_have_lacked_maximum(&self, object: &CapacityObject) -> bool {
         object.maximum.is_some() && self.has_hidden_maximum
     }
 
-    /// Whether a publisher may have sent a maximum that the server dropped, because it knows the server as a newer release.
+    /// Whether a publisher may have sent a maximum that the server dropped, because the server emulated a newer release when the publisher
+    /// read it.
     fn may_have_lost_maximum(&self) -> bool {
         !self.world.api.release.has_maximum()
             && self.recent.any(&self.world, &[ChangeKind::Settings], |world| {
@@ -176,14 +177,14 @@ impl Monitor {
             })
     }
 
-    /// Whether the publisher may have seen the class and the segment of an object.
+    /// Whether the class and the segment of an object were among the publisher's classes and segments in a state that it may have received.
     fn may_want(&self, instance: &Instance, object: &CapacityObject) -> bool {
         object
             .segment()
             .is_some_and(|segment| self.in_view(instance, |desired| desired.has(&object.class, &segment)))
     }
 
-    /// Whether a predicate holds for a state of desired objects that the publisher may have seen.
+    /// Whether a predicate holds for the desired objects in a state that the publisher may have received.
     fn in_view(&self, instance: &Instance, is_so: impl Fn(&DesiredObjects<'_>) -> bool) -> bool {
         let is_wanted = |world: &World| {
             let publisher = world.publishers.get(instance);
@@ -194,7 +195,7 @@ impl Monitor {
         })
     }
 
-    /// Checks that the values were returned by the driver, or are smaller.
+    /// Checks that the driver has returned the values of an object, or larger ones.
     fn check_values(
         &self,
         instance: &Instance,
@@ -225,8 +226,8 @@ impl Monitor {
         }
     }
 
-    /// Whether an object is correct and unique for its class and segment in every state that the publisher may have seen. An object whose
-    /// selector uses expressions may be replaced.
+    /// Whether the deletion of an object is unnecessary: the object is correct, and unique for its class and segment, in every state that
+    /// the publisher may have received. False if the object's selector uses expressions, because the publisher may replace such an object.
     fn is_unnecessary(
         &self,
         instance: &Instance,
@@ -247,7 +248,7 @@ impl Monitor {
         !self.in_view(instance, may_be_absent) && !self.world.objects.iter().any(is_duplicate)
     }
 
-    /// The cleaner may only delete objects of publishers on nodes without the driver.
+    /// Checks that the cleaner deletes only objects of publishers on nodes without the driver.
     fn by_cleaner(&self, key: &NamespacedName, wrong: &mut Vec<(&'static Rule, String)>) {
         let kinds = [ChangeKind::Nodes, ChangeKind::CsiNodes, ChangeKind::Settings];
         let object = self.world.objects.get(key);
@@ -270,7 +271,7 @@ impl Monitor {
     }
 }
 
-/// Whether the values of an object are at most those of responses.
+/// Whether the values of an object are not larger than those of a response.
 fn is_within(object: &CapacityObject, reported: Option<&ReportedCapacity>) -> bool {
     let within = |quantity: Option<Quantity>, reported: Option<i64>| {
         quantity.is_none_or(|quantity| bytes(quantity) <= reported.map_or(0, i128::from))

@@ -1,4 +1,4 @@
-//! A map by class and segment.
+//! A map whose keys are StorageClass and segment.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use capacity_types::Segment;
 
 use crate::world::{CapacityObject, Instance, Publisher, World};
 
-/// Values by class and segment.
+/// Values by StorageClass and segment.
 pub(crate) struct ByClassAndSegment<'c, T>(BTreeMap<&'c str, BTreeMap<Segment, T>>);
 
 impl<'c, T: Default> ByClassAndSegment<'c, T> {
@@ -14,7 +14,7 @@ impl<'c, T: Default> ByClassAndSegment<'c, T> {
         ByClassAndSegment(BTreeMap::new())
     }
 
-    /// The value for a class and a segment, created if missing.
+    /// The value for a StorageClass and a segment. Creates a default value if there is none.
     pub(crate) fn entry(&mut self, class: &'c str, segment: Segment) -> &mut T {
         self.0.entry(class).or_default().entry(segment).or_default()
     }
@@ -25,7 +25,7 @@ impl<'c, T: Default> ByClassAndSegment<'c, T> {
 }
 
 impl<'w> ByClassAndSegment<'w, Option<&'w CapacityObject>> {
-    /// The objects of a publisher by class and segment; the first one if there are duplicates.
+    /// The objects of a publisher by StorageClass and segment. If there are duplicates, the first object.
     pub(crate) fn of(world: &'w World, instance: &Instance, publisher: &Publisher) -> Self {
         let mut objects = Self::new();
         for (key, object) in &world.objects {

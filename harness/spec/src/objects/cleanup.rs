@@ -1,13 +1,13 @@
-//! Objects without a running publisher: garbage collection, and the cleaner (KEP-1472, lifecycle of objects).
+//! Objects without a running publisher: whether the garbage collector or the cleaner must delete them (KEP-1472, lifecycle of objects).
 
 use crate::rules::{self, Rule};
 use crate::world::{CapacityObject, NamespacedName, Owner, World};
 
-/// Whether an object without a running publisher must be deleted.
+/// What must happen to an object without a running publisher.
 pub(super) enum Cleanup {
     /// No program may change the object.
     Retained,
-    /// The object must be deleted. Violated rule if the object still exists.
+    /// The object must be deleted. Contains the rule that is violated if the object still exists.
     MustBeDeleted(&'static Rule),
     /// The object may be deleted or retained.
     Optional,
@@ -36,7 +36,7 @@ pub(super) fn required_cleanup(world: &World, key: &NamespacedName, object: &Cap
     Cleanup::MustBeDeleted(rules::ORPHANED)
 }
 
-/// Whether all owners of the object were deleted.
+/// Whether the object has owners and all of them were deleted.
 pub(super) fn lost_all_owners(world: &World, object: &CapacityObject) -> bool {
     let is_deleted = |owner: &Owner| world.deleted_owners.contains(&owner.uid);
     !object.owners.is_empty() && object.owners.iter().all(is_deleted)

@@ -1,4 +1,4 @@
-//! The object that must, or may, be published for a class and segment.
+//! Which CSIStorageCapacity object must or may be published for a class and segment.
 
 use std::collections::BTreeSet;
 
@@ -10,26 +10,26 @@ use crate::world::{
     StorageClass, World,
 };
 
-/// The object that must be published for a class and segment.
+/// Which object must or may be published for a class and segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DesiredState {
-    /// One object with these values.
+    /// One object with these values must exist.
     Present(ReportedCapacity),
-    /// One object with these values, or with those that it had before.
+    /// One object must exist, either with these values or with the values that it had before.
     Stale(ReportedCapacity),
-    /// One object with one of these values or none, or no object. The choice is open.
+    /// Several outcomes are allowed: one object with one of these values, one object without values, or no object.
     Optional {
         /// The allowed values.
         values: BTreeSet<ReportedCapacity>,
-        /// Whether the object may be unchanged.
+        /// Whether the object may also remain unchanged.
         as_before: bool,
-        /// Why the choice is open.
+        /// Why several outcomes are allowed.
         unspecified: Unspecified,
     },
 }
 
 impl DesiredState {
-    /// Why the choice is open. `None` if there is no choice.
+    /// Why several outcomes are allowed. `None` if there is only one.
     pub fn unspecified(&self) -> Option<Unspecified> {
         match self {
             DesiredState::Present(_) => None,
@@ -39,10 +39,10 @@ impl DesiredState {
     }
 }
 
-/// The desired state of an object, with its class and segment.
+/// The desired state of the object for a class and segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DesiredObject<'w> {
-    /// The class.
+    /// Name of the StorageClass.
     pub class: &'w str,
     /// The segment.
     pub segment: &'w Segment,
@@ -57,12 +57,12 @@ pub struct DesiredObjects<'w> {
     /// StorageClasses of the driver, sorted by name.
     classes: Vec<(&'w str, &'w StorageClass)>,
     segments: BTreeSet<Segment>,
-    /// The driver plugin. `None`: unknown, so it returns no responses.
+    /// The driver. `None`: nothing is known about the driver, so it returns no capacity.
     driver: Option<&'w Driver>,
 }
 
 impl<'w> DesiredObjects<'w> {
-    /// For a publisher of this world.
+    /// The desired objects of a publisher in this state of the cluster.
     pub fn of(world: &'w World, instance: &'w Instance, publisher: &'w Publisher) -> Self {
         let classes = world.classes.iter();
         let own = classes.filter(|(_, class)| class.provisioner == instance.driver);
@@ -75,7 +75,7 @@ impl<'w> DesiredObjects<'w> {
         }
     }
 
-    /// Whether the driver lacks GET_CAPACITY, so that nothing is published.
+    /// Whether the driver lacks GET_CAPACITY, so that the publisher publishes nothing.
     pub fn lacks_get_capacity(&self) -> bool {
         self.driver.is_some_and(|driver| !driver.get_capacity)
     }
@@ -115,7 +115,8 @@ impl<'w> DesiredObjects<'w> {
         Some(self.state(class, segment, response))
     }
 
-    /// Whether the object may be absent. While GetCapacity fails, a publisher that does not withdraw objects must retain it.
+    /// Whether the object may be absent. While GetCapacity fails, a publisher that does not delete objects with unknown capacity must
+    /// retain the object.
     pub(crate) fn may_be_absent(&self, class: &str, segment: &Segment) -> bool {
         let must_retain =
             !self.publisher.deletes_unknown_capacity && self.driver_with_get_capacity().is_some();
@@ -134,7 +135,7 @@ impl<'w> DesiredObjects<'w> {
         Some(self.driver_with_get_capacity()?.response(segment, parameters))
     }
 
-    /// The driver plugin, if GetCapacity may be called.
+    /// The driver. `None` if GetCapacity must not be called.
     fn driver_with_get_capacity(&self) -> Option<&'w Driver> {
         self.driver.filter(|driver| driver.get_capacity)
     }
@@ -154,11 +155,11 @@ impl<'w> DesiredObjects<'w> {
         // A publisher without polling may not have noticed the error.
         let may_retain = !self.publisher.deletes_unknown_capacity || !self.publisher.polls;
         let values = match response {
-            // CSI: GetCapacity must not be called on a driver without GET_CAPACITY.
+            // CSI spec: GetCapacity must not be called if the driver lacks GET_CAPACITY.
             None => return unknown(BTreeSet::new(), true),
             Some(CapacityResponse::Error { before }) => {
                 let valid = before.iter().filter(|values| values.is_valid());
-                // The earlier object may have been written to a server that dropped the maximum.
+                // The existing object may have been written while the server dropped the maximum.
                 let stored =
                     |values: &ReportedCapacity| [values.as_stored(false), values.as_stored(has_maximum)];
                 return unknown(valid.flat_map(stored).collect(), may_retain);
@@ -179,7 +180,7 @@ impl<'w> DesiredObjects<'w> {
         }
     }
 
-    /// Why an object is optional.
+    /// Why several outcomes are allowed for an object with these values.
     fn unspecified_choice(
         &self,
         class: &StorageClass,
@@ -191,7 +192,7 @@ impl<'w> DesiredObjects<'w> {
         unspecified.or(is_zero.then_some(Unspecified::ZeroOrAbsent))
     }
 
-    /// Why an object is optional, whatever its values.
+    /// Why an object is optional, independently of its values. `None` if it is not optional.
     fn optional_reason(&self, class: &StorageClass, segment: &Segment) -> Option<Unspecified> {
         if class.binding == Binding::Immediate && !self.publisher.immediate {
             return Some(Unspecified::ImmediateClasses);
@@ -200,7 +201,7 @@ impl<'w> DesiredObjects<'w> {
     }
 }
 
-/// The segments of a publisher's nodes. A node that lacks a label for one of the keys has none yet.
+/// The segments of a publisher's nodes. A node without a label for one of the topology keys has no segment yet.
 fn segments(world: &World, instance: &Instance, publisher: &Publisher) -> BTreeSet<Segment> {
     if publisher.deployment != Deployment::Central {
         return publisher.own_segment(world, instance).into_iter().collect();

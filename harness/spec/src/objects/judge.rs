@@ -1,6 +1,7 @@
-//! Compares existing objects with those that must and may exist.
+//! Compares existing objects with the objects that must and may exist.
 //!
-//! The inputs are the objects before and after the publishers' actions. A manual change meanwhile counts as part of "before".
+//! The inputs are the objects before and after the actions of publishers. A change by another client in the meantime counts as if it had
+//! been made before.
 
 use std::collections::BTreeSet;
 
@@ -14,16 +15,16 @@ use crate::world::{
     CapacityObject, Instance, NamespacedName, Objects, Owner, Publisher, ReportedCapacity, World,
 };
 
-/// Compares the objects at quiescence with the required ones. `world.objects`: the objects before the publishers' actions.
+/// Compares the objects at quiescence with the required objects. `world.objects`: the objects before the actions of publishers.
 pub fn judge(world: &World, stored: &Objects) -> Vec<Violation> {
     judge_since(&world.objects, world, stored)
 }
 
-/// Like [`judge`], but `all` are the objects before the publishers' actions.
+/// Like [`judge`], but with a separate argument for the objects before the actions of publishers (`all`).
 pub(crate) fn judge_since(all: &Objects, world: &World, stored: &Objects) -> Vec<Violation> {
     let mut violations = Vec::new();
     if world.api.version().is_none() {
-        // Objects cannot be read, so none are required.
+        // The API server does not serve CSIStorageCapacity, so no objects are required.
         return violations;
     }
     let ownership = Ownership::of(world);
@@ -43,10 +44,10 @@ pub(crate) fn judge_since(all: &Objects, world: &World, stored: &Objects) -> Vec
     violations
 }
 
-/// Checks the objects of one publisher.
+/// Compares the objects of one publisher.
 struct Judge<'w> {
     world: &'w World,
-    /// All objects before the publishers' actions.
+    /// All objects before the actions of publishers.
     all: &'w Objects,
     instance: &'w Instance,
     publisher: &'w Publisher,
@@ -80,7 +81,7 @@ impl<'w> Judge<'w> {
 
     fn judge(&self, objects: &[KeyedObject<'_>], violations: &mut Vec<Violation>) {
         let mut found: ByClassAndSegment<'_, Vec<KeyedObject<'_>>> = ByClassAndSegment::new();
-        // Without GET_CAPACITY the publisher does nothing, not even deletions.
+        // If the driver lacks GET_CAPACITY, the publisher does nothing; it does not even delete objects.
         let is_idle = |key: &NamespacedName, object: &CapacityObject| {
             self.desired.lacks_get_capacity() && self.all.get(key) == Some(object)
         };
@@ -149,7 +150,7 @@ impl<'w> Judge<'w> {
         }
     }
 
-    /// The rule that an object's values violate.
+    /// The rule that the values of an object violate. `None` if the values are allowed.
     fn violated_rule(
         &self,
         state: &DesiredState,
@@ -158,7 +159,7 @@ impl<'w> Judge<'w> {
     ) -> Option<&'static Rule> {
         let has_maximum = self.world.api.release.has_maximum();
         let is_as_before = before.iter().any(|earlier| earlier.has_same_values(object));
-        // A maximum stored by a newer release exists but is not returned.
+        // An older server does not return a maximum that a newer release has stored.
         let object = &CapacityObject {
             maximum: object.maximum.filter(|_| has_maximum),
             ..object.clone()
@@ -182,7 +183,7 @@ impl<'w> Judge<'w> {
         }
     }
 
-    /// Checks that an object has the configured owner, or no owner from the publisher if none is configured.
+    /// Checks that an object has the configured owner. If no owner is configured, the publisher must not have set one.
     fn check_owner(
         &self,
         key: &NamespacedName,
@@ -191,7 +192,7 @@ impl<'w> Judge<'w> {
     ) -> Option<Violation> {
         let before = self.all.get(key);
         let is_as_before = before.is_some_and(|before| before.owners == object.owners);
-        // Without a capacity value, or without polling, the publisher need not write the object.
+        // A publisher without a capacity value, or without polling, need not write the object, so it may retain the owner.
         let need_not_write = state
             .is_some_and(|state| state.unspecified() == Some(Unspecified::RetainOrDelete))
             || !self.publisher.polls;
@@ -199,11 +200,11 @@ impl<'w> Judge<'w> {
             Some(owner) => {
                 let is_it = |it: &&Owner| it.uid == owner.uid;
                 let controllers = object.owners.iter().filter(|it| it.controller).count();
-                // Garbage collection does not need `controller`.
+                // For garbage collection, the owner need not be the controller.
                 let has_owner = object.owners.iter().any(|it| is_it(&it));
                 (!has_owner || controllers > 1) && !(need_not_write && is_as_before)
             }
-            // Owners set before may remain.
+            // Owner references that the object had before may remain.
             None => !object.owners.is_empty() && !is_as_before,
         };
         let names: Vec<String> = object
@@ -220,7 +221,7 @@ fn are_all_zero(values: &BTreeSet<ReportedCapacity>) -> bool {
     values.iter().all(|values| values.available == 0)
 }
 
-/// The rule that wrong values violate if there is a choice.
+/// The rule that wrong values violate if several outcomes are allowed.
 fn rule_of(unspecified: Unspecified, values: &BTreeSet<ReportedCapacity>) -> &'static Rule {
     match unspecified {
         Unspecified::RetainOrDelete => rules::UNKNOWN_CAPACITY,
@@ -245,7 +246,7 @@ fn allowed(state: &DesiredState) -> String {
     }
 }
 
-/// A disabled publisher must neither write nor delete objects of its earlier runs.
+/// Checks that a disabled publisher neither writes nor deletes objects of its earlier runs.
 fn check_disabled(
     (world, all): (&World, &Objects),
     stored: &Objects,
@@ -270,7 +271,7 @@ fn check_disabled(
     }
 }
 
-/// Checks objects without a running publisher: they must remain unless the cleaner or garbage collection deletes them.
+/// Checks objects without a running publisher. They must remain, unless the cleaner or the garbage collector must delete them.
 fn check_unmanaged(
     (world, all): (&World, &Objects),
     stored: &Objects,

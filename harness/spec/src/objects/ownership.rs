@@ -1,14 +1,14 @@
-//! Assigns objects to publishers.
+//! Finds the publisher to which an object belongs.
 
 use capacity_types::MANAGED_BY_LABEL;
 use std::collections::BTreeMap;
 
 use crate::world::{CapacityObject, Instance, NamespacedName, Objects, Publisher, World};
 
-/// An object with its key.
+/// An object with its namespace and name.
 pub(super) type KeyedObject<'s> = (&'s NamespacedName, &'s CapacityObject);
 
-/// The publishers of a world, indexed by what identifies their objects.
+/// The running publishers, indexed by the labels or owners that identify their objects.
 pub(super) struct Ownership<'w> {
     by_label: BTreeMap<String, Vec<(&'w Instance, &'w Publisher)>>,
     by_owner: Vec<(&'w Instance, &'w Publisher)>,
@@ -33,7 +33,7 @@ impl<'w> Ownership<'w> {
         ownership
     }
 
-    /// The publisher of an object. `None` if no running one owns it.
+    /// The publisher to which an object belongs. `None` if no running publisher owns the object.
     pub(super) fn owner(&self, key: &NamespacedName, object: &CapacityObject) -> Option<&'w Instance> {
         let managed_by = object.labels.get(MANAGED_BY_LABEL);
         let labelled = managed_by.and_then(|managed_by| self.by_label.get(managed_by));
@@ -42,7 +42,7 @@ impl<'w> Ownership<'w> {
         found.map(|(instance, _)| *instance)
     }
 
-    /// Objects by publisher.
+    /// Groups objects by their publisher.
     pub(super) fn divide<'s>(
         &self,
         objects: &'s Objects,

@@ -1,6 +1,6 @@
-//! The objects that correct programs leave: one of the allowed outcomes if there are several.
+//! The objects that exist after correct programs have finished. If several outcomes are allowed, one of them.
 //!
-//! Provides a world to continue from. Does not check anything.
+//! Provides a state from which a history can continue. Does not check anything.
 
 use capacity_types::{DRIVER_LABEL, LabelSelector, MANAGED_BY_LABEL, NodeTopology, Quantity};
 
@@ -11,8 +11,8 @@ use super::ownership::{KeyedObject, Ownership};
 use crate::rules::Unspecified;
 use crate::world::{CapacityObject, Instance, NamespacedName, Objects, Publisher, ReportedCapacity, World};
 
-/// The objects after publishers, cleaner and garbage collection have finished. Correct objects keep their name, and a new
-/// object gets an unused name.
+/// The objects after publishers, cleaner and garbage collector have finished. Correct objects keep their names; a new object gets an unused
+/// name.
 pub fn settled(world: &World) -> Objects {
     let mut objects = world.objects.clone();
     if world.api.version().is_none() {
@@ -26,7 +26,7 @@ pub fn settled(world: &World) -> Objects {
         }
     }
     for (instance, publisher) in &world.publishers {
-        // If the managed-by label is unknown, so are its objects.
+        // If the managed-by label of a publisher is unknown, it is unknown which objects it owns.
         let Some(managed_by) = publisher.managed_by(instance).filter(|_| publisher.publishes) else {
             continue;
         };
@@ -49,7 +49,7 @@ struct Publishing<'w> {
     instance: &'w Instance,
     publisher: &'w Publisher,
     managed_by: String,
-    /// All objects before these actions.
+    /// All objects before the publisher's actions.
     before: &'w Objects,
 }
 
@@ -79,7 +79,7 @@ impl Publishing<'_> {
         }
     }
 
-    /// Retains one object for each class and segment, and deletes the publisher's duplicates.
+    /// Retains one object for each class and segment, and removes the publisher's duplicates.
     fn retained<'s>(
         &self,
         own: &[KeyedObject<'s>],
@@ -115,7 +115,7 @@ impl Publishing<'_> {
     }
 }
 
-/// The outcome chosen where several are allowed.
+/// The outcome that is chosen if several are allowed.
 enum ChosenState {
     None,
     Values(ReportedCapacity),
@@ -157,7 +157,7 @@ fn quantity(bytes: Option<i64>) -> Option<Quantity> {
     bytes.and_then(|bytes| bytes.to_string().parse().ok())
 }
 
-/// A name that no object has or had: a deleted object's name is not reused.
+/// A name that no object has or had before, because names of deleted objects are not reused.
 fn free_name(objects: &Objects, before: &Objects, publisher: &Publisher) -> NamespacedName {
     let named = |number: usize| NamespacedName::new(&publisher.namespace, format!("csisc-{number}"));
     let mut number = objects.len();

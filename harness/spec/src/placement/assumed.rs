@@ -1,15 +1,16 @@
-//! PersistentVolumes that the scheduler has assumed for pods but not written yet.
+//! PersistentVolumes that the scheduler has assumed for pods, but whose binding it has not written to the API server yet.
 //!
-//! kube-scheduler schedules one pod after the other and binds many concurrently, so a decision may be observed before the writes of the previous one.
+//! kube-scheduler schedules one pod after the other and binds many concurrently, so a decision may be visible before the writes of the
+//! previous decision.
 
 use super::volumes;
 use crate::world::{Claim, ClaimRef, NamespacedName, Pod, PodVolume, World};
 
-/// Maximum number of volumes for which both alternatives are tried.
+/// Maximum number of volumes for which both alternatives, assumed or free, are tried.
 const VOLUMES_MAX: usize = 4;
 
-/// The worlds in which the scheduler has assumed matching volumes for the PVCs of other pending pods. Which PVC has a volume matters
-/// only for pods with that PVC.
+/// The possible states of the cluster in which the scheduler has assumed matching volumes for PVCs of other pending pods. Which of these
+/// PVCs gets a volume only matters for pods that use it.
 pub(crate) fn worlds<'w>(world: &'w World, pod: &NamespacedName) -> impl Iterator<Item = World> + use<'w> {
     let claims = claims_of_other_pods(world, pod);
     let own = world
@@ -47,7 +48,7 @@ pub(crate) fn worlds<'w>(world: &'w World, pod: &NamespacedName) -> impl Iterato
     })
 }
 
-/// The unbound PVCs of other pending pods.
+/// The unbound PVCs that other pending pods use.
 fn claims_of_other_pods<'w>(world: &'w World, pod: &NamespacedName) -> Vec<(NamespacedName, &'w Claim)> {
     let others = world
         .pods
@@ -63,7 +64,7 @@ fn claims_of_other_pods<'w>(world: &'w World, pod: &NamespacedName) -> Vec<(Name
     claims
 }
 
-/// The PVC names of a pod.
+/// The names of a pod's PVCs.
 fn claim_names(pod: &Pod) -> impl Iterator<Item = &String> {
     pod.volumes.iter().filter_map(|volume| match volume {
         PodVolume::Claim(name) | PodVolume::Ephemeral(name) => Some(name),

@@ -1,16 +1,16 @@
-//! An index of items by required node labels, so that a node finds its items without a full scan.
+//! An index of items by the node labels that they require, so that the items for a node are found without a full scan.
 
 use std::collections::BTreeMap;
 
 use capacity_types::Labels;
 
-/// A label with its value.
+/// Key and value of a label.
 pub(super) type Label<'w> = (&'w str, &'w str);
 
-/// Items by the rarest of their required labels.
+/// Items by one required label: the one that the fewest items require.
 pub(super) struct ByLabel<'w, T> {
     labelled: BTreeMap<Label<'w>, Vec<T>>,
-    /// Items without a required label.
+    /// Items that require no label.
     others: Vec<T>,
 }
 
@@ -35,7 +35,7 @@ impl<'w, T> ByLabel<'w, T> {
         index
     }
 
-    /// Candidates for a node with these labels: all items that match it, and some that do not.
+    /// Candidates for a node with these labels: all items that match, and possibly some that do not.
     pub(super) fn candidates<'s>(
         &'s self,
         labels: &'s Labels,

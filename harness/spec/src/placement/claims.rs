@@ -1,32 +1,32 @@
-//! The PVCs of a pod: bound, or to be bound on the pod's node.
+//! The PVCs of a pod: PVCs that are bound, and PVCs that must be bound on the pod's node.
 
 use std::fmt;
 
 use crate::world::{Binding, Claim, NamespacedName, Pod, PodVolume, World};
 
-/// A PVC with its name.
+/// A PVC and its name.
 pub(super) type NamedClaim<'w> = (&'w str, &'w Claim);
 
-/// The PVCs of a schedulable pod.
+/// The PVCs of a pod that can be scheduled.
 pub(super) struct Claims<'w> {
     /// Bound PVCs.
     pub(super) bound: Vec<NamedClaim<'w>>,
-    /// PVCs to be bound on the pod's node, in the order of the pod's volumes.
+    /// PVCs that must be bound on the pod's node, in the order of the pod's volumes.
     pub(super) delayed: Vec<NamedClaim<'w>>,
 }
 
-/// Why a pod fits no node, independent of the nodes.
+/// Why a pod fits on no node, whatever the nodes are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PodRejection {
     /// The pod does not exist.
     NoPod,
-    /// A PVC does not exist.
+    /// The PVC with this name does not exist.
     ClaimMissing(String),
-    /// A PVC is being deleted, or its PersistentVolume was deleted.
+    /// The PVC is being deleted, or its PersistentVolume was deleted.
     ClaimTerminating(String),
-    /// A PVC has the name of an ephemeral PVC but does not belong to the pod.
+    /// The PVC has the name of an ephemeral PVC, but the pod does not own it.
     ClaimNotOwned(String),
-    /// A PVC with Immediate binding is not bound yet.
+    /// The PVC has Immediate binding and is not bound yet.
     ClaimUnbound(String),
 }
 
@@ -46,7 +46,7 @@ impl fmt::Display for PodRejection {
     }
 }
 
-/// The PVCs of a pod, or the first reason why it fits no node.
+/// The PVCs of a pod, or the first reason why the pod fits on no node.
 pub(super) fn of_pod<'w>(
     world: &'w World,
     namespace: &str,

@@ -1,4 +1,4 @@
-//! The decision over all nodes: feasible nodes with their possible scores, and rejected nodes with reasons.
+//! The decision about a pod over all nodes: feasible nodes with their possible scores, and infeasible nodes with reasons.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,31 +11,32 @@ use super::shape::Shape;
 use super::{fit, volumes};
 use crate::world::{Extender, NamespacedName, Node, Pod, Scoring};
 
-/// The nodes on which a pod may be placed.
+/// On which nodes a pod may run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// The pod fits no node, independent of the nodes.
+    /// The pod fits on no node, whatever the nodes are.
     Rejected(PodRejection),
-    /// The verdict for each node.
+    /// The verdict for each node by name.
     Nodes(BTreeMap<String, NodeVerdict>),
 }
 
 /// The verdict for one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NodeVerdict {
-    /// Feasible, with one of these scores, 0 to 100. Several if the KEP does not define which of several objects counts.
+    /// The node is feasible, with one of these scores from 0 to 100. There are several if the KEP does not define which of several objects
+    /// is scored.
     Feasible(BTreeSet<i64>),
-    /// Not feasible.
+    /// The node is not feasible, for these reasons.
     Infeasible(BTreeSet<Reason>),
 }
 
 impl Decision {
-    /// The feasible nodes.
+    /// The names of the feasible nodes.
     pub fn feasible(&self) -> impl Iterator<Item = &str> {
         self.scores().map(|(name, _)| name)
     }
 
-    /// The feasible nodes with their possible scores.
+    /// The feasible nodes, each with its possible scores.
     pub fn scores(&self) -> impl Iterator<Item = (&str, &BTreeSet<i64>)> {
         let nodes = match self {
             Decision::Rejected(_) => None,
@@ -50,9 +51,9 @@ impl Decision {
             })
     }
 
-    /// The nodes that may be best: no other node is certainly better.
+    /// The nodes that may be the best: no other node has a higher score in every case.
     pub fn best(&self) -> BTreeSet<&str> {
-        // The highest guaranteed score.
+        // The highest score that some node has in every case.
         let floor = self.scores().filter_map(|(_, scores)| scores.first()).max();
         let may_be = |scores: &BTreeSet<i64>| scores.last() >= floor;
         let best = self.scores().filter(|(_, scores)| may_be(scores));
@@ -61,7 +62,7 @@ impl Decision {
 }
 
 impl<'w> IndexedWorld<'w> {
-    /// The nodes on which a pending pod may be placed.
+    /// The nodes on which a pending pod may run.
     pub fn decide(&self, key: &NamespacedName) -> Decision {
         let Some(pod) = self.world.pods.get(key) else {
             return Decision::Rejected(PodRejection::NoPod);
@@ -77,7 +78,7 @@ impl<'w> IndexedWorld<'w> {
     }
 }
 
-/// Checks one node after the other for a pod. The inputs are the same for every node.
+/// Checks nodes for one pod. These inputs are the same for every node.
 struct NodeCheck<'v, 'w> {
     indexed: &'v IndexedWorld<'w>,
     key: &'v NamespacedName,
@@ -85,7 +86,7 @@ struct NodeCheck<'v, 'w> {
     claims: &'v Claims<'w>,
     scoring: Scoring,
     shape: Shape,
-    /// The nodes on which an extender reserved devices for the pod. `None`: the pod needs no reservation.
+    /// The nodes on which an extender has reserved devices for the pod. Outer `None`: the pod needs no reservation.
     reserved: Option<Option<&'w BTreeSet<String>>>,
 }
 
@@ -131,7 +132,7 @@ impl<'v, 'w> NodeCheck<'v, 'w> {
         }
     }
 
-    /// Score by capacity, plus points from extenders.
+    /// The possible scores of a node: the score by capacity, plus points from extenders.
     fn scores(&self, name: &str, candidate: &Candidate<'_>) -> BTreeSet<i64> {
         let world = self.indexed.world;
         let points: i64 = world.extenders.iter().map(|it| it.points(name)).sum();
@@ -139,7 +140,7 @@ impl<'v, 'w> NodeCheck<'v, 'w> {
         own.into_iter().map(|score| score + points).collect()
     }
 
-    /// Reasons from extenders.
+    /// Why extenders exclude the node.
     fn extender_reasons(&self, name: &str) -> Vec<Reason> {
         let concerned = self
             .indexed
@@ -157,7 +158,7 @@ impl<'v, 'w> NodeCheck<'v, 'w> {
         concerned.filter_map(reason).collect()
     }
 
-    /// Reasons from bound PVCs: their volumes must be accessible.
+    /// Why bound PVCs exclude the node: their volumes are not accessible from it.
     fn bound_claim_reasons(&self, name: &str, node: &Node) -> Vec<Reason> {
         let bound = self.claims.bound.iter().filter_map(|(claim_name, claim)| {
             match self.indexed.world.volumes.get(&claim.volume) {
@@ -171,7 +172,7 @@ impl<'v, 'w> NodeCheck<'v, 'w> {
         bound.collect()
     }
 
-    /// Reasons from unbound PVCs: a volume must match or be provisioned.
+    /// Why unbound PVCs exclude the node: no volume matches, and none can be provisioned.
     fn delayed_claim_reasons(
         &self,
         name: &str,
@@ -201,7 +202,7 @@ impl<'v, 'w> NodeCheck<'v, 'w> {
         reasons
     }
 
-    /// Reasons from volume limits per driver.
+    /// Why volume limits of drivers exclude the node.
     fn volume_limit_reasons(&self, name: &str) -> Vec<Reason> {
         let Some(csi_node) = self.indexed.world.csi_nodes.get(name) else {
             return Vec::new();

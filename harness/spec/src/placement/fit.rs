@@ -1,11 +1,11 @@
-//! Constraints between pods and nodes other than volumes. Capacity does not change them (KEP-1472, "Using capacity information").
+//! Constraints between pods and nodes that do not concern volumes. Capacity does not change them (KEP-1472, "Using capacity information").
 //!
 //! Does not know CPU, memory and inter-pod affinity.
 
 use super::reason::Reason;
 use crate::world::{Node, Pod};
 
-/// Why the node is not feasible.
+/// Why the node is not feasible; empty if it is.
 pub(super) fn reasons(pod: &Pod, name: &str, node: &Node) -> Vec<Reason> {
     let mut reasons = Vec::new();
     if node.unschedulable {

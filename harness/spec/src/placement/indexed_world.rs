@@ -1,4 +1,4 @@
-//! A world indexed for decisions about many pods.
+//! The state of a cluster, indexed for decisions about many pods.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,24 +7,24 @@ use capacity_types::NodeTopology;
 use super::by_label::{ByLabel, Label};
 use crate::world::{CapacityObject, Claim, NamespacedName, Node, PodVolume, Volume, World};
 
-/// Driver name → PVCs whose volumes are used on a node.
+/// PVCs whose volumes are used on one node, by driver name.
 type Used<'w> = BTreeMap<&'w str, BTreeSet<&'w str>>;
 
-/// A world indexed for decisions about pods.
+/// The state of a cluster, indexed for decisions about pods.
 pub struct IndexedWorld<'w> {
     pub(super) world: &'w World,
-    /// Capacity objects by class.
+    /// CSIStorageCapacity objects by StorageClass.
     objects: BTreeMap<&'w str, ByLabel<'w, &'w CapacityObject>>,
-    /// Volumes by class and ascending size.
+    /// Volumes by StorageClass, in ascending size.
     volumes: BTreeMap<&'w str, ByLabel<'w, (&'w str, &'w Volume)>>,
-    /// Volumes by the PVC in `claimRef`, sorted by name.
+    /// Volumes by the PVC in their `claimRef`, sorted by name.
     reserved: BTreeMap<&'w NamespacedName, Vec<(&'w str, &'w Volume)>>,
-    /// Volumes used by pods on nodes that have a limit.
+    /// Volumes that pods use, by node. Contains only nodes that have a volume limit.
     used: BTreeMap<&'w str, Used<'w>>,
 }
 
 impl<'w> IndexedWorld<'w> {
-    /// Indexes a world.
+    /// Creates the index.
     pub fn new(world: &'w World) -> Self {
         let mut objects: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for object in world.objects.values() {
@@ -57,7 +57,7 @@ impl<'w> IndexedWorld<'w> {
         }
     }
 
-    /// The capacity objects of a class that are accessible from a node.
+    /// The CSIStorageCapacity objects of a StorageClass that are accessible from a node.
     pub(super) fn objects<'s>(
         &'s self,
         class: &str,
@@ -70,7 +70,7 @@ impl<'w> IndexedWorld<'w> {
         candidates.filter(|object| object.topology.admits(&node.labels))
     }
 
-    /// Candidate volumes of a class for a node.
+    /// The volumes of a StorageClass that are possibly accessible from a node.
     pub(super) fn volumes<'s>(
         &'s self,
         class: &str,
@@ -82,7 +82,7 @@ impl<'w> IndexedWorld<'w> {
             .copied()
     }
 
-    /// The volumes whose `claimRef` is this PVC.
+    /// The volumes whose `claimRef` names this PVC.
     pub(super) fn reserved_for(&self, claim: &NamespacedName) -> impl Iterator<Item = (&'w str, &'w Volume)> {
         self.reserved
             .get(claim)
@@ -92,12 +92,12 @@ impl<'w> IndexedWorld<'w> {
             .copied()
     }
 
-    /// The PVCs whose volumes of a driver are used on a node.
+    /// The PVCs of a driver whose volumes are used on a node.
     pub(super) fn used(&self, node: &str, driver: &str) -> Option<&BTreeSet<&'w str>> {
         self.used.get(node)?.get(driver)
     }
 
-    /// The driver of a PVC's current or future volume.
+    /// The driver of the volume that a PVC has or will get.
     pub(super) fn driver_of(&self, claim: &Claim) -> Option<&'w str> {
         driver_of(self.world, claim)
     }
@@ -133,7 +133,7 @@ fn driver_of<'w>(world: &'w World, claim: &Claim) -> Option<&'w str> {
         .map(|class| class.provisioner.as_str())
 }
 
-/// The used volumes per node. Empty if no node has a limit.
+/// The used volumes by node. Empty if no node has a limit.
 fn used(world: &World) -> BTreeMap<&str, Used<'_>> {
     let mut used: BTreeMap<&str, Used<'_>> = BTreeMap::new();
     let mut registrations = world.csi_nodes.values().flat_map(|node| node.drivers.values());

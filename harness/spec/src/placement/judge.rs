@@ -1,4 +1,4 @@
-//! Compares the scheduler's decision about a pod with the allowed nodes.
+//! Compares the scheduler's decision about a pod with the allowed decisions.
 
 use super::claims::PodRejection;
 use super::decision::{Decision, NodeVerdict};
@@ -10,18 +10,19 @@ use crate::world::{NamespacedName, Pod, PodVolume, Scoring, World};
 /// The scheduler's decision about a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Placed on this node.
+    /// The scheduler has selected this node.
     ScheduledOn(String),
-    /// Unschedulable for now.
+    /// The scheduler has reported the pod as unschedulable.
     Unschedulable,
 }
 
-/// Compares a decision with the world at that time.
+/// Checks a decision. `world`: the state of the cluster at that time.
 pub fn judge(world: &World, pod: &NamespacedName, outcome: &Outcome) -> Vec<Violation> {
     IndexedWorld::new(world).judge(pod, outcome)
 }
 
-/// Violations at quiescence: pending pods although a node is feasible. A pod with a selected node may only wait for its volumes.
+/// Violations at quiescence: pods without a node although a node is feasible. A pod whose PVCs have a selected node may only wait for its
+/// volumes.
 pub fn pending(world: &World) -> Vec<Violation> {
     let has_selected_node = |namespace: &str, pod: &Pod| {
         let claims = pod.volumes.iter().filter_map(|volume| match volume {
@@ -44,12 +45,12 @@ pub fn pending(world: &World) -> Vec<Violation> {
         .collect()
 }
 
-/// Required substring of every message about nodes. KEP-1472 quotes the reason “node(s) did not have enough free storage” but does not
+/// Text that every message about nodes must contain. KEP-1472 quotes the reason “node(s) did not have enough free storage”, but does not
 /// define the text around it.
 const MESSAGE_SUBSTRING: &str = "node";
 
 impl IndexedWorld<'_> {
-    /// Compares a decision with this world.
+    /// Checks a decision in this state of the cluster.
     pub fn judge(&self, pod: &NamespacedName, outcome: &Outcome) -> Vec<Violation> {
         let decision = self.decide(pod);
         let violation = |rule: &'static Rule, detail: String| Violation {
@@ -100,7 +101,7 @@ impl IndexedWorld<'_> {
         }
     }
 
-    /// Whether the message of an unschedulable pod does not mention nodes.
+    /// The violation if the message about an unschedulable pod does not mention nodes.
     fn unexplained(&self, key: &NamespacedName, pod: &Pod) -> Option<Violation> {
         let text = pod
             .unschedulable_message
@@ -114,7 +115,7 @@ impl IndexedWorld<'_> {
         })
     }
 
-    /// Whether nodes are scored at all.
+    /// Whether the scheduler scores nodes.
     fn is_scored(&self) -> bool {
         let mut extenders = self.world.extenders.iter();
         self.world.scheduler.scoring_mode() != Scoring::Off || extenders.any(|it| !it.scores.is_empty())

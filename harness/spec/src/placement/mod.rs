@@ -11,7 +11,7 @@
 //! indexed_world  a world indexed for many pods
 //! by_label   index by node labels
 //! decision   verdicts of all nodes
-//! judge      compares decisions with these
+//! judge      compares actual decisions with the allowed ones
 //! ```
 
 pub(crate) mod assumed;

@@ -8,13 +8,13 @@ use crate::world::{Api, CapacityObject, Claim, Node, StorageClass};
 
 /// Why a volume can be provisioned.
 pub(super) enum Provisionable<'w> {
-    /// The driver does not track capacity: nothing is compared.
+    /// The driver does not track capacity, so the scheduler compares no capacity.
     Untracked,
-    /// Each of these objects is large enough.
+    /// Each of these CSIStorageCapacity objects is large enough.
     WithCapacity(Vec<&'w CapacityObject>),
 }
 
-/// Whether a volume can be provisioned for a PVC on a node.
+/// Whether a volume can be provisioned for a PVC on a node. If not, the reason.
 pub(super) fn check<'w>(
     indexed: &IndexedWorld<'w>,
     (name, claim): NamedClaim<'w>,
@@ -39,7 +39,7 @@ pub(super) fn check<'w>(
             .largest_volume(has_maximum)
             .is_some_and(|limit| limit >= bytes(request))
     };
-    // Each PVC is checked alone, and one object suffices.
+    // Each PVC is checked by itself, and one sufficient object is enough.
     let enough: Vec<_> = indexed.objects(&claim.class, node).filter(is_enough).collect();
     match enough.is_empty() {
         true => Err(Reason::NotEnoughCapacity(name.to_owned())),
@@ -47,18 +47,19 @@ pub(super) fn check<'w>(
     }
 }
 
-/// Whether the API server returns a stored `maximumVolumeSize`: v1alpha1 does not. If the type is not served, the last observed objects count.
+/// Whether the API server returns a stored `maximumVolumeSize`, which v1alpha1 does not. If CSIStorageCapacity is not served, the scheduler
+/// uses the objects that it received last.
 fn returns_maximum(api: Api) -> bool {
     api.release.has_maximum() || api.version().is_none()
 }
 
-/// Whether capacity is checked for a class.
+/// Whether the scheduler checks capacity for a StorageClass.
 fn is_capacity_checked(indexed: &IndexedWorld<'_>, class: &StorageClass) -> bool {
     let driver = indexed.world.csi_drivers.get(&class.provisioner);
     indexed.world.scheduler.checks_capacity() && driver.is_some_and(|driver| driver.storage_capacity)
 }
 
-/// The drivers that provision these PVCs.
+/// The drivers that must provision volumes for these PVCs.
 pub(super) fn drivers<'w>(indexed: &IndexedWorld<'w>, claims: &[(&str, &Claim)]) -> Vec<&'w str> {
     let classes = claims
         .iter()

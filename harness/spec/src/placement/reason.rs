@@ -1,4 +1,4 @@
-//! Why a node is not feasible, and the rule that placing the pod there violates.
+//! Why a node is not feasible, and which rule is violated if the pod runs there nevertheless.
 
 use std::fmt;
 
@@ -7,36 +7,36 @@ use crate::rules::{self, Rule};
 /// Why a node is not feasible.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
-    /// `spec.unschedulable`.
+    /// `spec.unschedulable` of the node is true.
     Unschedulable,
-    /// The pod does not tolerate the node's taint with this key.
+    /// The pod does not tolerate the taint with this key.
     Tainted(String),
-    /// `nodeSelector` or node affinity does not match.
+    /// The pod's `nodeSelector` or node affinity does not match the node.
     NotSelected,
-    /// The node's volume limit of this driver is reached.
+    /// The node has reached its volume limit for this driver.
     TooManyVolumes(String),
     /// The PersistentVolume of this PVC does not exist.
     VolumeMissing(String),
     /// The PersistentVolume of this PVC is not accessible from the node.
     VolumeElsewhere(String),
-    /// Another node is selected for this PVC.
+    /// The selected-node annotation of this PVC names another node.
     SelectedElsewhere(String),
-    /// No PersistentVolume matches this PVC, and its class has no provisioner.
+    /// No PersistentVolume matches this PVC, and its StorageClass has no provisioner.
     NoProvisioner(String),
-    /// No PersistentVolume matches this PVC, and its class excludes the node.
+    /// No PersistentVolume matches this PVC, and `allowedTopologies` of its StorageClass exclude the node.
     NotAllowed(String),
-    /// No capacity object is large enough for this PVC.
+    /// No CSIStorageCapacity object is large enough for this PVC.
     NotEnoughCapacity(String),
-    /// No devices are reserved for the pod on the node.
+    /// No device on the node is reserved for the pod.
     NotReserved,
-    /// This extender rejects the node.
+    /// This extender filters the node out.
     Extender(String),
-    /// This extender fails and is not ignorable.
+    /// Calls of this extender fail, and it is not ignorable.
     ExtenderFails(String),
 }
 
 impl Reason {
-    /// The rule that placing the pod there violates.
+    /// The rule that is violated if the pod runs on the node.
     pub fn rule(&self) -> &'static Rule {
         match self {
             Reason::Unschedulable | Reason::Tainted(_) | Reason::NotSelected | Reason::TooManyVolumes(_) => {

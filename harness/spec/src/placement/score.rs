@@ -1,7 +1,8 @@
 //! The score of a feasible node (KEP-4049, "Scoring").
 //!
-//! Requested divided by capacity per class, mapped by the shape, and averaged over the classes with equal weight. If several objects
-//! suffice, or an object has a maximum but no capacity, the KEP does not define the scored value, so a node has a set of possible scores.
+//! For each StorageClass, the requested size is divided by the capacity and mapped to a score by the shape; the score of the node is the
+//! mean over the classes. If several objects are sufficient, or an object has a maximum but no capacity, the KEP does not define which
+//! value is scored, so a node has a set of possible scores.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,41 +10,41 @@ use super::shape::Shape;
 use crate::world::capacity::bytes;
 use crate::world::{CapacityObject, Claim, Scoring, Volume};
 
-/// A node with the planned volumes of the pod's PVCs.
+/// A node, and how the pod's unbound PVCs would get volumes on it.
 #[derive(Default)]
 pub(super) struct Candidate<'w> {
-    /// Statically bound PVCs by class: requested bytes, bytes of the PersistentVolumes.
+    /// Statically bound PVCs by StorageClass: sum of the requested bytes, sum of the bytes of the PersistentVolumes.
     volumes: BTreeMap<&'w str, (i128, i128)>,
-    /// PVCs to be provisioned, by class.
+    /// PVCs that would be provisioned, by StorageClass.
     claims: BTreeMap<&'w str, Dynamic>,
 }
 
-/// The PVCs of one class that are to be provisioned.
+/// The PVCs of one StorageClass that would be provisioned.
 #[derive(Default)]
 struct Dynamic {
     requested: i128,
-    /// For each PVC, the capacities that may be scored.
+    /// For each PVC, the capacities that the scheduler may score.
     capacities: Vec<BTreeSet<ScoredCapacity>>,
 }
 
-/// The scored capacity of a class.
+/// A capacity for scoring.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum ScoredCapacity {
-    /// Bytes.
+    /// The capacity in bytes.
     Bytes(i128),
-    /// Unknown, so the class is not scored.
+    /// The capacity is unknown, so the class is not scored.
     Unknown,
 }
 
 impl<'w> Candidate<'w> {
-    /// Adds a statically bound PVC.
+    /// Adds a PVC that would be bound to an existing volume.
     pub(super) fn add_volume(&mut self, claim: &Claim, volume: &'w Volume) {
         let of_class = self.volumes.entry(&volume.class).or_default();
         of_class.0 += claim.request.map_or(0, bytes);
         of_class.1 += volume.capacity.map_or(0, bytes);
     }
 
-    /// Adds a PVC to be provisioned with one of these objects.
+    /// Adds a PVC that would be provisioned with the capacity of one of these objects.
     pub(super) fn add_claim(&mut self, claim: &'w Claim, objects: Vec<&CapacityObject>) {
         let of_class = self.claims.entry(&claim.class).or_default();
         of_class.requested += claim.request.map_or(0, bytes);
@@ -51,8 +52,8 @@ impl<'w> Candidate<'w> {
         of_class.capacities.push(counted.collect());
     }
 
-    /// The possible scores. One static binding excludes all PVCs to be provisioned (KEP-4049, "Conditions for scoring static or dynamic
-    /// provisioning").
+    /// The possible scores. If any PVC would be bound statically, PVCs that would be provisioned do not count (KEP-4049, "Conditions for
+    /// scoring static or dynamic provisioning").
     pub(super) fn scores(&self, scoring: Scoring, shape: &Shape, is_kep_text: bool) -> BTreeSet<i64> {
         let classes: Vec<BTreeSet<Option<i64>>> = match scoring {
             Scoring::Off => Vec::new(),
@@ -75,7 +76,8 @@ impl<'w> Candidate<'w> {
     }
 }
 
-/// The values that may be scored for an object. The score uses capacity; a maximum without capacity must only not cause a failure.
+/// The values of an object that the scheduler may score. The score uses `capacity`; for an object with a maximum but no capacity, the only
+/// requirement is that scoring does not fail.
 fn counted(object: &CapacityObject) -> Vec<ScoredCapacity> {
     match (object.capacity, object.maximum) {
         (Some(capacity), _) => vec![ScoredCapacity::Bytes(bytes(capacity))],
@@ -94,7 +96,7 @@ impl Dynamic {
             ScoredCapacity::Unknown => None,
         };
         if !is_kep_text {
-            // The capacity of a class counts once, from any of its PVCs.
+            // The capacity of the class counts once, from any of its PVCs.
             return self.capacities.iter().flatten().map(|it| score(*it)).collect();
         }
         let mut sums = BTreeSet::from([0]);
@@ -114,14 +116,14 @@ impl Dynamic {
     }
 }
 
-/// Utilisation in whole percent. Zero capacity counts as 100.
+/// Utilization in whole percent. With zero capacity, 100.
 fn percent(requested: i128, capacity: i128) -> i64 {
     let percent = (requested * 100).checked_div(capacity.max(0)).unwrap_or(100);
-    // Shapes end at 100.
+    // Shapes end at 100 percent.
     i64::try_from(percent).unwrap_or(100)
 }
 
-/// The rounded means over the scored classes, for every combination of their scores. 0 without scored classes.
+/// The rounded means over the classes that are scored, for every combination of their scores; 0 if no class is scored.
 fn averages(classes: &[BTreeSet<Option<i64>>]) -> BTreeSet<i64> {
     let mut sums: BTreeSet<(i64, i64)> = BTreeSet::from([(0, 0)]);
     for scores in classes {
@@ -135,7 +137,7 @@ fn averages(classes: &[BTreeSet<Option<i64>>]) -> BTreeSet<i64> {
     }
     let mean = |(sum, count): (i64, i64)| match count {
         0 => 0,
-        // Half rounds up.
+        // Rounds half up.
         _ => (2 * sum + count) / (2 * count),
     };
     sums.into_iter().map(mean).collect()

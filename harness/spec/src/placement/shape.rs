@@ -1,17 +1,18 @@
-//! The shape of the score: maps utilisation to score by linear interpolation (KEP-4049, `VolumeBindingArgs.shape`).
+//! The shape of the score function: maps utilization to score by linear interpolation (KEP-4049, `VolumeBindingArgs.shape`).
 
 use crate::world::{Scheduler, Scoring, ShapePoint};
 
-/// Factor from shape scores (0 to 10) to node scores (0 to 100).
+/// Factor between scores in a shape (0 to 10) and scores of nodes (0 to 100).
 const SCALE: i64 = 10;
 
-/// A shape with at least one point, sorted by utilisation.
+/// The points of a shape, sorted by utilization; at least one.
 pub(super) struct Shape {
     points: Vec<ShapePoint>,
 }
 
 impl Shape {
-    /// The shape of a scheduler: configured, or the default of its gate. KEP-4049 prefers free space, KEP-1845 the tightest fit.
+    /// The shape of a scheduler: the configured one, or the default of its feature gate. KEP-4049 prefers nodes with more free space,
+    /// KEP-1845 those with less.
     pub(super) fn of(scheduler: &Scheduler) -> Self {
         let line = |first, last| {
             let point = |utilization, score| ShapePoint { utilization, score };
@@ -27,7 +28,7 @@ impl Shape {
         }
     }
 
-    /// The score, 0 to 100, for a utilisation in percent. Integer divisions truncate.
+    /// The score from 0 to 100 for a utilization in percent. Integer divisions truncate, as in kube-scheduler.
     pub(super) fn score(&self, percent: i64) -> i64 {
         let scaled = |point: &ShapePoint| point.score * SCALE;
         let after = self.points.iter().position(|point| percent <= point.utilization);
@@ -57,7 +58,7 @@ mod tests {
         }
     }
 
-    /// Values interpolated by kube-scheduler, from 5 below the shape to 5 above it.
+    /// Values computed by kube-scheduler, from 5 below the first point to 5 above the last.
     #[test]
     fn scores_between_points_are_linear_and_truncated() {
         for (points, expected) in [

@@ -1,18 +1,19 @@
-//! Static binding of unbound PVCs: a PVC with a matching volume needs no capacity.
+//! Static binding of unbound PVCs. A PVC with a matching volume needs no capacity.
 
 use super::claims::NamedClaim;
 use super::indexed_world::IndexedWorld;
 use crate::world::{Claim, NamespacedName, Node, Volume};
 
-/// Result of static binding on a node.
+/// Result of static binding on one node.
 pub(super) struct StaticBindings<'w> {
-    /// PVCs with a matching volume.
+    /// PVCs with a matching volume, and the volume.
     pub(super) found: Vec<(NamedClaim<'w>, &'w Volume)>,
     /// PVCs without a matching volume.
     pub(super) unmatched: Vec<NamedClaim<'w>>,
 }
 
-/// Assigns each PVC the volume reserved for it, or the smallest that matches; smallest PVC first, each volume once.
+/// Assigns to each PVC the volume that is reserved for it, or the smallest matching volume. Small PVCs come first, and each volume is
+/// assigned once.
 pub(super) fn match_volumes<'w>(
     indexed: &IndexedWorld<'w>,
     namespace: &str,
@@ -33,7 +34,7 @@ pub(super) fn match_volumes<'w>(
         let mut reserved = indexed.reserved_for(&key).filter(is_unused);
         let found =
             match reserved.find(|(_, volume)| is_reserved_for(claim, volume) && satisfies(claim, volume)) {
-                // If the reserved volume is not accessible from the node, no other volume may be used.
+                // If a volume is reserved for the PVC but not accessible from the node, no other volume may be used.
                 Some(reserved) => Some(reserved).filter(is_reachable),
                 None => {
                     let candidates = indexed
@@ -61,7 +62,7 @@ pub(super) fn can_bind(claim: &Claim, volume: &Volume) -> bool {
     volume.class == claim.class && is_free_for(claim, volume) && satisfies(claim, volume)
 }
 
-/// Whether the `claimRef` with this PVC's name is this PVC.
+/// Whether the volume is reserved for this PVC: `claimRef` has its name, and its UID if set.
 fn is_reserved_for(claim: &Claim, volume: &Volume) -> bool {
     let reference = volume.claim.as_ref();
     let is_this = reference.is_some_and(|it| it.uid.is_empty() || it.uid == claim.uid);
@@ -80,7 +81,7 @@ fn is_free_for(claim: &Claim, volume: &Volume) -> bool {
         && claim.access_modes.is_subset(&volume.access_modes)
 }
 
-/// Whether size, volume mode and access modes suffice.
+/// Whether size, volume mode and access modes of the volume match the PVC.
 fn satisfies(claim: &Claim, volume: &Volume) -> bool {
     volume.capacity >= claim.request
         && volume.is_block == claim.is_block

@@ -1,4 +1,4 @@
-//! Violations by PVCs and volumes at quiescence.
+//! Checks PVCs and volumes at quiescence.
 
 use capacity_types::Segment;
 
@@ -9,7 +9,7 @@ use crate::violation::{Subject, Violation};
 use crate::world::capacity::bytes;
 use crate::world::{Binding, CapacityResponse, Claim, Instance, NamespacedName, StorageClass, Volume, World};
 
-/// The violations if the cluster is quiescent.
+/// The violations by PVCs and volumes if the cluster is quiescent now.
 pub fn judge(world: &World, ledger: &Ledger, backend: &dyn Backend) -> Vec<Violation> {
     if !backend.is_up() {
         return Vec::new();
@@ -17,7 +17,8 @@ pub fn judge(world: &World, ledger: &Ledger, backend: &dyn Backend) -> Vec<Viola
     let mut violations = Vec::new();
     for (key, claim) in &world.claims {
         if let Some(open) = ProvisionableClaim::of(world, claim) {
-            // The volume exists in another segment, but the driver returned RESOURCE_EXHAUSTED for it.
+            // If the volume exists in another segment but the driver returned RESOURCE_EXHAUSTED for it, the missing volume is the driver's
+            // fault.
             violations.extend(
                 open.missing(key, backend)
                     .filter(|_| !ledger.is_reported_exhausted(claim)),
@@ -29,7 +30,7 @@ pub fn judge(world: &World, ledger: &Ledger, backend: &dyn Backend) -> Vec<Viola
     violations
 }
 
-/// An unbound PVC that can be provisioned now.
+/// An unbound PVC that a provisioner can provision now.
 struct ProvisionableClaim<'w> {
     world: &'w World,
     claim: &'w Claim,
@@ -39,21 +40,21 @@ struct ProvisionableClaim<'w> {
 impl<'w> ProvisionableClaim<'w> {
     fn of(world: &'w World, claim: &'w Claim) -> Option<Self> {
         let class = world.classes.get(&claim.class)?;
-        // Clones and volume attributes may be unsupported.
+        // Drivers need not support clones and volume attributes, so such PVCs are not checked.
         let is_plain = !claim.is_clone && claim.attributes_class.is_empty();
         let is_open = is_plain && claim.volume.is_empty() && !claim.is_deleted && !claim.is_lost;
         let waits = class.binding == Binding::WaitForFirstConsumer && claim.selected_node.is_none();
         (is_open && !waits).then_some(ProvisionableClaim { world, claim, class })
     }
 
-    /// The selected node that determines the topology.
+    /// The selected node, if it determines the topology of the volume.
     fn node(&self) -> Option<&'w str> {
         let node = self.claim.selected_node.as_deref();
         node.filter(|_| self.class.binding == Binding::WaitForFirstConsumer)
     }
 
-    /// Segments in which a volume must be provisioned if there is capacity: a provisioner for the segment runs. With Immediate
-    /// binding a distributed provisioner accepts the PVC only if GetCapacity returns enough.
+    /// Segments in which a volume must be created if there is capacity, because a provisioner for the segment runs. With Immediate binding,
+    /// a distributed provisioner accepts the PVC only if GetCapacity returns enough capacity.
     fn segments(&self) -> impl Iterator<Item = Segment> {
         let driver = &self.class.provisioner;
         let nodes = match self.node() {
@@ -68,7 +69,8 @@ impl<'w> ProvisionableClaim<'w> {
                 let publisher = self.world.publishers.get(&instance);
                 publisher.is_some_and(|publisher| publisher.is_for(self.world, &instance, &segment))
             };
-            // A PVC for which a distributed instance has selected its own node belongs to that instance, even if the node was deleted.
+            // If a distributed provisioner has selected its own node for a PVC, the PVC belongs to that provisioner, even if the node was
+            // deleted.
             let is_owned_by_other_node = self
                 .claim
                 .selected_node
@@ -96,7 +98,8 @@ impl<'w> ProvisionableClaim<'w> {
         })
     }
 
-    /// Whether the class certainly allows a segment. CSI does not define the segment for a term with only some of the keys.
+    /// Whether `allowedTopologies` of the class certainly allow a segment. The CSI spec does not define the segment for a term that has
+    /// only some of the topology keys.
     fn is_allowed(&self, segment: &Segment) -> bool {
         let names_all = |term: &Vec<(String, Vec<String>)>| {
             let mut keys = segment.keys();
@@ -122,7 +125,7 @@ impl<'w> ProvisionableClaim<'w> {
     fn retained_node(&self, key: &NamespacedName, ledger: &Ledger) -> Option<Violation> {
         let node = self.node()?;
         let registration = self.world.registration(&self.class.provisioner, node)?;
-        // Without topology no other node is better.
+        // Without topology, a volume on another node would be no different.
         let is_retained = ledger.retains_node(self.claim) && !registration.topology_keys.is_empty();
         let detail =
             || format!("{node} is still selected, although CreateVolume returned RESOURCE_EXHAUSTED there");
@@ -138,7 +141,7 @@ fn violation(rule: &'static Rule, key: &NamespacedName, detail: String) -> Viola
     }
 }
 
-/// Volumes without a PVC.
+/// Volumes that no PVC uses and that should have been deleted.
 fn leaked_volumes(world: &World, ledger: &Ledger) -> Vec<Violation> {
     let volumes = ledger
         .iter()
@@ -162,12 +165,13 @@ fn is_leaked(world: &World, name: &str, existing: &ExistingVolume) -> bool {
         let owner = volume.claim.as_ref().map(|claim| claim.uid.as_str());
         return !owner.is_some_and(is_claimed) && is_deletable(world, volume, &existing.by);
     }
-    // A volume without a PersistentVolume is known only to the program that created it.
+    // Only the program that created a volume without a PersistentVolume knows it.
     let waiting = world.claims.values().find(|claim| is_volume_of(name, claim));
     existing.is_known && waiting.is_none_or(|claim| !claim.volume.is_empty())
 }
 
-/// Whether the program that created a volume must delete it: a distributed instance only if its node has access.
+/// Whether the program that created a volume must delete it. A distributed provisioner must do so only if the volume is accessible from its
+/// node.
 fn is_deletable(world: &World, volume: &Volume, by: &Instance) -> bool {
     let is_reachable = |node: &String| {
         let known = world.nodes.get(node);

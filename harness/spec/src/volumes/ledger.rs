@@ -1,4 +1,4 @@
-//! CreateVolume calls and existing volumes, by volume name.
+//! Records CreateVolume calls and existing volumes, by volume name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,31 +7,31 @@ use capacity_types::Segment;
 use super::is_volume_of;
 use crate::world::{Claim, Instance};
 
-/// A CreateVolume call.
+/// A CreateVolume call and its result.
 #[derive(Clone, Debug)]
 pub struct CreateVolumeCall {
-    /// The caller.
+    /// The provisioner that made the call.
     pub by: Instance,
     /// `CreateVolumeRequest.name`.
     pub name: String,
     /// `capacity_range.required_bytes`.
     pub bytes: Option<i64>,
-    /// Whether `volume_content_source` names a volume.
+    /// Whether `volume_content_source` is a volume.
     pub is_clone: bool,
-    /// The first preferred topology. Empty: no accessibility requirements.
+    /// The first preferred topology. Empty: the request has no accessibility requirements.
     pub preferred_segment: Segment,
-    /// Whether the requirements allow other segments.
+    /// Whether the accessibility requirements allow other segments.
     pub allows_other_segments: bool,
-    /// The result.
+    /// The result of the call.
     pub result: CreateVolumeResult,
-    /// Whether the driver's storage certainly lacks capacity for it.
+    /// Whether the driver's storage certainly lacks capacity for the volume.
     pub exceeds_capacity: bool,
 }
 
 /// The result of a CreateVolume call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CreateVolumeResult {
-    /// The volume exists.
+    /// The driver created the volume, or it existed already.
     Created {
         /// `volume_id`.
         id: String,
@@ -40,16 +40,16 @@ pub enum CreateVolumeResult {
         /// Whether the caller received the response.
         is_received: bool,
     },
-    /// RESOURCE_EXHAUSTED.
+    /// The driver returned RESOURCE_EXHAUSTED.
     Exhausted,
-    /// Another error after which no volume exists.
+    /// The driver returned another error after which no volume exists.
     Failed,
-    /// An error without a specific cause, after which no volume exists.
+    /// The driver returned INTERNAL, after which no volume exists.
     Internal {
-        /// Whether the error was injected.
+        /// Whether a fault rule injected the error.
         is_injected: bool,
     },
-    /// An error or a missing response after which a volume may exist.
+    /// The driver returned an error, or no response arrived, so that a volume may exist.
     Unknown,
 }
 
@@ -58,20 +58,20 @@ pub enum CreateVolumeResult {
 pub(super) struct ExistingVolume {
     /// `volume_id`.
     pub(super) id: String,
-    /// The caller that created it.
+    /// The provisioner that created the volume.
     pub(super) by: Instance,
-    /// Whether the creating program has not restarted since the creation.
+    /// Whether the provisioner that created the volume has run without a restart since then.
     pub(super) is_known: bool,
-    /// Whether the driver returned RESOURCE_EXHAUSTED for it later, as if it did not exist: the caller then tries other segments,
-    /// which fail as well.
+    /// Whether the driver has later returned RESOURCE_EXHAUSTED for the volume, as if it did not exist. The provisioner then tries other
+    /// segments, which fail as well.
     pub(super) is_reported_exhausted: bool,
 }
 
-/// The volume and the last call with one volume name.
+/// The volume and the last call that have the same volume name.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Entry {
     pub(super) volume: Option<ExistingVolume>,
-    /// The last call, while its program runs and the PVC's node is unchanged.
+    /// The last call. `None` after a restart of the provisioner or a change of the PVC's selected node.
     pub(super) last: Option<CreateVolumeCall>,
 }
 
@@ -79,7 +79,7 @@ pub(super) struct Entry {
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
     entries: BTreeMap<String, Entry>,
-    /// UIDs of PVCs whose selected node was cleared since the last quiescence: it may be selected again.
+    /// UIDs of PVCs whose selected node was removed since the last quiescence. The scheduler may select the same node again.
     deselected: BTreeSet<String>,
 }
 
@@ -102,13 +102,13 @@ impl Ledger {
         entry.last = Some(call);
     }
 
-    /// Records a DeleteVolume call.
+    /// Records a successful DeleteVolume call.
     pub fn volume_deleted(&mut self, id: &str) {
         self.entries
             .retain(|_, entry| entry.volume.as_ref().is_none_or(|volume| volume.id != id));
     }
 
-    /// Records that a program starts or exits: state that only it knew is lost.
+    /// Records that a provisioner starts or exits, so that its in-memory state is lost.
     pub(crate) fn restarted(&mut self, instance: &Instance) {
         for entry in self.entries.values_mut() {
             entry.last.take_if(|last| last.by == *instance);
@@ -118,7 +118,7 @@ impl Ledger {
         }
     }
 
-    /// Records that the selected node of a PVC changed or was cleared.
+    /// Records that the selected node of a PVC was changed or removed.
     pub(crate) fn node_changed(&mut self, claim: &Claim) {
         for (_, entry) in self
             .entries
@@ -135,7 +135,7 @@ impl Ledger {
         }
     }
 
-    /// The last call whose result the caller does not know.
+    /// The last call for a volume name, if the provisioner does not know its result.
     pub(crate) fn unknown_result(&self, name: &str) -> Option<&CreateVolumeCall> {
         let last = self.entries.get(name)?.last.as_ref()?;
         let is_unknown = matches!(
@@ -154,12 +154,12 @@ impl Ledger {
         self.entries.get(name).is_some_and(|entry| entry.volume.is_some())
     }
 
-    /// At quiescence a cleared PVC has another node, or none.
+    /// Called at quiescence, when each PVC without selected node had time to get another one.
     pub(crate) fn settle(&mut self) {
         self.deselected.clear();
     }
 
-    /// Whether a PVC keeps a selected node without capacity.
+    /// Whether the selected node of a PVC was not removed although CreateVolume returned RESOURCE_EXHAUSTED.
     pub(super) fn retains_node(&self, claim: &Claim) -> bool {
         let is_exhausted = |entry: &Entry| {
             let last = entry.last.as_ref();

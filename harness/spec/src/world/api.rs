@@ -1,8 +1,8 @@
-//! The API server: its release, and the served version of CSIStorageCapacity.
+//! The API server: its release and the served version of CSIStorageCapacity.
 
 use std::fmt;
 
-/// A minor release of Kubernetes: 1.`minor`.
+/// A minor release of Kubernetes, 1.`minor`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Release {
     /// The minor version.
@@ -10,26 +10,26 @@ pub struct Release {
 }
 
 impl Release {
-    /// The default release.
+    /// The release that is used if nothing else is configured.
     pub const DEFAULT: Release = Release { minor: 36 };
 
-    /// 1.`minor`.
+    /// The release 1.`minor`.
     pub const fn new(minor: u8) -> Self {
         Release { minor }
     }
 
-    /// Whether CSIStorageCapacity has `maximumVolumeSize`: since 1.21.
+    /// Whether CSIStorageCapacity has the field `maximumVolumeSize`: since 1.21.
     pub fn has_maximum(self) -> bool {
         self.minor >= 21
     }
 
-    /// Whether CSIDriver has `storageCapacity`: since 1.19. An older server does not return it, even if stored.
+    /// Whether CSIDriver has the field `storageCapacity`: since 1.19. An older server does not return a stored value.
     pub fn has_storage_capacity(self) -> bool {
         self.minor >= 19
     }
 
-    /// Whether the gate CSIStorageCapacity is on: exists since 1.19, on by default since 1.21, locked since 1.24. `set`: its configured
-    /// value.
+    /// Whether the feature gate CSIStorageCapacity is on. The gate exists since 1.19, is on by default since 1.21, and cannot be turned off
+    /// since 1.24. `set`: its configured value.
     pub fn is_capacity_gate_on(self, set: Option<bool>) -> bool {
         match self.minor {
             ..=18 => false,
@@ -52,23 +52,23 @@ impl fmt::Display for Release {
     }
 }
 
-/// The API server.
+/// Release and feature gate of the API server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Api {
     /// The release of kube-apiserver.
     pub release: Release,
-    /// Feature gate CSIStorageCapacity. `None`: the release's default.
+    /// Feature gate CSIStorageCapacity. `None`: the default of the release.
     pub gate: Option<bool>,
 }
 
 impl Api {
-    /// Whether `storageCapacity` of a created CSIDriver is stored: with the gate off it is dropped.
+    /// Whether the server stores `storageCapacity` of a new CSIDriver. With the gate off, it drops the field.
     pub fn stores_storage_capacity(self) -> bool {
         self.release.is_capacity_gate_on(self.gate)
     }
 
-    /// The newest served version of CSIStorageCapacity. `None`: not served. The gate affects only v1alpha1: v1beta1 is always served from
-    /// 1.21 on, and v1 from 1.24 on.
+    /// The newest served version of CSIStorageCapacity. `None`: not served. The gate affects only v1alpha1; v1beta1 is always served since
+    /// 1.21, and v1 since 1.24.
     pub fn version(self) -> Option<&'static str> {
         match self.release.minor {
             19..=20 if self.release.is_capacity_gate_on(self.gate) => Some("v1alpha1"),

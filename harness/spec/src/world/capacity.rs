@@ -1,4 +1,4 @@
-//! CSIStorageCapacity objects.
+//! CSIStorageCapacity objects, with the fields that rules use.
 
 use capacity_types::{Arithmetic, Labels, NodeTopology, Quantity, Segment};
 use serde::{Deserialize, Deserializer, de};
@@ -7,10 +7,10 @@ use super::capacity_response::ReportedCapacity;
 use super::metadata::{Metadata, NamespacedName, Owner};
 use super::selection::LabelSelectorJson;
 
-/// A CSIStorageCapacity.
+/// A CSIStorageCapacity object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CapacityObject {
-    /// `metadata.uid`: distinguishes recreated objects.
+    /// `metadata.uid`, which differs if an object is created again.
     pub uid: String,
     /// `metadata.labels`.
     pub labels: Labels,
@@ -18,9 +18,9 @@ pub struct CapacityObject {
     pub owners: Vec<Owner>,
     /// `storageClassName`.
     pub class: String,
-    /// `nodeTopology`: the nodes with access to the storage.
+    /// `nodeTopology`: the nodes that can access the storage.
     pub topology: NodeTopology,
-    /// Whether `nodeTopology` has only `matchLabels`: a publisher may replace an equivalent object with expressions.
+    /// Whether `nodeTopology` uses only `matchLabels`. A publisher may replace an equivalent object that uses expressions.
     pub has_only_match_labels: bool,
     /// `capacity`.
     pub capacity: Option<Quantity>,
@@ -29,18 +29,19 @@ pub struct CapacityObject {
 }
 
 impl CapacityObject {
-    /// The largest request in bytes that fits: `maximumVolumeSize`, else `capacity`. `None`: nothing fits. Fractions are rounded up.
+    /// Size in bytes of the largest volume that the object allows: `maximumVolumeSize`, otherwise `capacity`. `None`: no volume fits.
+    /// Fractions are rounded up.
     pub fn largest_volume(&self, has_maximum: bool) -> Option<i128> {
         let maximum = self.maximum.filter(|_| has_maximum);
         Some(bytes(maximum.or(self.capacity)?))
     }
 
-    /// Whether nothing fits: unset and zero are equivalent to no object (KEP-1472, comment of the type).
+    /// Whether no volume fits. An object with unset or zero capacity is equivalent to no object (KEP-1472, comment of the type).
     pub fn is_empty(&self, has_maximum: bool) -> bool {
         self.largest_volume(has_maximum).is_none_or(|limit| limit <= 0)
     }
 
-    /// Whether the object's values equal those of a GetCapacity response.
+    /// Whether the object has the values of a GetCapacity response.
     pub fn has_values(&self, values: &ReportedCapacity) -> bool {
         let is_equal = |quantity: Option<Quantity>, bytes: Option<i64>| match (quantity, bytes) {
             (Some(quantity), Some(bytes)) => {
@@ -52,7 +53,7 @@ impl CapacityObject {
         is_equal(self.capacity, Some(values.available)) && is_equal(self.maximum, values.maximum)
     }
 
-    /// Whether two objects have equal values, in any notation of the quantities.
+    /// Whether two objects have equal values, independently of how the quantities are spelled.
     pub fn has_same_values(&self, other: &Self) -> bool {
         (self.capacity, self.maximum) == (other.capacity, other.maximum)
     }
@@ -75,7 +76,7 @@ impl CapacityObject {
         Some(segment)
     }
 
-    /// `capacity` and `maximumVolumeSize` as text for messages.
+    /// Formats `capacity` and `maximumVolumeSize` for messages.
     pub fn values_text(&self) -> String {
         let word = |quantity: Option<Quantity>| {
             quantity.map_or_else(|| "unset".to_owned(), |quantity| bytes(quantity).to_string())
@@ -84,19 +85,19 @@ impl CapacityObject {
     }
 }
 
-/// A quantity in whole bytes, fractions rounded away from zero.
+/// A quantity in bytes, with fractions rounded away from zero.
 pub(crate) fn bytes(quantity: Quantity) -> i128 {
     quantity.bytes(Arithmetic::Exact)
 }
 
 impl CapacityObject {
-    /// Parses a CSIStorageCapacity of the API, and its key.
+    /// Parses a CSIStorageCapacity object from the API. Also returns its namespace and name.
     pub fn read<'de, D: Deserializer<'de>>(object: D) -> Result<(NamespacedName, Self), D::Error> {
         CapacityJson::deserialize(object).map(Into::into)
     }
 }
 
-/// The API's JSON.
+/// The JSON representation in the API.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct CapacityJson {
@@ -130,7 +131,7 @@ impl From<CapacityJson> for (NamespacedName, CapacityObject) {
     }
 }
 
-/// A quantity as text or number.
+/// A quantity as a string or number.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Written {
@@ -138,7 +139,7 @@ enum Written {
     Number(i64),
 }
 
-/// Parses an optional quantity.
+/// Parses a quantity that may be unset.
 pub(super) fn quantity<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Quantity>, D::Error> {
     let text = match Option::<Written>::deserialize(deserializer)? {
         None => return Ok(None),

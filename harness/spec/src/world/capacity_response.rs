@@ -1,37 +1,37 @@
-//! GetCapacity responses of a driver plugin.
+//! GetCapacity responses of a driver.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use capacity_types::Segment;
 
-/// Parameters of a class as the driver receives them.
+/// Parameters of a StorageClass that the driver receives.
 pub type Parameters = BTreeMap<String, String>;
 
-/// A driver plugin.
+/// A CSI driver and its GetCapacity responses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Driver {
     /// Whether the driver advertises GET_CAPACITY.
     pub get_capacity: bool,
-    /// Responses by request parameters and segment.
+    /// Responses by parameters and segment of the request.
     pub responses: BTreeMap<Parameters, BTreeMap<Segment, CapacityResponse>>,
-    /// The response to all other requests.
+    /// The response to all other GetCapacity requests.
     pub default_response: CapacityResponse,
 }
 
 /// A GetCapacity response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CapacityResponse {
-    /// Capacity values.
+    /// The driver returns these values.
     Reported(ReportedCapacity),
-    /// An error, or no response.
+    /// The driver returns an error, or no response arrives.
     Error {
-        /// Responses to equal calls since the last quiescence: a publisher may have received any of them.
+        /// Successful responses to the same call since the last quiescence. A publisher may have received any of them.
         before: BTreeSet<ReportedCapacity>,
     },
 }
 
-/// Values of a GetCapacityResponse, in bytes.
+/// The values in a GetCapacityResponse, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ReportedCapacity {
     /// `available_capacity`.
@@ -41,7 +41,7 @@ pub struct ReportedCapacity {
 }
 
 impl ReportedCapacity {
-    /// Available bytes without a maximum.
+    /// Values with this `available_capacity` and without a maximum.
     pub const fn available(available: i64) -> Self {
         ReportedCapacity {
             available,
@@ -49,12 +49,12 @@ impl ReportedCapacity {
         }
     }
 
-    /// Whether the values are valid: CSI forbids negative ones.
+    /// Whether the values are valid. The CSI spec forbids negative values.
     pub fn is_valid(self) -> bool {
         self.available >= 0 && self.maximum.is_none_or(|maximum| maximum >= 0)
     }
 
-    /// The values as stored by an API server with or without `maximumVolumeSize`.
+    /// The values that an API server with or without `maximumVolumeSize` stores.
     pub fn as_stored(self, has_maximum: bool) -> Self {
         ReportedCapacity {
             maximum: self.maximum.filter(|_| has_maximum),
@@ -74,7 +74,7 @@ impl fmt::Display for ReportedCapacity {
 }
 
 impl CapacityResponse {
-    /// Available bytes without a maximum.
+    /// A response with this `available_capacity` and without a maximum.
     pub fn available(available: i64) -> Self {
         CapacityResponse::Reported(ReportedCapacity::available(available))
     }
@@ -98,7 +98,7 @@ impl Default for Driver {
 }
 
 impl Driver {
-    /// The response for a segment and parameters.
+    /// The response to a request with this segment and these parameters.
     pub fn response(&self, segment: &Segment, parameters: &Parameters) -> &CapacityResponse {
         let of_parameters = self.responses.get(parameters);
         of_parameters
@@ -106,14 +106,14 @@ impl Driver {
             .unwrap_or(&self.default_response)
     }
 
-    /// Whether no response of the driver contains negative values.
+    /// Whether all values that the driver returns are valid.
     pub(crate) fn reports_valid_capacity(&self) -> bool {
         let responses = self.responses.values().flat_map(BTreeMap::values);
         let is_valid = |response: &CapacityResponse| matches!(response, CapacityResponse::Reported(values) if values.is_valid());
         responses.chain([&self.default_response]).all(is_valid)
     }
 
-    /// Forgets the responses before errors.
+    /// Drops the responses that were returned before errors.
     pub(crate) fn forget(&mut self) {
         let responses = self.responses.values_mut().flat_map(BTreeMap::values_mut);
         for response in responses.chain([&mut self.default_response]) {

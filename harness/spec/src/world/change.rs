@@ -1,4 +1,4 @@
-//! Changes of a world.
+//! Changes of the cluster state.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,46 +19,47 @@ use super::pod::{Pod, PodJson};
 use super::programs::{Cleaner, Extender, Instance, Publisher, Reservations, Scheduler};
 use super::volume::{Volume, VolumeJson};
 
-/// One change of a world. For variants with a name and an option, `None` deletes.
+/// A change of the cluster state. In variants with a name and an option, `None` means that the object was deleted.
 #[derive(Clone, Debug)]
 pub enum Change {
-    /// Release and gate of the API server.
+    /// The release or feature gate of the API server changes.
     Api(Api),
-    /// A Node.
+    /// A Node was created, changed or deleted.
     Node(String, Option<Node>),
-    /// A CSINode.
+    /// A CSINode was created, changed or deleted.
     CsiNode(String, Option<CsiNode>),
-    /// A CSIDriver object.
+    /// A CSIDriver object was created, changed or deleted.
     CsiDriver(String, Option<CsiDriver>),
-    /// A StorageClass.
+    /// A StorageClass was created, changed or deleted.
     Class(String, Option<StorageClass>),
-    /// A CSIStorageCapacity.
+    /// A CSIStorageCapacity object was created, changed or deleted.
     Object(NamespacedName, Option<CapacityObject>),
-    /// A PersistentVolumeClaim.
+    /// A PersistentVolumeClaim was created, changed or deleted.
     Claim(NamespacedName, Option<Claim>),
-    /// A PersistentVolume.
+    /// A PersistentVolume was created, changed or deleted.
     Volume(String, Option<Volume>),
-    /// A Pod.
+    /// A Pod was created, changed or deleted.
     Pod(NamespacedName, Option<Pod>),
-    /// An object with this UID was deleted. It may be in `ownerReferences` of existing objects.
+    /// The object with this UID was deleted. Existing objects may refer to it in `ownerReferences`.
     OwnerDeleted(String),
-    /// A driver plugin.
+    /// A driver starts, changes or stops.
     Driver(String, Option<Driver>),
-    /// The response of a driver plugin for a segment and parameters.
+    /// The driver's response to GetCapacity calls with this segment and these parameters changes.
     CapacityResponse(String, Segment, Parameters, CapacityResponse),
     /// A publisher starts, is reconfigured, or stops.
     Publisher(Instance, Option<Publisher>),
-    /// The cleaner.
+    /// A cleaner starts, is reconfigured, or stops.
     Cleaner(Option<Cleaner>),
-    /// The scheduler's settings.
+    /// The settings of the scheduler change.
     Scheduler(Scheduler),
-    /// The extenders that the scheduler calls.
+    /// The extenders that the scheduler calls change.
     Extenders(Vec<Extender>),
-    /// The devices that an extender has reserved.
+    /// The devices that an extender has reserved change.
     Reservations(Option<Reservations>),
 }
 
-/// The kind of a change. Programs watch kinds independently: a change of one kind may be observed before an earlier one of another.
+/// The kind of a change. Programs watch each kind separately, so a change of one kind may be received before an earlier change of another
+/// kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ChangeKind {
     /// Nodes.
@@ -67,19 +68,19 @@ pub enum ChangeKind {
     CsiNodes,
     /// CSIDriver objects.
     CsiDrivers,
-    /// Storage classes.
+    /// StorageClasses.
     Classes,
-    /// Capacity objects.
+    /// CSIStorageCapacity objects.
     Objects,
-    /// Claims.
+    /// PersistentVolumeClaims.
     Claims,
-    /// Volumes.
+    /// PersistentVolumes.
     Volumes,
     /// Pods.
     Pods,
-    /// Responses of driver plugins.
+    /// GetCapacity responses of drivers.
     CapacityResponses,
-    /// Settings of the programs and the API server.
+    /// Settings of the programs and of the API server.
     Settings,
 }
 
@@ -105,7 +106,7 @@ impl Change {
         }
     }
 
-    /// A created or changed object of the API. `None`: no rule uses this resource. Fails if the object is not valid for the resource.
+    /// The creation or change of an API object. `None`: no rule uses this resource. Returns an error if the object is invalid.
     pub fn set<'de, D: Deserializer<'de>>(resource: &str, object: D) -> Result<Option<Self>, D::Error> {
         Ok(Some(match resource {
             "nodes" => {
@@ -144,7 +145,7 @@ impl Change {
         }))
     }
 
-    /// A deleted object. `namespace` is empty for cluster-scoped ones. `None`: no rule uses this resource.
+    /// The deletion of an API object. `namespace` is empty for a cluster-scoped object. `None`: no rule uses this resource.
     pub fn removed(resource: &str, namespace: &str, name: &str) -> Option<Self> {
         let key = || NamespacedName::new(namespace, name);
         let name = || name.to_owned();
@@ -163,7 +164,7 @@ impl Change {
 }
 
 impl World {
-    /// Applies a change.
+    /// Applies a change to the state.
     pub fn apply(&mut self, change: Change) {
         match change {
             Change::Api(it) => self.api = it,
@@ -194,7 +195,7 @@ impl World {
 }
 
 impl World {
-    /// Copies one kind from another world.
+    /// Copies all objects of one kind from another state.
     pub(crate) fn copy_kind(&mut self, kind: ChangeKind, from: &World) {
         match kind {
             ChangeKind::Nodes => self.nodes.clone_from(&from.nodes),
@@ -229,7 +230,7 @@ fn put<K: Ord, V>(map: &mut BTreeMap<K, V>, key: K, value: Option<V>) {
 }
 
 impl CapacityResponse {
-    /// The response after an earlier one: an error retains the earlier responses.
+    /// The response after an earlier one. An error contains the earlier responses.
     fn after(self, earlier: &CapacityResponse) -> Self {
         let CapacityResponse::Error { mut before } = self else {
             return self;

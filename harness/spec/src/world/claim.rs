@@ -9,11 +9,11 @@ use super::capacity::quantity;
 use super::metadata::{Metadata, NamespacedName, Owner};
 use super::selection::LabelSelectorJson;
 
-/// The annotation with the node that the scheduler selected for a PVC.
+/// Annotation with the name of the node that the scheduler has selected for a PVC.
 const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
-/// The annotation that marks binding as complete.
+/// Annotation that marks the binding of a PVC as complete.
 const BIND_COMPLETED: &str = "pv.kubernetes.io/bind-completed";
-/// The beta annotation for the StorageClass name. It takes precedence over the field.
+/// Beta annotation with the name of the StorageClass. It takes precedence over the field.
 const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
 
 /// A PersistentVolumeClaim.
@@ -21,35 +21,35 @@ const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
 pub struct Claim {
     /// `metadata.uid`.
     pub uid: String,
-    /// The StorageClass name. Empty: none.
+    /// Name of the StorageClass. Empty: the PVC has none.
     pub class: String,
     /// `spec.resources.requests.storage`.
     pub request: Option<Quantity>,
-    /// `spec.volumeName`. Empty: none.
+    /// `spec.volumeName`. Empty: the PVC has no volume.
     pub volume: String,
     /// Whether the bind-completed annotation is set.
     pub is_bound: bool,
-    /// The selected-node annotation.
+    /// The node in the selected-node annotation.
     pub selected_node: Option<String>,
-    /// `status.phase` is Lost: the volume was deleted.
+    /// Whether `status.phase` is Lost, because the PV was deleted.
     pub is_lost: bool,
     /// Whether a deletion timestamp is set.
     pub is_deleted: bool,
     /// `metadata.ownerReferences`.
     pub owners: Vec<Owner>,
-    /// `spec.volumeMode` is Block.
+    /// Whether `spec.volumeMode` is Block.
     pub is_block: bool,
     /// `spec.accessModes`.
     pub access_modes: BTreeSet<String>,
-    /// `spec.dataSource` is a PVC to be cloned.
+    /// Whether `spec.dataSource` is a PVC, which is to be cloned.
     pub is_clone: bool,
-    /// `spec.selector` for existing volumes.
+    /// `spec.selector`, which selects existing PVs.
     pub selector: Option<LabelSelector>,
     /// `spec.volumeAttributesClassName`.
     pub attributes_class: String,
 }
 
-/// The API's JSON.
+/// The JSON representation in the API.
 #[derive(Deserialize)]
 pub(super) struct ClaimJson {
     metadata: Metadata,
@@ -121,7 +121,7 @@ impl From<ClaimJson> for (NamespacedName, Claim) {
             owners: json.metadata.owner_references.unwrap_or_default(),
             is_block: json.spec.volume_mode.as_deref() == Some("Block"),
             access_modes: json.spec.access_modes.unwrap_or_default(),
-            // The API server rejects invalid selectors.
+            // An invalid selector counts as unset: the API server rejects it.
             selector: json.spec.selector.and_then(|selector| selector.compile().ok()),
             attributes_class: json.spec.volume_attributes_class_name.unwrap_or_default(),
         };

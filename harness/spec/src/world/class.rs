@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::metadata::Metadata;
 
-/// The provisioner of classes without dynamic provisioning.
+/// The provisioner name of StorageClasses without dynamic provisioning.
 const NO_PROVISIONER: &str = "kubernetes.io/no-provisioner";
 
 /// A StorageClass.
@@ -19,28 +19,28 @@ pub struct StorageClass {
     pub parameters: BTreeMap<String, String>,
     /// `volumeBindingMode`.
     pub binding: Binding,
-    /// `allowedTopologies`: one term must match. A term contains keys with their allowed values, all of which must match. Empty: no
+    /// `allowedTopologies`, of which one term must match. A term contains keys with their allowed values; all keys must match. Empty: no
     /// restriction.
     pub allowed_topologies: Vec<Vec<(String, Vec<String>)>>,
 }
 
-/// When a PVC is bound.
+/// `volumeBindingMode`: when a PVC is bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub enum Binding {
-    /// Immediately after the PVC is created.
+    /// Immediately after the creation of the PVC.
     #[default]
     Immediate,
-    /// After a node is selected for a pod that uses the PVC.
+    /// After a node was selected for a pod that uses the PVC.
     WaitForFirstConsumer,
 }
 
 impl StorageClass {
-    /// The parameters that the driver receives.
+    /// The parameters of the StorageClass that the driver receives.
     pub fn driver_parameters(&self) -> BTreeMap<String, String> {
         without_sidecars(self.parameters.clone())
     }
 
-    /// Whether the class has a dynamic provisioner.
+    /// Whether the StorageClass has a provisioner that creates volumes.
     pub fn can_provision(&self) -> bool {
         !self.provisioner.is_empty() && self.provisioner != NO_PROVISIONER
     }
@@ -50,7 +50,7 @@ impl StorageClass {
         self.allowed_topologies.is_empty() || self.allowed_topologies.iter().any(|term| is_met(term, labels))
     }
 
-    /// Whether a term of `allowedTopologies` matches these labels exactly: all its keys, and no other labels.
+    /// Whether a term of `allowedTopologies` has exactly these labels as keys and allows their values.
     pub fn names(&self, labels: &Labels) -> bool {
         let mut terms = self.allowed_topologies.iter();
         terms.any(|term| term.len() == labels.len() && is_met(term, labels))
@@ -65,7 +65,7 @@ fn is_met(term: &[(String, Vec<String>)], labels: &Labels) -> bool {
     !term.is_empty() && conditions.all(is_met)
 }
 
-/// The API's JSON.
+/// The JSON representation in the API.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ClassJson {
@@ -110,7 +110,7 @@ impl From<ClassJson> for (String, StorageClass) {
     }
 }
 
-/// Parameters without those for sidecars (`csi.storage.k8s.io/`).
+/// Removes the parameters for sidecars (`csi.storage.k8s.io/`).
 pub(crate) fn without_sidecars(mut parameters: BTreeMap<String, String>) -> BTreeMap<String, String> {
     parameters.retain(|key, _| !key.starts_with(SIDECAR_PREFIX));
     parameters

@@ -1,4 +1,4 @@
-//! CSIDriver and CSINode: whether a driver tracks capacity, and its registrations with topology keys.
+//! CSIDriver and CSINode: whether a driver tracks capacity, and on which nodes it is registered with which topology keys.
 
 use std::collections::BTreeMap;
 
@@ -7,37 +7,37 @@ use serde::Deserialize;
 
 use super::metadata::Metadata;
 
-/// A CSIDriver.
+/// A CSIDriver object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CsiDriver {
-    /// `spec.storageCapacity`; unset is false (KEP-1472, `CSIDriver.spec.storageCapacity`).
+    /// `spec.storageCapacity`; false if unset (KEP-1472, `CSIDriver.spec.storageCapacity`).
     pub storage_capacity: bool,
 }
 
-/// A CSINode: the drivers registered on the node, by name.
+/// A CSINode: the drivers that are registered on a node, by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CsiNode {
     /// `spec.drivers`.
     pub drivers: BTreeMap<String, Registration>,
 }
 
-/// One of a CSINode's `spec.drivers`.
+/// An entry of `spec.drivers` of a CSINode.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Registration {
-    /// `topologyKeys`: the label keys that form the node's segment. Empty: the driver has no topology.
+    /// `topologyKeys`: keys of the labels that form the node's segment. Empty: the driver does not support topology.
     pub topology_keys: Vec<String>,
     /// `allocatable.count`: maximum number of the driver's volumes on the node.
     pub volumes_max: Option<u32>,
 }
 
 impl Registration {
-    /// The segment of a node with these labels. `None` if a label is missing.
+    /// The segment of a node with these labels. `None` if the label of a topology key is missing.
     pub fn segment(&self, labels: &Labels) -> Option<Segment> {
         segment::of_node(&self.topology_keys, labels)
     }
 }
 
-/// The API's JSON.
+/// The JSON representation in the API.
 #[derive(Deserialize)]
 pub(super) struct CsiDriverJson {
     metadata: Metadata,
@@ -61,7 +61,7 @@ impl From<CsiDriverJson> for (String, CsiDriver) {
     }
 }
 
-/// The API's JSON.
+/// The JSON representation in the API.
 #[derive(Deserialize)]
 pub(super) struct CsiNodeJson {
     metadata: Metadata,

@@ -1,4 +1,4 @@
-//! Identifying fields of `metadata`.
+//! The fields of `metadata` that identify objects and owners.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,7 +15,7 @@ pub struct NamespacedName {
 }
 
 impl NamespacedName {
-    /// Creates a name from both parts.
+    /// Creates the value from namespace and name.
     pub fn new(namespace: impl Into<String>, name: impl Into<String>) -> Self {
         Self {
             namespace: namespace.into(),
@@ -30,19 +30,19 @@ impl fmt::Display for NamespacedName {
     }
 }
 
-/// One of `metadata.ownerReferences`.
+/// An entry of `metadata.ownerReferences`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 pub struct Owner {
-    /// The kind, such as `Deployment`.
+    /// Kind of the owner, such as `Deployment`.
     #[serde(default)]
     pub kind: String,
-    /// The name.
+    /// Name of the owner.
     #[serde(default)]
     pub name: String,
-    /// The UID.
+    /// UID of the owner.
     #[serde(default)]
     pub uid: String,
-    /// `controller`: whether this is the controlling owner.
+    /// Whether the owner is the controller of the object.
     #[serde(default)]
     pub controller: bool,
 }

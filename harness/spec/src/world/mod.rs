@@ -1,7 +1,7 @@
-//! A cluster at one moment: API objects, driver responses, and settings of the programs.
+//! The state of a cluster at one moment: API objects, responses of drivers, and settings of programs.
 //!
-//! Data only. Does not know the rules ([`crate::objects`], [`crate::placement`]); changes are in [`change`]. API objects are parsed
-//! from the server's JSON; fields that no rule uses are dropped.
+//! Data only. Does not know the rules ([`crate::objects`], [`crate::placement`]); changes are in [`change`]. API objects are parsed from
+//! JSON; fields that no rule uses are dropped.
 
 pub mod api;
 pub mod capacity;
@@ -36,24 +36,24 @@ pub use self::programs::{
 };
 pub use self::volume::{ClaimRef, Volume};
 
-/// Objects of a namespaced kind.
+/// Objects of a namespaced kind, by namespace and name.
 pub type Namespaced<T> = BTreeMap<NamespacedName, T>;
 
-/// CSIStorageCapacity objects.
+/// CSIStorageCapacity objects by namespace and name.
 pub type Objects = Namespaced<CapacityObject>;
 
-/// A cluster at one moment.
+/// The state of a cluster at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct World {
-    /// Release and gates of the API server.
+    /// Release and feature gate of the API server.
     pub api: Api,
     /// Nodes by name.
     pub nodes: BTreeMap<String, Node>,
-    /// CSINodes by name, which equals the node's.
+    /// CSINodes by name, which is also the name of the node.
     pub csi_nodes: BTreeMap<String, CsiNode>,
     /// CSIDriver objects by name.
     pub csi_drivers: BTreeMap<String, CsiDriver>,
-    /// Storage classes by name.
+    /// StorageClasses by name.
     pub classes: BTreeMap<String, StorageClass>,
     /// CSIStorageCapacity objects.
     pub objects: Objects,
@@ -63,24 +63,24 @@ pub struct World {
     pub volumes: BTreeMap<String, Volume>,
     /// Pods.
     pub pods: Namespaced<Pod>,
-    /// UIDs of deleted objects that may have been owners of existing ones.
+    /// UIDs of deleted objects to which existing objects may refer as owners.
     pub deleted_owners: BTreeSet<String>,
-    /// Driver plugins and their responses, by driver name.
+    /// CSI drivers and their responses, by driver name.
     pub drivers: BTreeMap<String, Driver>,
-    /// The running publishers.
+    /// The running publishers and their settings.
     pub publishers: BTreeMap<Instance, Publisher>,
     /// The running cleaner, if any.
     pub cleaner: Option<Cleaner>,
-    /// The scheduler's settings.
+    /// The settings of the scheduler.
     pub scheduler: Scheduler,
-    /// The scheduler's extenders, in call order.
+    /// The scheduler's extenders, in the order in which it calls them.
     pub extenders: Vec<Extender>,
-    /// The reservations of an extender for devices, if there is one.
+    /// Devices that an extender has reserved; `None` if no extender reserves devices.
     pub reservations: Option<Reservations>,
 }
 
 impl World {
-    /// The world as returned by a server without `CSIDriver.spec.storageCapacity`.
+    /// The state as an API server returns it that does not have the field `CSIDriver.spec.storageCapacity`.
     pub fn without_storage_capacity(&self) -> World {
         let mut world = self.clone();
         for driver in world.csi_drivers.values_mut() {
@@ -89,7 +89,7 @@ impl World {
         world
     }
 
-    /// The world as returned by a server without `CSIStorageCapacity.maximumVolumeSize`.
+    /// The state as an API server returns it that does not have the field `CSIStorageCapacity.maximumVolumeSize`.
     pub fn without_maxima(&self) -> World {
         let mut world = self.clone();
         for object in world.objects.values_mut() {
@@ -103,8 +103,8 @@ impl World {
         self.csi_nodes.get(node)?.drivers.get(driver)
     }
 
-    /// The segment of a node for a driver: the node's values of the driver's keys. `None` if the driver is not registered or a label is
-    /// missing.
+    /// The segment of a node for a driver: the node's labels for the driver's topology keys. `None` if the driver is not registered on the
+    /// node, or a label is missing.
     pub fn segment(&self, driver: &str, node: &str) -> Option<Segment> {
         let registration = self.registration(driver, node)?;
         registration.segment(&self.nodes.get(node)?.labels)

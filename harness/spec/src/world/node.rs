@@ -16,37 +16,37 @@ pub struct Node {
     pub unschedulable: bool,
 }
 
-/// One of `spec.taints`.
+/// An entry of `spec.taints`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Taint {
-    /// The key.
+    /// Key of the taint.
     pub key: String,
-    /// The value. Empty if unset.
+    /// Value of the taint; empty if unset.
     #[serde(default)]
     pub value: String,
-    /// The effect on pods that do not tolerate it.
+    /// Effect of the taint on pods that do not tolerate it.
     pub effect: Effect,
 }
 
 /// The effect of a taint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum Effect {
-    /// New pods are rejected.
+    /// The scheduler does not select the node.
     NoSchedule,
-    /// New pods are rejected, and pods on the node are evicted.
+    /// The scheduler does not select the node, and pods on the node are evicted.
     NoExecute,
-    /// New pods avoid the node if possible.
+    /// The scheduler avoids the node if possible.
     PreferNoSchedule,
 }
 
 impl Effect {
-    /// Whether the taint effect rejects new pods.
+    /// Whether the scheduler must not select a node with a taint of this effect.
     pub fn excludes(self) -> bool {
         self != Effect::PreferNoSchedule
     }
 }
 
-/// The API's JSON.
+/// The JSON representation in the API.
 #[derive(Deserialize)]
 pub(super) struct NodeJson {
     metadata: Metadata,

@@ -1,4 +1,4 @@
-//! Pods: their volumes and node constraints.
+//! Pods: their volumes and constraints on nodes.
 
 use capacity_types::{Labels, NodeSelector, ephemeral_claim_name};
 use serde::Deserialize;
@@ -20,36 +20,36 @@ pub struct Pod {
     pub affinity: Option<NodeSelector>,
     /// `spec.tolerations`.
     pub tolerations: Vec<Toleration>,
-    /// `spec.volumes`, limited to types relevant for storage.
+    /// `spec.volumes`, without volumes that do not affect storage.
     pub volumes: Vec<PodVolume>,
-    /// The message of the PodScheduled condition with reason Unschedulable.
+    /// Message of the PodScheduled condition with reason Unschedulable.
     pub unschedulable_message: Option<String>,
 }
 
 /// A volume of a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PodVolume {
-    /// `persistentVolumeClaim`: the PVC name.
+    /// `persistentVolumeClaim`, with the name of the PVC.
     Claim(String),
-    /// `ephemeral`: the name of the PVC that is created for the pod.
+    /// `ephemeral`, with the name of the PVC that is created for the pod.
     Ephemeral(String),
-    /// `csi`: an inline volume of this driver.
+    /// `csi`: an inline volume of the driver with this name.
     Inline(String),
 }
 
-/// One of `spec.tolerations`.
+/// An entry of `spec.tolerations`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Toleration {
-    /// The key of the taint. Empty with `Exists`: every key.
+    /// Key of the taint. If empty and the operator is `Exists`, the toleration matches every key.
     #[serde(default)]
     pub key: String,
-    /// `Equal`, or `Exists`; empty is `Equal`.
+    /// Operator: `Equal` or `Exists`. Empty means `Equal`.
     #[serde(default)]
     pub operator: String,
     /// The value of the taint.
     #[serde(default)]
     pub value: String,
-    /// Only taints of this effect. `None`: every effect.
+    /// Effect of the taint. `None`: every effect.
     #[serde(default)]
     pub effect: Option<Effect>,
 }
@@ -77,7 +77,7 @@ impl Toleration {
     }
 }
 
-/// The API's JSON.
+/// The JSON representation in the API.
 #[derive(Deserialize)]
 pub(super) struct PodJson {
     metadata: Metadata,

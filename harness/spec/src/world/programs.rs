@@ -10,7 +10,7 @@ use super::api::Release;
 use super::capacity::CapacityObject;
 use super::metadata::{NamespacedName, Owner};
 
-/// The managed-by value in central mode, and its prefix in distributed mode.
+/// Value of the managed-by label in central mode, and its prefix in distributed mode.
 const MANAGED_BY: &str = "external-provisioner";
 
 /// Maximum length of a label value in characters.
@@ -19,9 +19,9 @@ const LABEL_MAX: usize = 63;
 /// Identifies a publisher by driver and node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Instance {
-    /// The name of the driver.
+    /// Name of the driver.
     pub driver: String,
-    /// The node of a distributed publisher. `None`: central, for all nodes.
+    /// Node of a distributed publisher. `None`: a central publisher for all nodes.
     pub node: Option<String>,
 }
 
@@ -35,48 +35,49 @@ impl fmt::Display for Instance {
 /// A running publisher. Several replicas with leader election count as one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Publisher {
-    /// The namespace of the publisher and its objects.
+    /// Namespace of the publisher and its objects.
     pub namespace: String,
-    /// The segments for which the publisher creates objects.
+    /// For which segments the publisher creates objects.
     pub deployment: Deployment,
     /// Whether publishing is enabled.
     pub publishes: bool,
-    /// Whether objects are also published for classes with Immediate binding.
+    /// Whether the publisher also creates objects for classes with Immediate binding.
     pub immediate: bool,
     /// Whether the namespace of the publisher is configured.
     pub has_namespace: bool,
-    /// Whether the publisher polls the driver. Otherwise a change of the backend alone causes no update.
+    /// Whether the publisher polls GetCapacity. If not, a change of the storage alone causes no update of objects.
     pub polls: bool,
     /// Whether volumes with delayed binding must be created in the segment of the selected node.
     pub strict_topology: bool,
-    /// Whether an object is deleted while GetCapacity fails. If not, the publisher must not delete it for that reason; creating a missing
-    /// one is optional.
+    /// Whether the publisher deletes an object while GetCapacity fails. If not, it must retain the object; it may or may not create a
+    /// missing object.
     pub deletes_unknown_capacity: bool,
-    /// Whether zero capacity is published as an object, where the KEP allows both.
+    /// Whether the publisher creates objects for zero capacity, where the KEP allows both.
     pub zero_capacity_objects: bool,
-    /// The owner of published objects. `None`: no owner.
+    /// The owner that published objects must have. `None`: no owner.
     pub owner: Option<Owner>,
-    /// The level of the owner above the pod (`--capacity-ownerref-level`). `None`: no owner is looked up.
+    /// The level of the owner above the pod (`--capacity-ownerref-level`). `None`: the publisher reads no owners.
     pub owner_level: Option<u8>,
     /// Rate limit of GetCapacity calls per second, which is also the burst. `None`: unlimited.
     pub get_capacity_qps: Option<u32>,
     /// Whether the publisher is one of several replicas with leader election.
     pub uses_leader_election: bool,
-    /// Whether objects are recognized by owner, as in external-provisioner 2.0.0, instead of by labels.
+    /// Whether the publisher recognizes its objects by owner, as external-provisioner 2.0.0 does, instead of by labels.
     pub identifies_by_owner: bool,
-    /// The observed managed-by label, if the KEP does not define it ([`Publisher::managed_by`]).
+    /// The managed-by label in the publisher's first write, if the KEP does not define the label ([`Publisher::managed_by`]).
     pub observed_label: Option<String>,
 }
 
-/// The segments of a publisher (KEP-1472, "with" and "without central controller").
+/// For which segments a publisher creates objects (KEP-1472, "With central controller" and "Without central controller").
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Deployment {
-    /// Segments of all nodes.
+    /// For the segments of all nodes.
     #[default]
     Central,
-    /// This segment, from NodeGetInfo on its node.
+    /// For this segment, which NodeGetInfo returns on the publisher's node.
     Distributed(Segment),
-    /// The current segment of its node from CSINode and Node; KEP-1472 does not define where an instance reads it.
+    /// For the current segment of its node according to CSINode and Node. KEP-1472 does not define from where a distributed publisher reads
+    /// its segment.
     OfNode,
 }
 
@@ -103,7 +104,8 @@ impl Default for Publisher {
 }
 
 impl Publisher {
-    /// The managed-by value of its objects. `None`: the node name is so long that the KEP does not define the value, and none was observed.
+    /// The managed-by label of the publisher's objects. `None`: the node name is too long for the label, so that the KEP does not define
+    /// the value, and no write has been observed.
     pub fn managed_by(&self, instance: &Instance) -> Option<String> {
         let value = match &instance.node {
             None => MANAGED_BY.to_owned(),
@@ -124,7 +126,7 @@ impl Publisher {
         }
     }
 
-    /// Whether the instance provisions and publishes for a segment.
+    /// Whether the publisher provisions volumes and creates objects for a segment.
     pub fn is_for(&self, world: &World, instance: &Instance, segment: &Segment) -> bool {
         let own = self.own_segment(world, instance);
         self.deployment == Deployment::Central || own.as_ref() == Some(segment)
@@ -147,21 +149,21 @@ impl Publisher {
     }
 }
 
-/// A running cleaner: deletes the objects of publishers on nodes without the driver.
+/// A running cleaner, which deletes the objects of publishers on nodes without the driver.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cleaner {
-    /// The name of the driver.
+    /// Name of the driver.
     pub driver: String,
-    /// The namespace of the objects.
+    /// Namespace of the objects that the cleaner deletes.
     pub namespace: String,
-    /// Nodes without the driver for less than the configured time: their objects may be deleted or retained.
+    /// Nodes that have been without the driver for less than the configured time. Their objects may be deleted or retained.
     pub waiting: BTreeSet<String>,
-    /// Observed managed-by labels with their nodes, where the KEP does not define the label ([`Publisher::managed_by`]).
+    /// Nodes by the managed-by label of their publisher's first write, where the KEP does not define the label ([`Publisher::managed_by`]).
     pub labels: BTreeMap<String, String>,
 }
 
 impl Cleaner {
-    /// The node whose publisher manages an object in the scope of this cleaner.
+    /// The node whose publisher manages an object. `None` if the object belongs to another driver or namespace.
     pub fn node_of<'o>(&'o self, key: &NamespacedName, object: &'o CapacityObject) -> Option<&'o str> {
         let is_of_driver = object.labels.get(DRIVER_LABEL) == Some(&self.driver);
         let managed_by = object.labels.get(MANAGED_BY_LABEL)?;
@@ -172,8 +174,9 @@ impl Cleaner {
         (is_of_driver && key.namespace == self.namespace).then_some(node)
     }
 
-    /// Whether an object, or another one with the same label, may belong to a node that runs the driver and whose name is too long for the
-    /// label: the KEP does not define the shortening, and a cleaner cannot see the writer.
+    /// Whether an object may belong to a publisher on a node that runs the driver and whose name is too long for the managed-by label. The
+    /// KEP does not define how the name is shortened, and a cleaner does not know which client wrote an object. Other objects with the same
+    /// label count as well.
     pub(crate) fn may_be_of_long_node(&self, world: &World, object: &CapacityObject) -> bool {
         let is_long = |node: &str| MANAGED_BY.len() + 1 + node.len() > LABEL_MAX;
         let with_driver = world
@@ -192,50 +195,52 @@ impl Cleaner {
     }
 }
 
-/// The scheduler's settings.
+/// The settings of the scheduler.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scheduler {
     /// The release of kube-scheduler.
     pub release: Release,
-    /// Feature gate CSIStorageCapacity. `None`: the release's default.
+    /// Feature gate CSIStorageCapacity. `None`: the default of the release.
     pub capacity_gate: Option<bool>,
-    /// Feature gate StorageCapacityScoring (KEP-4049). `None`: the release's default, which is off up to 1.36 and on from then.
+    /// Feature gate StorageCapacityScoring (KEP-4049). `None`: the default of the release, which is off up to 1.36 and on in later
+    /// releases.
     pub scoring: Option<bool>,
     /// Feature gate VolumeCapacityPriority (KEP-1845), 1.21 to 1.32. `None`: off.
     pub volume_capacity_priority: Option<bool>,
     /// `VolumeBindingArgs.shape`. `None`: not configured. Empty: the default of the enabled scoring gate.
     pub shape: Option<Vec<ShapePoint>>,
-    /// Whether the capacity of a class is added up for each of its PVCs, as in the text of KEP-4049, instead of counted once.
+    /// Whether scoring adds the capacity of a class once for each of its PVCs, as the text of KEP-4049 specifies, instead of counting it
+    /// once.
     pub kep_text: bool,
 }
 
 /// A point of `VolumeBindingArgs.shape`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShapePoint {
-    /// Requested divided by capacity in percent: 0 to 100.
+    /// Requested size divided by capacity, in percent from 0 to 100.
     pub utilization: i64,
-    /// The score at that utilisation: 0 to 10.
+    /// The score at that utilization, from 0 to 10.
     pub score: i64,
 }
 
-/// The capacity that a scheduler scores.
+/// What a scheduler scores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scoring {
-    /// No capacity.
+    /// No storage: scoring is off.
     Off,
     /// Only existing volumes (KEP-1845).
     Volumes,
-    /// Existing volumes, or capacity on a node that uses none of them (KEP-4049).
+    /// Existing volumes, or the capacity on a node on which the pod would use no existing volume (KEP-4049).
     Capacity,
 }
 
 impl Scheduler {
-    /// Whether the scheduler uses CSIStorageCapacity objects.
+    /// Whether the scheduler checks CSIStorageCapacity objects.
     pub fn checks_capacity(&self) -> bool {
         self.release.is_capacity_gate_on(self.capacity_gate)
     }
 
-    /// The scoring that the feature gates enable.
+    /// What the scheduler scores according to its feature gates.
     pub fn scoring_mode(&self) -> Scoring {
         let minor = self.release.minor;
         if minor >= 33 && self.scoring.unwrap_or(minor >= 37) {
@@ -248,27 +253,27 @@ impl Scheduler {
     }
 }
 
-/// A scheduler extender (`KubeSchedulerConfiguration.extenders`): filters nodes and scores the remaining ones.
+/// A scheduler extender (`KubeSchedulerConfiguration.extenders`), which filters nodes and scores the remaining ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Extender {
-    /// The name of the extender in reports.
+    /// Name of the extender in reports.
     pub name: String,
-    /// Whether `managedResources` is set. Pods of test cases request no such resource, so the extender is not called.
+    /// Whether `managedResources` is set. The scheduler then does not call the extender, because pods of cases request no such resource.
     pub has_managed_resources: bool,
-    /// Nodes that the extender rejects.
+    /// Nodes that the extender filters out.
     pub rejects: BTreeSet<String>,
-    /// Scores by node, 0 to 10.
+    /// Scores from 0 to 10, by node.
     pub scores: BTreeMap<String, i64>,
     /// `weight`: factor for the scores.
     pub weight: i64,
     /// Whether all calls of the extender fail.
     pub fails: bool,
-    /// `ignorable`: the scheduler may continue without it.
+    /// `ignorable`: whether the scheduler continues if the extender fails.
     pub is_ignorable: bool,
 }
 
 impl Extender {
-    /// The points that the extender adds to the score of a node, which is 0 to 100 without extenders.
+    /// The points that the extender adds to the score of a node. Without extenders, scores are from 0 to 100.
     pub(crate) fn points(&self, node: &str) -> i64 {
         let own = self
             .scores
@@ -278,11 +283,11 @@ impl Extender {
     }
 }
 
-/// The reservations of an extender that reserves devices before provisioning (bare-metal proposal, capacity reservations).
+/// The reservations of an extender that reserves devices before volumes are created (bare-metal proposal, capacity reservations).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reservations {
     /// The driver whose devices are reserved.
     pub driver: String,
-    /// Nodes with reserved devices for the volumes of a pod.
+    /// Nodes on which devices are reserved for the volumes of a pod.
     pub nodes: BTreeMap<NamespacedName, BTreeSet<String>>,
 }

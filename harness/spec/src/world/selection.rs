@@ -1,4 +1,4 @@
-//! JSON of label selectors and node selectors.
+//! The JSON representation of label selectors and node selectors.
 
 use std::collections::BTreeMap;
 

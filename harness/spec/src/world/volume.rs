@@ -1,4 +1,4 @@
-//! PersistentVolumes: node affinity and PVC.
+//! PersistentVolumes: node affinity and the bound PVC.
 
 use std::collections::BTreeSet;
 
@@ -18,21 +18,21 @@ pub struct Volume {
     pub class: String,
     /// `spec.capacity.storage`.
     pub capacity: Option<Quantity>,
-    /// `status.phase` is Available.
+    /// Whether `status.phase` is Available.
     pub is_available: bool,
-    /// `spec.claimRef`: the PVC for which it is reserved.
+    /// `spec.claimRef`: the PVC for which the volume is reserved.
     pub claim: Option<ClaimRef>,
-    /// `spec.nodeAffinity.required`. `None`: accessible from every node.
+    /// `spec.nodeAffinity.required`. `None`: the volume is accessible from every node.
     pub affinity: Option<NodeSelector>,
-    /// `spec.volumeMode` is Block.
+    /// Whether `spec.volumeMode` is Block.
     pub is_block: bool,
     /// `spec.accessModes`.
     pub access_modes: BTreeSet<String>,
-    /// `spec.csi.driver`. Empty: not a CSI volume.
+    /// `spec.csi.driver`. Empty: the volume is not a CSI volume.
     pub driver: String,
-    /// `spec.csi.volumeHandle`. Empty: not a CSI volume.
+    /// `spec.csi.volumeHandle`. Empty: the volume is not a CSI volume.
     pub handle: String,
-    /// `spec.persistentVolumeReclaimPolicy` is Delete: the volume is deleted after its PVC.
+    /// Whether `spec.persistentVolumeReclaimPolicy` is Delete, so that the volume is deleted after its PVC.
     pub is_reclaimed: bool,
     /// Whether a deletion timestamp is set.
     pub is_deleted: bool,
@@ -40,23 +40,23 @@ pub struct Volume {
     pub attributes_class: String,
 }
 
-/// `spec.claimRef` of a volume.
+/// `spec.claimRef` of a PersistentVolume.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClaimRef {
-    /// Namespace and name of the claim.
+    /// Namespace and name of the PVC.
     pub claim: NamespacedName,
-    /// UID of the PVC. Empty: any PVC with that name.
+    /// UID of the PVC. Empty: any PVC with this name.
     pub uid: String,
 }
 
 impl Volume {
-    /// Whether a node has access.
+    /// Whether the volume is accessible from a node.
     pub fn is_reachable(&self, node: &str, labels: &Labels) -> bool {
         self.affinity.as_ref().is_none_or(|it| it.matches(node, labels))
     }
 }
 
-/// The API's JSON.
+/// The JSON representation in the API.
 #[derive(Deserialize)]
 pub(super) struct VolumeJson {
     metadata: Metadata,

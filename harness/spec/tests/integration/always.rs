@@ -1,4 +1,4 @@
-//! Sequences of events: actions that are allowed because watch events arrive late, and actions that violate a rule nevertheless.
+//! Histories of events: actions that are allowed because watch events arrive late, and actions that violate a rule nevertheless.
 
 use capacity_spec::always::{Actor, Event, Monitor, judge};
 use capacity_spec::world::{
@@ -44,7 +44,7 @@ fn placed(pod: &NamespacedName, node: &str) -> Event {
     }
 }
 
-/// The events with which correct publishers create the required objects of a world.
+/// The events by which correct publishers create the required objects.
 pub(super) fn publishing(world: &World) -> Vec<Event> {
     let mut events = Vec::new();
     for (instance, publisher) in &world.publishers {
@@ -119,7 +119,7 @@ fn deleting_the_object_of_a_node_that_left_and_rejoined_is_allowed_until_quiesce
     ));
     let history = [gone("n1"), back, wrote(&n1, None)];
     assert_eq!(judge(world.clone(), history.clone()), []);
-    // After a quiescence in between, the deletion is a violation.
+    // If the cluster was quiescent in between, the deletion is a violation.
     let restored = wrote(&n1, Some(object("n1", "10Gi")));
     let get_capacity = get_capacity(at("n1"), Some(10 * GI));
     let [gone, back, deleted] = history;
@@ -141,7 +141,7 @@ fn get_capacity_is_allowed_for_an_unregistered_driver_but_not_for_a_deleted_node
     let csi_node = |node: Option<CsiNode>| Event::Changed(Change::CsiNode("n1".to_owned(), node));
     let unregistered = csi_node(Some(CsiNode::default()));
     let get_capacity_call = get_capacity(at("n1"), Some(0));
-    // At quiescence the object must be deleted, but GetCapacity calls may continue.
+    // At quiescence, the object must have been deleted, but GetCapacity calls may continue.
     let away = |gone: Event| {
         [
             gone,
@@ -157,7 +157,7 @@ fn get_capacity_is_allowed_for_an_unregistered_driver_but_not_for_a_deleted_node
         [rules::UNEXPECTED_GET_CAPACITY]
     );
     let then_deleted = [&away(unregistered)[..3], &[csi_node(None)]].concat();
-    // The publisher may not have observed the deletion of the node yet.
+    // The publisher may not have received the deletion of the node yet.
     let unseen = then_deleted.iter().chain([&get_capacity_call]).cloned();
     assert_eq!(judge(world.clone(), unseen), []);
     assert_eq!(
@@ -267,10 +267,10 @@ fn a_published_capacity_may_be_old_but_must_not_exceed_all_responses() {
         wrote(&n1, Some(with_maximum)),
     ];
     assert_eq!(broken(&judge(world.clone(), history)), [rules::CAPACITY_TOO_HIGH]);
-    // Responses for another segment do not count.
+    // A response for another segment is no reason for the write.
     let history = [get_capacity(at("n2"), Some(30 * GI)), write("30Gi")];
     assert_eq!(broken(&judge(world.clone(), history)), [rules::CAPACITY_TOO_HIGH]);
-    // An adopted object may keep its capacity until the driver responds.
+    // An object that the publisher takes over may keep its capacity until the driver returns the current one.
     let owned = CapacityObject {
         owners: vec![super::build::owner("u")],
         ..object("n1", "10Gi")
@@ -299,7 +299,7 @@ fn changes_by_other_clients_are_not_violations_but_must_be_corrected() {
         Event::Quiescent,
     ];
     assert_eq!(judge(world.clone(), history), []);
-    // Other clients may delete objects that they created.
+    // Other clients may delete objects that they have created.
     let made = |object| Event::Changed(Change::Object(key("by-hand"), object));
     let history = [
         made(Some(by_hand("n1", "1Gi"))),
@@ -548,7 +548,7 @@ fn a_scheduler_may_use_any_state_since_the_last_quiescence() {
     super::build::set_response(&mut world, "n2", CapacityResponse::available(20 * GI));
     let late = [reported, shrunk, Event::Quiescent, on_n1];
     assert_eq!(broken(&judge(world.clone(), late)), [rules::NO_CAPACITY]);
-    // While the flag was off, capacity was not checked.
+    // While `storageCapacity` was false, the scheduler did not check capacity.
     let flag = |storage_capacity| {
         let driver = CsiDriver { storage_capacity };
         Event::Changed(Change::CsiDriver(DRIVER.to_owned(), Some(driver)))
@@ -567,7 +567,7 @@ fn selecting_a_node_is_checked_like_placing_the_pod() {
         node: node.to_owned(),
     };
     assert_eq!(judge(world.clone(), [selected("n2")]), []);
-    // A pod in another namespace with a PVC of the same name is unrelated.
+    // A pod in another namespace that uses a PVC with the same name is unrelated.
     let namesake = world.pods[&NamespacedName::new("default", "app")].clone();
     world.pods.insert(NamespacedName::new("a", "app"), namesake);
     assert_eq!(judge(world.clone(), [selected("n2")]), []);
@@ -590,7 +590,7 @@ fn a_node_may_be_selected_for_a_pod_deleted_since_the_last_quiescence() {
     };
     let deleted = || Event::Changed(Change::Pod(gone.clone(), None));
     assert_eq!(judge(world.clone(), [deleted(), selected.clone()]), []);
-    // After quiescence the scheduler knows that the pod was deleted.
+    // After quiescence, the scheduler has received the deletion of the pod.
     let late = [deleted(), Event::Quiescent, selected];
     assert_eq!(broken(&judge(world, late)), [rules::NO_NODE]);
 }
@@ -689,7 +689,7 @@ fn a_get_capacity_call_may_arrive_after_its_publisher_exited() {
     assert_eq!(judge(published(), events), []);
 }
 
-/// A driver returned with other topology keys: calls for the old keys are allowed until quiescence.
+/// A driver has registered again with other topology keys. Calls for the old keys are allowed until quiescence.
 #[test]
 fn get_capacity_for_old_topology_keys_is_allowed_until_quiescence() {
     let registered = |keys: Option<&[&str]>| {
@@ -738,7 +738,7 @@ fn a_write_in_flight_when_its_publisher_was_killed_is_allowed() {
         wrote(&n1, Some(object("n1", "5Gi"))),
     ];
     assert_eq!(judge(world.clone(), events.clone()), []);
-    // After quiescence no write is in flight.
+    // After quiescence, no write can be in flight.
     let [.., write] = events.clone();
     let late = events.into_iter().take(4).chain([Event::Quiescent, write]);
     assert_eq!(broken(&judge(world, late)), [rules::FOREIGN_WRITE]);
@@ -772,7 +772,7 @@ fn a_publisher_may_receive_the_event_with_which_an_object_stops_matching() {
     for change in [handed_over, gone] {
         let events = [sent(), Event::Changed(change.clone()), sent()];
         assert_eq!(broken(&judge(world.clone(), events)), [] as [&Rule; 0]);
-        // A reconnected watch resumes at its old revision, even after quiescence.
+        // A reconnected watch continues at its old revision, even after quiescence.
         let later = [Event::Changed(change), Event::Quiescent, sent()];
         assert!(!broken(&judge(world.clone(), later)).contains(&rules::WATCH_WITHOUT_SELECTOR));
     }

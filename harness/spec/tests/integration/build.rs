@@ -1,4 +1,4 @@
-//! Builds a small world: two nodes with a segment each, one driver, one class, one central publisher.
+//! Builds the state of a small cluster: two nodes with one segment each, one driver, one StorageClass, one central publisher.
 
 use capacity_spec::World;
 use capacity_spec::world::{
@@ -14,7 +14,7 @@ pub(crate) const CLASS: &str = "fast";
 pub(crate) const NAMESPACE: &str = "csi";
 pub(crate) const GI: i64 = 1 << 30;
 
-/// A world with nodes n1 and n2 with 10Gi and 20Gi, without objects.
+/// A cluster whose nodes n1 and n2 have 10Gi and 20Gi, without CSIStorageCapacity objects.
 pub(crate) fn world() -> World {
     let mut world = World::default();
     for (name, gib) in [("n1", 10), ("n2", 20)] {
@@ -32,7 +32,7 @@ pub(crate) fn world() -> World {
     world
 }
 
-/// The same world with the objects of its publisher.
+/// The cluster of `world` with the objects of its publisher.
 pub(crate) fn published() -> World {
     let mut world = world();
     world.objects = capacity_spec::objects::settled(&world);
@@ -112,7 +112,7 @@ pub(crate) fn quantity(text: &str) -> Quantity {
     text.parse().unwrap()
 }
 
-/// An object of the central publisher for the class on a node.
+/// An object of the central publisher for the StorageClass and the segment of a node.
 pub(crate) fn object(node: &str, capacity: &str) -> CapacityObject {
     let json = json!({
         "metadata": {"name": "x", "namespace": NAMESPACE, "labels": {
@@ -126,7 +126,7 @@ pub(crate) fn object(node: &str, capacity: &str) -> CapacityObject {
     object
 }
 
-/// The same object by another client.
+/// The same object, created by another client.
 pub(crate) fn by_hand(node: &str, capacity: &str) -> CapacityObject {
     CapacityObject {
         labels: [].into(),
@@ -138,7 +138,7 @@ pub(crate) fn key(name: &str) -> NamespacedName {
     NamespacedName::new(NAMESPACE, name)
 }
 
-/// The key of the object for the class on a node.
+/// Namespace and name of the object for the segment of a node.
 pub(crate) fn key_of(objects: &Objects, node: &str) -> NamespacedName {
     let found = objects
         .iter()
@@ -146,7 +146,7 @@ pub(crate) fn key_of(objects: &Objects, node: &str) -> NamespacedName {
     found.unwrap().0.clone()
 }
 
-/// Adds a pod with a PVC of the class for each size.
+/// Adds a pod with one PVC for each size.
 pub(crate) fn add_pod(world: &mut World, name: &str, sizes: &[&str]) -> NamespacedName {
     let pod = NamespacedName::new("default", name);
     let mut volumes = Vec::new();

@@ -1,5 +1,5 @@
-//! Generates small random worlds: nodes with zero, one or two topology keys, classes of two drivers, valid and invalid responses, objects
-//! of various publishers, pods and volumes.
+//! Generates states of small random clusters: nodes with zero, one or two topology keys, StorageClasses of two drivers, valid and invalid
+//! responses, objects of various publishers, pods and volumes.
 
 use capacity_spec::World;
 use capacity_spec::world::{
@@ -14,25 +14,25 @@ use serde_json::json;
 
 use super::build::{DRIVER, NAMESPACE, central, of_node, publisher};
 
-/// A second driver.
+/// Name of the second driver.
 pub(crate) const OTHER: &str = "tape.example.com";
 const ZONE: &str = "zone";
 const RACK: &str = "rack";
 const VALUES: [&str; 2] = ["a", "b"];
 
-/// A node: zone, rack, and the topology keys if the driver is registered.
+/// A node: index of the zone, index of the rack, and the topology keys if the driver is registered.
 type DrawnNode = (usize, usize, Option<usize>);
-/// A class: whether it is the driver's, whether binding is Immediate, and its parameter.
+/// A StorageClass: whether the first driver is the provisioner, whether binding is Immediate, and whether it has the parameter.
 type DrawnClass = (bool, bool, bool);
-/// An object: class, segment, publisher, capacity, maximum.
+/// An object: indexes of class, segment and publisher; capacity and maximum.
 type DrawnObject = (usize, usize, usize, Option<i64>, Option<i64>);
 
-/// The generated description of a world.
+/// Random values from which the state of a cluster is built.
 #[derive(Clone, Debug)]
 pub(crate) struct Drawn {
     nodes: Vec<DrawnNode>,
     classes: Vec<DrawnClass>,
-    /// By segment and parameter. `None`: an error.
+    /// Responses by segment and parameter. `None`: an error.
     responses: Vec<Option<(i64, Option<i64>)>>,
     objects: Vec<DrawnObject>,
     pods: Vec<Vec<(usize, i64)>>,
@@ -82,7 +82,7 @@ pub(crate) fn drawn() -> impl Strategy<Value = Drawn> {
         })
 }
 
-/// Topology keys that a driver may register.
+/// Sets of topology keys that a driver may register, by index.
 fn keys(of: usize) -> Vec<String> {
     let keys: &[&str] = match of {
         0 => &[ZONE],
@@ -93,7 +93,7 @@ fn keys(of: usize) -> Vec<String> {
     keys.iter().map(|key| (*key).to_owned()).collect()
 }
 
-/// All possible segments: each key with either value or absent.
+/// All possible segments: each topology key has one of two values or is absent.
 fn segments() -> Vec<Segment> {
     let values = || [None, Some(VALUES[0]), Some(VALUES[1])];
     let pair = |key: &str, value: Option<&str>| value.map(|value| (key.to_owned(), value.to_owned()));
@@ -105,7 +105,7 @@ fn segments() -> Vec<Segment> {
 }
 
 impl Drawn {
-    /// The changes that create the world. Each concerns another object, so their order does not matter.
+    /// The changes that create the state. Each concerns a different object, so their order does not matter.
     pub(crate) fn changes(&self) -> Vec<Change> {
         let mut changes = Vec::new();
         let driver = CsiDriver {
@@ -167,14 +167,14 @@ impl Drawn {
         changes
     }
 
-    /// The world.
+    /// The state of the cluster.
     pub(crate) fn world(&self) -> World {
         let mut world = World::default();
         self.changes().into_iter().for_each(|change| world.apply(change));
         world
     }
 
-    /// The names of its pods.
+    /// Namespace and name of the pods.
     pub(crate) fn pods(&self) -> impl Iterator<Item = NamespacedName> {
         (0..self.pods.len()).map(|at| NamespacedName::new("default", format!("p{at}")))
     }
@@ -256,7 +256,7 @@ fn drawn_object((class, segment, whose, capacity, maximum): &DrawnObject) -> Cap
     }
 }
 
-/// A pod with its PVCs.
+/// A pod and its PVCs.
 fn pod(at: usize, claims: &[(usize, i64)]) -> Vec<Change> {
     let mut changes = Vec::new();
     let mut pod = Pod::default();

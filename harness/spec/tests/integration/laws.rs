@@ -1,4 +1,4 @@
-//! Properties of all worlds.
+//! Properties that hold for all states of a cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,7 +29,7 @@ fn feasible(decision: &Decision) -> BTreeSet<&str> {
     decision.feasible().collect()
 }
 
-/// Adds a second driver with its objects.
+/// Adds a second driver and its objects.
 fn add_other_driver(world: &mut World) {
     let tracked = CsiDriver {
         storage_capacity: true,
@@ -63,8 +63,8 @@ fn grow(quantity: Option<Quantity>) -> Option<Quantity> {
     quantity.map(|quantity| bytes(i64::try_from(quantity.bytes(Arithmetic::Exact)).unwrap() + 2))
 }
 
-/// The violations when publishers and scheduler act correctly on an observed world. They see their own objects, pods and PVCs in the
-/// current state.
+/// The violations if publishers and scheduler act correctly on the state `seen`, except that they know the current state of their own
+/// objects, of pods and of PVCs.
 fn act(monitor: &mut Monitor, mut seen: World) -> Vec<Violation> {
     let now = monitor.world();
     seen.objects.clone_from(&now.objects);
@@ -85,7 +85,7 @@ fn act(monitor: &mut Monitor, mut seen: World) -> Vec<Violation> {
 }
 
 proptest! {
-    /// The objects that correct programs leave have no violations, and do not change further.
+    /// The objects that correct programs leave violate no rule, and correct programs do not change them again.
     #[test]
     fn settled_objects_have_no_violations_and_are_stable(drawn in drawn()) {
         let mut world = drawn.world();
@@ -95,7 +95,7 @@ proptest! {
         prop_assert_eq!(settled(&world), stored);
     }
 
-    /// The actions of correct programs have no violations; omitting one write is detected.
+    /// The actions of correct programs violate no rule, and a missing write is detected.
     #[test]
     fn correct_programs_have_no_violations_and_a_missing_write_is_detected(drawn in drawn(), left_out in any::<prop::sample::Index>()) {
         let world = drawn.world();
@@ -105,7 +105,7 @@ proptest! {
         let is_needed = |event: &Event| matches!(event, Event::ObjectWritten { object, .. } if
             object.as_ref().is_none_or(|object| !object.is_empty(true)));
         let mut writes: Vec<usize> = (0..events.len()).filter(|at| is_needed(&events[*at])).collect();
-        // Objects are optional for classes with Immediate binding, and for all nodes.
+        // Only required writes can be omitted: objects for classes with Immediate binding, and objects for all nodes, are optional.
         writes.retain(|at| match &events[*at] {
             Event::ObjectWritten { object: Some(object), .. } => {
                 let is_delayed = world.classes.get(&object.class).is_some_and(|it| it.binding != Default::default());
@@ -121,7 +121,7 @@ proptest! {
         }
     }
 
-    /// Applying changes in any order results in the same world.
+    /// The order in which changes are applied does not affect the resulting state.
     #[test]
     fn the_order_of_changes_does_not_matter(
         (drawn, changes) in drawn().prop_flat_map(|drawn| {
@@ -136,7 +136,7 @@ proptest! {
         prop_assert_eq!(decisions(&world, drawn.pods()), decisions(&shuffled, drawn.pods()));
     }
 
-    /// Object names have no meaning; the scheduler ignores namespaces and labels of objects.
+    /// The scheduler ignores names, namespaces and labels of objects.
     #[test]
     fn the_scheduler_ignores_names_namespaces_and_labels_of_objects(drawn in drawn()) {
         let world = drawn.world();
@@ -148,10 +148,10 @@ proptest! {
         prop_assert_eq!(decisions(&world, drawn.pods()), decisions(&renamed, drawn.pods()));
     }
 
-    /// Drivers are independent of each other.
+    /// Drivers do not affect each other.
     #[test]
     fn another_driver_does_not_affect_the_result(drawn in drawn()) {
-        // Remove its classes, so that they exist only once.
+        // Removes the StorageClasses of the second driver, which would otherwise exist twice.
         let mut world = drawn.world();
         world.classes.retain(|_, class| class.provisioner != OTHER);
         let mut more = world.clone();
@@ -168,7 +168,7 @@ proptest! {
         prop_assert_eq!(values(&world), values(&more));
     }
 
-    /// More capacity never makes a node infeasible.
+    /// More capacity never makes a feasible node infeasible.
     #[test]
     fn more_capacity_makes_no_feasible_node_infeasible(drawn in drawn(), grown in any::<prop::sample::Index>()) {
         let world = drawn.world();
@@ -185,7 +185,7 @@ proptest! {
         }
     }
 
-    /// Fewer objects or larger PVCs never make a node feasible.
+    /// Fewer objects or larger PVCs never make an infeasible node feasible.
     #[test]
     fn fewer_objects_or_a_larger_pvc_make_no_infeasible_node_feasible(drawn in drawn()) {
         let world = drawn.world();
@@ -204,7 +204,7 @@ proptest! {
         }
     }
 
-    /// Scoring ranks nodes but never changes which are feasible; the best ones are feasible.
+    /// Scores do not change which nodes are feasible, and the best nodes are feasible.
     #[test]
     fn scores_do_not_change_feasibility(drawn in drawn(), kep_text in any::<bool>()) {
         let mut world = drawn.world();
@@ -222,7 +222,7 @@ proptest! {
         }
     }
 
-    /// A driver without tracking excludes no node.
+    /// A driver that does not track capacity excludes no node.
     #[test]
     fn without_tracking_capacity_is_not_checked(drawn in drawn()) {
         let mut world = drawn.world();
@@ -242,7 +242,7 @@ proptest! {
         prop_assert_eq!(judge(&world, &world.objects), []);
     }
 
-    /// Programs that act correctly on an outdated world have no violations, as long as they observe the current one eventually.
+    /// Programs that act correctly on an outdated state cause no violations, as long as they receive the current state eventually.
     #[test]
     fn correct_programs_with_delayed_watches_have_no_violations(
         first in drawn(),

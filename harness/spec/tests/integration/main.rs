@@ -1,4 +1,4 @@
-//! Tests of the rules: an example that violates each, and properties that always hold.
+//! Tests of the rules: an example that violates each rule, and properties that hold for all states.
 
 #![expect(clippy::unwrap_used, reason = "a panic fails the test and names the location")]
 

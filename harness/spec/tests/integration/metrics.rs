@@ -1,4 +1,4 @@
-//! Examples that violate each rule about metrics.
+//! An example of a violation for each rule about metrics.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ fn sample(name: &str, labels: &[(&str, &str)], value: f64) -> Sample {
     }
 }
 
-/// The metrics of a publisher with two objects and three GetCapacity responses in half a second.
+/// The metrics of a publisher that has two objects and has received three GetCapacity responses in half a second.
 fn of_publisher() -> Scrape {
     let driver = ("driver_name", DRIVER);
     let call = [
@@ -70,20 +70,20 @@ fn of_server() -> Scrape {
     }
 }
 
-/// Removes the series with this name.
+/// Removes all samples of the metric with this name.
 fn without(mut scrape: Scrape, name: &str) -> Scrape {
     scrape.samples.retain(|sample| sample.name != name);
     scrape
 }
 
-/// Replaces the value of a series.
+/// Replaces the value of a metric.
 fn with(mut scrape: Scrape, name: &str, value: f64) -> Scrape {
     let samples = scrape.samples.iter_mut().filter(|sample| sample.name == name);
     samples.for_each(|sample| sample.value = value);
     scrape
 }
 
-/// Each rule with the violations of an example.
+/// Each rule, with the violations of an example.
 pub(super) fn cases() -> Vec<(&'static Rule, Vec<Violation>)> {
     let world = published();
     let wrong = |scrape: Scrape| judge(&world, &scrape);

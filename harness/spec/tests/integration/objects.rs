@@ -1,4 +1,4 @@
-//! Objects where the KEP leaves a choice, or whose publisher matters.
+//! Rules for objects where the KEP allows several outcomes, or where it matters to which publisher an object belongs.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use super::build::{
     publisher, quantity, set_response, world,
 };
 
-/// No violated rule.
+/// No rule is violated.
 const NONE: [&Rule; 0] = [];
 
 /// The rules that these objects violate.
@@ -24,7 +24,7 @@ fn broken(world: &World, stored: &Objects) -> Vec<&'static Rule> {
     judge(world, stored).iter().map(|it| it.rule).collect()
 }
 
-/// The rules that are violated with this object for n1, or without one.
+/// The rules that are violated if the segment of n1 has this object, or none.
 fn with(world: &World, n1: Option<CapacityObject>) -> Vec<&'static Rule> {
     let mut stored = world.objects.clone();
     let name = stored
@@ -88,7 +88,7 @@ fn capacity_and_maximum_are_compared_separately_by_value() {
     assert_eq!(with(&world, Some(maximum("4Gi"))), NONE);
     assert_eq!(with(&world, Some(maximum("5Gi"))), [rules::WRONG_CAPACITY]);
     assert_eq!(with(&world, Some(object("n1", "10Gi"))), [rules::WRONG_CAPACITY]);
-    // Before 1.21 the field does not exist.
+    // Before 1.21, the field `maximumVolumeSize` does not exist.
     world.api = Api {
         release: Release::new(20),
         gate: Some(true),
@@ -299,7 +299,7 @@ fn an_existing_object_is_adopted_whatever_its_name() {
     let stored = settled(&world);
     assert_eq!(broken(&world, &stored), NONE);
     assert!(stored[&key("z")].has_values(&ReportedCapacity::available(10 * GI)));
-    // A second object is a duplicate, whatever its origin.
+    // A second object for the same segment is a duplicate, whichever client created it.
     world.objects.insert(key("a"), object("n1", "10Gi"));
     let stored = settled(&world);
     assert_eq!(
@@ -353,7 +353,7 @@ fn distributed_instances_manage_their_own_objects_and_the_cleaner_deletes_orphan
     assert_eq!(broken(&world, &stored), NONE);
     stored.remove(&key_of(&stored, "n2"));
     assert_eq!(broken(&world, &stored), [rules::FOREIGN_OBJECT_CHANGED]);
-    // The cleaner may delete them once the driver is not registered there.
+    // The cleaner may delete the objects after the driver has been unregistered from the node.
     world.cleaner = Some(Cleaner {
         driver: DRIVER.to_owned(),
         namespace: key("").namespace,
@@ -365,7 +365,7 @@ fn distributed_instances_manage_their_own_objects_and_the_cleaner_deletes_orphan
     assert_eq!(broken(&world, &world.objects.clone()), [rules::ORPHANED]);
     world.cleaner.as_mut().unwrap().waiting.insert("n2".to_owned());
     assert_eq!(broken(&world, &world.objects.clone()), NONE);
-    // Not if a publisher on a node with a too long name may have this shortened label.
+    // The object must remain if a publisher on a node with a long name may have this shortened label.
     world.cleaner.as_mut().unwrap().waiting.clear();
     let long = "n".repeat(63);
     world
@@ -389,7 +389,7 @@ fn objects_have_the_configured_owner_only() {
     let owned = world.objects.clone();
     world = published();
     world.publishers.get_mut(&central()).unwrap().owner = Some(owner("u"));
-    // Without a capacity value no write is required, but writing only the owner is allowed.
+    // Without a capacity value the publisher need not write the object, but it may write only the owner.
     set_response(
         &mut world,
         "n1",
@@ -405,7 +405,7 @@ fn objects_have_the_configured_owner_only() {
         .values_mut()
         .for_each(|object| object.owners.push(owner("second")));
     assert_eq!(broken(&world, &stored), [rules::WRONG_OWNER; 2]);
-    // The publisher of 2.0.0 recognizes its objects only by owner.
+    // External-provisioner 2.0.0 recognizes its objects only by owner.
     world.publishers.get_mut(&central()).unwrap().identifies_by_owner = true;
     assert_eq!(broken(&world, &world.objects.clone()), NONE);
     world.objects.insert(key("labelled"), object("n9", "1Gi"));

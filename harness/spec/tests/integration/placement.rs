@@ -1,4 +1,4 @@
-//! Placement in situations that the recorded decisions and the cases do not cover.
+//! Rules for the nodes of pods, in situations that recorded decisions and cases do not cover.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ fn decide(world: &World, pod: &NamespacedName) -> Decision {
     IndexedWorld::new(world).decide(pod)
 }
 
-/// Why the node is not feasible. Empty if it is.
+/// Why the node is not feasible; empty if it is.
 fn reasons(world: &World, pod: &NamespacedName, node: &str) -> Vec<Reason> {
     match decide(world, pod) {
         Decision::Rejected(rejection) => panic!("{rejection}"),
@@ -35,7 +35,7 @@ fn scores(world: &World, pod: &NamespacedName, node: &str) -> Vec<i64> {
         .unwrap_or_default()
 }
 
-/// Applies an API object to the world.
+/// Applies an API object to the state of the cluster.
 fn put(world: &mut World, resource: &str, object: serde_json::Value) {
     world.apply(Change::set(resource, object).unwrap().unwrap());
 }
@@ -130,7 +130,7 @@ fn the_volume_limit_of_a_driver_excludes_a_node() {
         [Reason::TooManyVolumes(DRIVER.to_owned())]
     );
     assert_eq!(reasons(&world, &second, "n2"), []);
-    // A volume already in use on the node does not count twice.
+    // A volume that is already in use on the node does not count twice.
     world.pods.get_mut(&second).unwrap().volumes = vec![PodVolume::Claim("first-0".to_owned())];
     assert_eq!(reasons(&world, &second, "n1"), []);
 }
@@ -207,7 +207,7 @@ fn a_selected_node_or_a_bound_volume_determines_the_node() {
         reasons(&world, &pod, "n2"),
         [Reason::VolumeElsewhere("app-0".to_owned())]
     );
-    // A bound volume needs no capacity.
+    // A PVC that is bound needs no capacity.
     world.objects.clear();
     assert_eq!(reasons(&world, &pod, "n1"), []);
 }
@@ -239,7 +239,7 @@ fn a_volume_reserved_for_the_pvc_wins_over_a_smaller_one() {
         put(&mut world, "persistentvolumes", volume(name, size, node, claim));
         assert_eq!(reasons(&world, &pod, "n1").is_empty(), fits, "{name}");
     }
-    // If the reserved volume is not accessible from the node, no other volume may be used.
+    // If the volume reserved for the PVC is not accessible from the node, no other volume may be used.
     world.volumes.clear();
     put(
         &mut world,
@@ -275,7 +275,7 @@ fn a_volume_reserved_for_the_pvc_wins_over_a_smaller_one() {
         "persistentvolumes",
         volume("meant", "50Gi", "n1", Some("app-0")),
     );
-    // Utilisation is 5 of 50, not 5 of 5.
+    // The volume of 50Gi is reserved for the PVC, so the utilization is 5 of 50 instead of 5 of 5.
     assert_eq!(scores(&world, &pod, "n1"), [90]);
 }
 
@@ -290,7 +290,7 @@ fn with_device_reservations_only_reserved_nodes_are_feasible() {
     });
     assert_eq!(reasons(&world, &pod, "n1"), [Reason::NotReserved]);
     assert_eq!(reasons(&world, &pod, "n2"), []);
-    // Pods without such volumes need no reservation.
+    // Pods without volumes of the driver need no reservation.
     let plain = add_pod(&mut world, "plain", &[]);
     assert_eq!(reasons(&world, &plain, "n1"), []);
 }
@@ -316,7 +316,7 @@ fn release_and_feature_gate_determine_the_compared_field() {
         world.scheduler.capacity_gate = gate;
         assert_eq!(reasons(&world, &pod, "n1").is_empty(), fits, "1.{minor} {gate:?}");
     }
-    // A server that does not serve the type reports no change; v1alpha1 returns no maximum.
+    // The scheduler keeps its objects while the server does not serve the resource; v1alpha1 contains no maximum.
     (world.scheduler.release, world.scheduler.capacity_gate) = (Release::new(36), None);
     for (gate, fits) in [(None, false), (Some(true), true)] {
         let release = Release::new(20);
@@ -361,7 +361,7 @@ fn each_scoring_gate_has_a_default_shape_and_a_shape_can_be_configured() {
     let point = |utilization, score| ShapePoint { utilization, score };
     world.scheduler.shape = Some(vec![point(0, 0), point(50, 10)]);
     assert_eq!(scores(&world, &pod, "n2"), [50]);
-    // The old gate ignores PVCs to be provisioned.
+    // The feature gate VolumeCapacityPriority ignores PVCs that would be provisioned.
     world.scheduler.release = Release::new(32);
     world.scheduler.volume_capacity_priority = Some(true);
     assert_eq!(scores(&world, &pod, "n2"), [0]);
@@ -414,7 +414,7 @@ fn classes_have_equal_weight_and_half_points_round_up() {
         ..object("n1", "90")
     };
     world.objects = [(key("a"), object("n1", "100")), (key("b"), slow)].into();
-    // The mean of 70 and 67 is 68.5.
+    // The mean of 70 and 67 is 68.5, which is rounded up.
     assert_eq!(scores(&world, &pod, "n1"), [69]);
 }
 
@@ -439,7 +439,7 @@ fn extenders_filter_nodes_and_add_to_scores() {
     let mut world = published();
     world.scheduler.scoring = Some(true);
     let pod = add_pod(&mut world, "app", &["1Gi"]);
-    // By capacity n2 is better: 95 against 90.
+    // By capacity, n2 is the best node: 95 against 90.
     let extender = |change: &dyn Fn(&mut Extender)| {
         let mut extender = Extender {
             name: "e".to_owned(),

@@ -1,4 +1,4 @@
-//! Rate limits, required refreshes and forbidden settings: an example that violates each rule, and allowed corner cases.
+//! Rate limits, required refreshes and invalid settings: an example that violates each rule, and allowed corner cases.
 
 use std::time::Duration;
 
@@ -15,12 +15,12 @@ use super::build::{
 };
 use super::volumes::{bound, claim, claim_key, creation, made_at};
 
-/// The moments of one second in steps of ten milliseconds.
+/// Times within one second, in steps of ten milliseconds.
 fn moments() -> impl Iterator<Item = Duration> {
     (0..100).map(|step| Duration::from_millis(10 * step))
 }
 
-/// The publisher receives a response with the values that it has published.
+/// A GetCapacity call of the publisher that returns the published values.
 pub(crate) fn get_capacity(at_node: &str, when: Option<Duration>) -> Event {
     get_capacity_by(central(), at_node, when)
 }
@@ -29,7 +29,7 @@ fn get_capacity_by(instance: Instance, at_node: &str, when: Option<Duration>) ->
     get_capacity_returning(instance, at_node, Some(10), when)
 }
 
-/// A GetCapacity call by a publisher. `gib` `None`: it returns an error.
+/// A GetCapacity call of a publisher. `gib`: the returned capacity in GiB; `None`: an error.
 fn get_capacity_returning(
     instance: Instance,
     at_node: &str,
@@ -59,7 +59,7 @@ fn watched(when: Duration) -> Event {
     })
 }
 
-/// A world without violations whose publisher does not poll.
+/// A cluster without violations whose publisher does not poll.
 fn unpolled() -> World {
     let mut world = published();
     world.publishers.get_mut(&central()).unwrap().polls = false;
@@ -72,7 +72,7 @@ fn limited(per_second: u32) -> World {
     world
 }
 
-/// A world without violations with a PVC on n1.
+/// A cluster without violations that contains a PVC with n1 as selected node.
 fn claimed() -> World {
     let mut world = published();
     world.claims.insert(claim_key(), claim(Some("n1")));
@@ -133,12 +133,12 @@ fn clients_below_the_rate_limit_have_no_violations() {
     assert_eq!(broken(published(), (0..1000).map(slowly).map(watched)), [""; 0]);
     let calls = (0..1000).map(|step| get_capacity("n1", Some(slowly(step))));
     assert_eq!(broken(limited(5), calls), [""; 0]);
-    // The start times of calls are unknown if the driver delays them.
+    // If the driver may delay calls, their start times are unknown.
     assert_eq!(
         broken(limited(5), (0..1000).map(|_| get_capacity("n1", None))),
         [""; 0]
     );
-    // No rate limit.
+    // The publisher has no rate limit.
     let calls = moments().map(|when| get_capacity("n1", Some(when)));
     assert_eq!(broken(published(), calls), [""; 0]);
 }
@@ -148,10 +148,10 @@ fn a_publisher_without_polling_may_call_get_capacity_after_any_event() {
     let news = || Event::Changed(Change::Class("other".to_owned(), Some(class())));
     let history = (0..100).flat_map(|_| [news(), get_capacity("n1", None)]);
     assert_eq!(broken(unpolled(), history), [""; 0]);
-    // A failed call may be repeated.
+    // A failed call may be repeated without limit.
     let failed = (0..100).map(|_| get_capacity_returning(central(), "n1", None, None));
     assert_eq!(broken(unpolled(), failed), [""; 0]);
-    // With Immediate binding a distributed instance calls GetCapacity before it provisions.
+    // With Immediate binding, a distributed publisher calls GetCapacity before it provisions.
     let mut world = unpolled();
     world.classes.get_mut(CLASS).unwrap().binding = Binding::Immediate;
     let instance = of_node("n1");
@@ -178,22 +178,22 @@ fn a_volume_requires_a_refresh_of_the_affected_segments() {
         ends(made(), vec![get_capacity("n2", None)]),
         ["volumes/capacity-not-refreshed"]
     );
-    // A caller that did not receive the response does not know the volume.
+    // A provisioner that did not receive the response does not know the volume.
     let not_received = CreateVolumeResult::Created {
         id: "v-1".to_owned(),
         segment: at("n1"),
         is_received: false,
     };
     assert_eq!(ends(not_received, vec![]), [""; 0]);
-    // A restarted publisher polls everything; a stopped one polls nothing.
+    // A publisher that restarts polls all segments; a stopped publisher polls none.
     assert_eq!(
         ends(made(), vec![Event::Changed(Change::Publisher(central(), None))]),
         [""; 0]
     );
-    // A deleted class needs no refresh.
+    // A StorageClass that was deleted needs no refresh.
     let gone = Event::Changed(Change::Class(CLASS.to_owned(), None));
     assert!(!ends(made(), vec![gone]).contains(&"volumes/capacity-not-refreshed"));
-    // A deleted volume frees capacity.
+    // The deletion of a volume changes the capacity.
     let deleted = Event::VolumeDeleted {
         id: "v-1".to_owned(),
         by: Actor::Publisher(central()),
@@ -208,7 +208,7 @@ fn a_volume_requires_a_refresh_of_the_affected_segments() {
         deleted,
         Event::Quiescent,
     ]);
-    // The volume was accessible from every node.
+    // The volume was accessible from every node, so all segments need a refresh.
     assert_eq!(
         broken(claimed(), history.clone()),
         ["volumes/capacity-not-refreshed"; 2]
@@ -236,7 +236,7 @@ fn a_publisher_without_polling_may_publish_the_last_response() {
             Event::Quiescent,
         ]
     };
-    // The old capacity may remain, and a later response may be published.
+    // The object may keep the old capacity, or contain a later response.
     assert_eq!(broken(world.clone(), [Event::Quiescent]), [""; 0]);
     assert_eq!(broken(world.clone(), history(8, "8Gi")), [""; 0]);
     assert_eq!(broken(world, history(10, "9Gi")), ["objects/wrong-capacity"]);
@@ -246,7 +246,7 @@ fn a_publisher_without_polling_may_publish_the_last_response() {
 fn programs_with_valid_settings_may_run() {
     assert_eq!(settings::judge(&shaped(Some(true), point()), true), []);
     assert_eq!(settings::judge(&shaped(None, point()), false), []);
-    // An empty shape counts as a shape.
+    // A shape without points counts as configured.
     assert_eq!(
         settings::judge(&shaped(None, Vec::new()), true)[0].rule,
         rules::INVALID_SETTING_ACCEPTED

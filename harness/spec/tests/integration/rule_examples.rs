@@ -1,4 +1,4 @@
-//! For every rule an example that violates exactly this rule.
+//! For every rule, an example that violates only this rule.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ use super::build::{
 use super::volumes::{bound, claimed, creation, judged, made_at, set_claim};
 use super::{metrics, rate_limits, server};
 
-/// The violations after a change of the objects in a world without violations.
+/// The violations after objects were changed in a cluster without violations.
 fn objects(change: impl Fn(&mut World, &mut Objects)) -> Vec<Violation> {
     let mut world = published();
     let mut stored = world.objects.clone();
@@ -26,7 +26,7 @@ fn objects(change: impl Fn(&mut World, &mut Objects)) -> Vec<Violation> {
     objects::judge(&world, &stored)
 }
 
-/// The violations of a decision about a pod.
+/// The violations of a decision about a pod with a PVC of this size, after a change of the cluster.
 fn outcome(size: &str, outcome: &Outcome, change: impl Fn(&mut World)) -> Vec<Violation> {
     let mut world = published();
     let pod = add_pod(&mut world, "app", &[size]);
@@ -34,7 +34,7 @@ fn outcome(size: &str, outcome: &Outcome, change: impl Fn(&mut World)) -> Vec<Vi
     judge_pod(&world, &pod, outcome)
 }
 
-/// The violations of events.
+/// The violations in a history with these events.
 fn history(events: impl Fn(&World) -> Vec<Event>) -> Vec<Violation> {
     let world = published();
     let events = events(&world);
@@ -53,7 +53,7 @@ fn on(node: &str) -> Outcome {
     Outcome::ScheduledOn(node.to_owned())
 }
 
-/// Each rule with the violations of an example.
+/// Each rule, with the violations of an example.
 fn cases() -> Vec<(&'static Rule, Vec<Violation>)> {
     let mut cases = of_objects();
     cases.extend(of_placement());
@@ -146,7 +146,7 @@ fn of_objects() -> Vec<(&'static Rule, Vec<Violation>)> {
     ]
 }
 
-/// Adds the object of a publisher on a removed node, and a cleaner that did nothing.
+/// Adds an object of a publisher on a node that was removed, and a cleaner that has not deleted it.
 fn orphan(world: &mut World, stored: &mut Objects) {
     world.cleaner = Some(Cleaner {
         driver: DRIVER.to_owned(),
@@ -465,7 +465,7 @@ fn the_world_of_build_has_no_violations() {
             )
         })
         .into();
-    // Objects of the former central publisher belong to no running one.
+    // The objects of the former central publisher belong to no running publisher.
     let stored = objects::settled(&world);
     assert_eq!(objects::judge(&world, &stored), []);
     assert_eq!(stored.len(), 4);

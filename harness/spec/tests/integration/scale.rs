@@ -1,4 +1,5 @@
-//! Large worlds in both modes are checked in one pass over nodes, classes and objects; quadratic work would take hours.
+//! The rules check large clusters, in both modes, in one pass over nodes, classes and objects. An algorithm with quadratic time would take
+//! hours.
 
 use capacity_spec::World;
 use capacity_spec::objects::{judge, settled};

@@ -1,4 +1,4 @@
-//! Requests to the API server and its results: an example that violates each rule, and allowed corner cases.
+//! Requests to the API server and their results: an example that violates each rule, and allowed corner cases.
 
 use std::time::Duration;
 
@@ -67,21 +67,21 @@ fn broken(events: impl IntoIterator<Item = Event>) -> Vec<&'static Rule> {
     violations.iter().map(|it| it.rule).collect()
 }
 
-/// A world with an object that belongs to no publisher.
+/// A cluster that contains an object of no publisher.
 fn with_object() -> World {
     let mut world = published();
     world.objects.insert(key("mine"), by_hand("n1", "1Gi"));
     world
 }
 
-/// A world with a publisher that has replicas.
+/// A cluster whose publisher has replicas with leader election.
 fn with_leader_election() -> World {
     let mut world = published();
     world.publishers.get_mut(&central()).unwrap().uses_leader_election = true;
     world
 }
 
-/// Each rule with the violations of an example.
+/// Each rule, with the violations of an example.
 pub(super) fn cases() -> Vec<(&'static Rule, Vec<Violation>)> {
     let twice = [of_scheduler("list"), of_scheduler("list")];
     vec![
@@ -137,7 +137,7 @@ pub(super) fn cases() -> Vec<(&'static Rule, Vec<Violation>)> {
     ]
 }
 
-/// The driver has responded to the publisher.
+/// A GetCapacity call of the publisher, with the driver's response.
 fn get_capacity() -> Event {
     Event::GetCapacity {
         by: Actor::Publisher(central()),
@@ -165,7 +165,7 @@ fn a_new_list_is_allowed_after_the_end_of_a_watch_a_restart_or_a_failure() {
         let events = [of_scheduler("list"), excuse, of_scheduler("list")];
         assert!(broken(events).is_empty());
     }
-    // A cleaner may list at any time.
+    // A cleaner may list the objects at any time.
     let of_cleaner = || request(Actor::Cleaner, "list", CAPACITIES, Some(NAMESPACE));
     assert!(broken([of_cleaner(), of_cleaner(), of_cleaner()]).is_empty());
 }
@@ -198,7 +198,7 @@ fn a_replica_may_write_while_it_leads_and_until_quiescence_afterwards() {
         Event::Quiescent,
         write()
     ]));
-    // Reads do not require the Lease.
+    // A replica that only reads need not hold the Lease.
     assert!(is_right(vec![of_publisher("list", CAPACITIES)]));
 }
 
@@ -257,7 +257,7 @@ fn class_and_topology_are_immutable_and_capacity_can_change() {
     let negative = with_capacity(PatchValue::Set(Some(quantity("-1Gi"))));
     assert_eq!(ends(negative.clone(), Event::UserRequestRejected(422)), None);
     assert_eq!(ends(negative, stored("-1Gi")), Some(rules::INVALID_ACCEPTED));
-    // A missing object results in 404, which is not a rejection.
+    // A request for an object that does not exist gets 404, which is no rejection.
     let missing = [
         requested(change("missing", set())),
         Event::UserRequestRejected(404),
@@ -374,7 +374,7 @@ fn an_object_may_be_recreated_after_a_deletion_a_failure_or_a_restart() {
         let broken = judge(world.clone(), events);
         assert!(broken.is_empty(), "{broken:?}");
     }
-    // An object of another class is not a duplicate.
+    // An object for another StorageClass is not a duplicate.
     world.classes.insert("slow".to_owned(), class());
     let slow = Event::ObjectWritten {
         by: Actor::Publisher(central()),

@@ -1,4 +1,4 @@
-//! Volumes: allowed corner cases, and violations in each variant. `rule_examples` covers that each rule can be violated.
+//! Rules for volumes: allowed corner cases, and all variants of violations. `rule_examples` tests that each rule can be violated.
 
 use capacity_spec::always::{Actor, Event, Monitor};
 use capacity_spec::volumes::{Backend, CreateVolumeCall, CreateVolumeResult};
@@ -13,10 +13,10 @@ use super::build::{
     CLASS, DRIVER, GI, at, central, class, of_node, publisher, quantity, set_response, world,
 };
 
-/// No violated rule.
+/// No rule is violated.
 const NOTHING: [&Rule; 0] = [];
 
-/// A backend with this many free GiB in each segment. `None`: the driver is down.
+/// The storage of a driver with this many free GiB in each segment. `None`: the driver is stopped.
 pub(crate) struct FreeCapacity(pub(crate) Option<i64>);
 
 impl Backend for FreeCapacity {
@@ -44,7 +44,7 @@ pub(crate) fn claim(node: Option<&str>) -> Claim {
     }
 }
 
-/// The world of `build` with that PVC.
+/// The cluster of `build`, with the PVC of `claim`.
 pub(crate) fn claimed(node: Option<&str>) -> World {
     let mut world = world();
     world.claims.insert(claim_key(), claim(node));
@@ -59,7 +59,7 @@ pub(crate) fn made_at(node: &str) -> CreateVolumeResult {
     }
 }
 
-/// A CreateVolume call of the central provisioner for the PVC on a node.
+/// A CreateVolume call of the central provisioner for the PVC. `node`: determines the preferred segment.
 pub(crate) fn creation(node: &str, result: CreateVolumeResult) -> CreateVolumeCall {
     CreateVolumeCall {
         by: central(),
@@ -77,7 +77,7 @@ pub(crate) fn set_claim(claim: Option<Claim>) -> Event {
     Event::Changed(Change::Claim(claim_key(), claim))
 }
 
-/// The violations of the events, and at quiescence with this capacity.
+/// The violations of the events, and of the state after them at quiescence. `free_gib`: free capacity in each segment.
 pub(crate) fn judged(
     world: World,
     events: impl IntoIterator<Item = Event>,
@@ -100,12 +100,12 @@ fn broken(
     judged(world, events, free_gib).iter().map(|it| it.rule).collect()
 }
 
-/// The violations at quiescence without any event.
+/// The violations at quiescence if there are no events.
 fn quiet(world: World, free_gib: Option<i64>) -> Vec<&'static Rule> {
     broken(world, [], free_gib)
 }
 
-/// The driver deletes the volume for the publisher.
+/// A successful DeleteVolume call of the publisher.
 fn deleted() -> Event {
     Event::VolumeDeleted {
         id: "v-1".to_owned(),
@@ -113,7 +113,7 @@ fn deleted() -> Event {
     }
 }
 
-/// The PersistentVolume and the bound PVC.
+/// The creation of the PersistentVolume and the binding of the PVC.
 pub(crate) fn bound() -> [Event; 2] {
     let volume = Volume {
         driver: DRIVER.to_owned(),
@@ -140,7 +140,7 @@ fn immediate() -> World {
     world
 }
 
-/// Replaces the central publisher by one on each of these nodes.
+/// Replaces the central publisher by a distributed publisher on each of these nodes.
 fn distributed(mut world: World, nodes: &[&str]) -> World {
     world.publishers.clear();
     for node in nodes {
@@ -361,7 +361,7 @@ fn create_volume_must_match_an_observed_state_of_the_pvc() {
         ..creation("n1", CreateVolumeResult::Failed)
     };
     assert_eq!(violations_of(claimed(Some("n1")), small), [rules::WRONG_SIZE]);
-    // The program may not have observed yet that the selected node was cleared.
+    // The provisioner may not have received the removal of the selected node yet.
     let late = [
         set_claim(Some(claim(None))),
         Event::CreateVolume(creation("n1", CreateVolumeResult::Failed)),
@@ -402,7 +402,7 @@ fn a_volume_must_match_allowed_topologies_and_with_strict_topology_its_node() {
         broken(world, [Event::CreateVolume(several)], Some(0))
     };
     assert_eq!(among_several(strict.clone()), [rules::MISPLACED]);
-    // An earlier state without a selected node is not an excuse.
+    // An earlier state without a selected node does not allow a volume in another segment.
     let chosen = strict.claims.values().next().cloned();
     for claim in strict.claims.values_mut() {
         claim.selected_node = None;

@@ -1,7 +1,7 @@
-//! An extender that reads CSIStorageCapacity objects itself, as vendor extenders did before kube-scheduler did: it filters out nodes
-//! without capacity for the pod's volumes, whatever CSIDriver.spec.storageCapacity is.
+//! A scheduler extender that reads CSIStorageCapacity objects, as vendor extenders did before kube-scheduler read them: it filters out
+//! nodes without enough capacity for the pod's volumes, whatever CSIDriver.spec.storageCapacity is.
 //!
-//! Does not decide by itself: the `spec` crate does.
+//! The decision itself is made by the `spec` crate.
 
 use std::collections::BTreeSet;
 
@@ -12,10 +12,10 @@ use parking_lot::Mutex;
 use crate::journal::{Journal, What};
 use crate::oracle::change;
 
-/// Reason for nodes that are filtered out.
+/// Reason in the extender's response for nodes that are filtered out.
 pub(super) const REASON: &str = "no CSIStorageCapacity object of the node has enough capacity";
 
-/// Filters nodes by the capacity objects of the cluster.
+/// Filters nodes by the CSIStorageCapacity objects of the cluster.
 #[derive(Default)]
 pub(super) struct ByCapacity(Mutex<State>);
 
@@ -23,12 +23,12 @@ pub(super) struct ByCapacity(Mutex<State>);
 struct State {
     /// Cluster state in which every driver has storageCapacity=true.
     world: World,
-    /// Number of journal facts that are applied to it.
+    /// Number of journal facts that have been applied to `world`.
     applied: u64,
 }
 
 impl ByCapacity {
-    /// The nodes with capacity for a pod according to the current objects.
+    /// The nodes that have enough capacity for a pod according to the current CSIStorageCapacity objects.
     pub(super) fn nodes(&self, journal: &Journal, pod: &NamespacedName) -> BTreeSet<String> {
         let mut state = self.0.lock();
         state.update(journal);

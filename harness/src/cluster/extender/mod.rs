@@ -1,6 +1,7 @@
-//! The scheduler extenders of a case: HTTP services that the scheduler calls. Every call is recorded as a fact.
+//! The scheduler extenders of a case: HTTP services that kube-scheduler calls. The journal records every call.
 //!
-//! Knows the protocol (`k8s.io/kube-scheduler/extender/v1`). `reserving` knows reservations at the driver, `capacity` the capacity objects.
+//! Knows the protocol (`k8s.io/kube-scheduler/extender/v1`). `reserving` knows reservations at the driver, `capacity` knows
+//! CSIStorageCapacity objects.
 
 mod capacity;
 mod reserving;
@@ -30,16 +31,16 @@ use crate::segment::Segments;
 use capacity::ByCapacity;
 use reserving::{Reservation, Reserving};
 
-/// Client name of the extenders.
+/// Client name of the extenders in the journal.
 pub(super) const CLIENT: &str = "extender";
 
-/// Error of a request whose handler panicked.
+/// Error in the response to a request whose handler panicked.
 pub(crate) const PANICKED: &str = "the extender panicked while handling this request";
 
-/// Maximum size of a request in bytes: it contains all nodes of a case.
+/// Maximum size of a request in bytes. A filter request may contain all Node objects of a case.
 const BODY_MAX: usize = 16 << 20;
 
-/// The running extenders; dropping it stops them.
+/// The running extenders. Dropping the value stops them.
 pub(super) struct Extenders {
     settings: Vec<Value>,
     /// Listeners, which stop on drop.
@@ -81,7 +82,7 @@ impl Extenders {
         })
     }
 
-    /// The list for `KubeSchedulerConfiguration.extenders` as JSON; `None` if there are no extenders.
+    /// The value of `KubeSchedulerConfiguration.extenders` as JSON; `None` if there are no extenders.
     pub(super) fn settings(&self) -> Option<String> {
         (!self.settings.is_empty()).then(|| Value::from(self.settings.clone()).to_string())
     }
@@ -113,7 +114,7 @@ struct Extender {
     reserving: Option<Reserving>,
 }
 
-/// Result of a filter request: the feasible nodes, and why the others are not.
+/// Result of a filter request: the feasible nodes, and the reason for each infeasible node.
 #[derive(Default)]
 struct Filtered {
     feasible: Vec<String>,
@@ -121,7 +122,7 @@ struct Filtered {
 }
 
 impl Filtered {
-    /// Moves the feasible nodes that are not in `nodes` to the failed ones.
+    /// Moves the feasible nodes that are not in `nodes` to the infeasible ones, with this reason.
     fn retain_nodes(&mut self, nodes: &BTreeSet<String>, reason: &str) {
         let (feasible, others) = std::mem::take(&mut self.feasible)
             .into_iter()
@@ -235,7 +236,7 @@ impl Extender {
         self.segments.of_node(&labels)
     }
 
-    /// ExtenderFilterResult; contains complete nodes if the request does.
+    /// The ExtenderFilterResult. It contains complete Node objects if the request does.
     fn filter_result(&self, args: &Value, filtered: &Filtered) -> Value {
         let mut result =
             json!({"FailedNodes": filtered.failed, "FailedAndUnresolvableNodes": {}, "Error": ""});
@@ -271,7 +272,7 @@ fn pod_of_args(args: &Value) -> Value {
     field_of(args, "Pod").clone()
 }
 
-/// Name of the request's pod; a bind request contains only its name.
+/// Name of the pod in the request. A bind request contains only the pod's name, other requests the whole pod.
 fn pod_name(args: &Value) -> String {
     let of_pod = &field_of(args, "Pod")["metadata"]["name"];
     let name = of_pod.as_str().or_else(|| field_of(args, "PodName").as_str());
@@ -282,7 +283,7 @@ fn node_items(args: &Value) -> impl Iterator<Item = &Value> {
     field_of(args, "Nodes")["items"].as_array().into_iter().flatten()
 }
 
-/// Names of the request's nodes: `nodeNames`, `nodes` (complete objects), or `node` (bind).
+/// Names of the nodes in the request: from `nodeNames`, from `nodes` (complete objects), or from `node` (bind request).
 fn nodes(args: &Value) -> Vec<String> {
     let by_name = field_of(args, "NodeNames").as_array().into_iter().flatten();
     let complete = node_items(args).map(|node| &node["metadata"]["name"]);
@@ -294,7 +295,7 @@ fn nodes(args: &Value) -> Vec<String> {
         .collect()
 }
 
-/// A field of the request, case-insensitively: releases spell field names differently.
+/// Reads a field of the request, ignoring case: the spelling of field names differs between releases.
 fn field_of<'q>(args: &'q Value, name: &str) -> &'q Value {
     let fields = args.as_object().into_iter().flatten();
     let mut found = fields.filter(|(field, _)| field.eq_ignore_ascii_case(name));

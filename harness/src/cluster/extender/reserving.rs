@@ -1,7 +1,9 @@
-//! An extender that reserves a device at the driver for each claim of a pod, on every node, before the pod is assigned.
+//! A scheduler extender that reserves a device at the driver for each PVC of a pod, on every candidate node, before the scheduler assigns
+//! the pod.
 //!
-//! The first filter request for a pod only reserves, as if a controller fulfilled reservations later (Dell CSI bare-metal proposal). A
-//! reservation ends when its volumes are created or a case ends it; until then other volumes cannot use the devices.
+//! The first filter request for a pod only makes the reservation and returns an error, as if a controller fulfilled reservations later
+//! (Dell CSI bare-metal proposal). A reservation ends when its volumes are created or an action of the case ends it; until then, other
+//! volumes cannot use the devices.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +16,7 @@ use super::super::api::Client;
 use super::super::object_ref::object_ref;
 use capacity_types::pod::claims_of;
 
-/// CreateVolume parameter with the name of the claim (external-provisioner `--extra-create-metadata`).
+/// CreateVolume parameter that contains the name of the PVC (external-provisioner `--extra-create-metadata`).
 const CLAIM_NAME: &str = "csi.storage.k8s.io/pvc/name";
 
 /// Reserves devices at the fake driver.
@@ -22,15 +24,15 @@ pub(super) struct Reserving {
     driver: FakeDriver,
     client: Client,
     driver_name: String,
-    /// UIDs of the pods with a requested reservation.
+    /// UIDs of the pods for which a reservation was requested.
     requested: Mutex<BTreeSet<String>>,
 }
 
 /// Result of a reservation request for a pod.
 pub(super) enum Reservation {
-    /// The pod has no claim of the driver that still needs a volume.
+    /// No PVC of the pod needs a new volume from the driver.
     NotNeeded,
-    /// Devices are reserved for all its claims on these nodes.
+    /// Devices for all PVCs of the pod are reserved on these nodes.
     Held(BTreeSet<String>),
 }
 
@@ -44,8 +46,8 @@ impl Reserving {
         }
     }
 
-    /// Reserves devices for a pod on these nodes, or returns the existing reservation. The first call for a pod returns an error, after which
-    /// the scheduler retries.
+    /// Reserves devices for a pod on these nodes, or returns the existing reservation. The first call for a pod returns an error, after
+    /// which the scheduler retries the pod.
     pub(super) async fn reserve(
         &self,
         pod: &Value,
@@ -58,7 +60,7 @@ impl Reserving {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let metadata = &pod["metadata"];
         let (uid, name) = (text(&metadata["uid"]), text(&metadata["name"]));
-        // Locked during the whole call, so that concurrent requests make each reservation once.
+        // Locked during the whole call, so that concurrent requests do not reserve twice.
         let mut requested = self.requested.lock();
         if !requested.contains(&uid) {
             let reservation = fake_csi::Reservation {
@@ -71,7 +73,8 @@ impl Reserving {
                     requested.insert(uid);
                     Err(format!("disks for pod {name} are being reserved; retry"))
                 }
-                // Other reservations may end later; a change in the cluster then makes the scheduler retry.
+                // Devices become available when other reservations end; the resulting change in the cluster makes the scheduler retry the
+                // pod.
                 Err(fake_csi::ReserveError::NoDevices(_)) => Ok(Reservation::Held(BTreeSet::new())),
                 Err(error) => Err(error.to_string()),
             };
@@ -89,7 +92,7 @@ impl Reserving {
         Ok(Reservation::Held(nodes.map(|(node, _)| node.clone()).collect()))
     }
 
-    /// The claims of a pod for which the driver must still create volumes.
+    /// The PVCs of a pod for which the driver must still create volumes.
     async fn volumes(&self, pod: &Value) -> Vec<ReservedVolume> {
         let namespace = pod["metadata"]["namespace"].as_str().unwrap_or_default();
         let mut volumes = Vec::new();

@@ -21,7 +21,7 @@ const STORAGE_CHANGES: [Method; 3] = [
 ];
 
 impl<'a> Window<'a> {
-    /// Explains why a row differs from the expected capacity.
+    /// Explains why the published capacity of a class in a segment differs from the expected one.
     pub(in crate::expectation) fn capacity_chain(
         &self,
         want: Option<Row>,
@@ -72,7 +72,7 @@ impl<'a> Window<'a> {
         chain
     }
 
-    /// Whether a system under test deleted the object in this step. If so, adds the links for that.
+    /// Whether a program under test deleted the CSIStorageCapacity object in this step. If so, adds the links for the deletion.
     fn was_deleted(&self, chain: &mut Chain, class: &str, segment: &str) -> bool {
         let key = (class.to_owned(), segment.to_owned());
         let last = self.last_commit(|commit| self.is_object_of(commit, &key));
@@ -84,12 +84,15 @@ impl<'a> Window<'a> {
         if let Some((fact, commit)) = deletion {
             let note = format!("{} was deleted by {}", commit.name, commit.client);
             chain.found(note.clone(), fact);
-            chain.missing(format!("the object of class {class} at {segment} stays"), note);
+            chain.missing(
+                format!("the object of class {class} at {segment} is not deleted"),
+                note,
+            );
         }
         deletion.is_some()
     }
 
-    /// The segments of the GetCapacity calls for a class, and the publisher's last failed API request.
+    /// Describes what the publisher did instead: the segments of its GetCapacity calls for the class, and its last failed API request.
     fn calls_instead(&self, class: &str, since: u64) -> String {
         let parameters = self.case.driver_parameters(class);
         let segments: BTreeSet<&str> = self
@@ -117,7 +120,7 @@ impl<'a> Window<'a> {
         });
         if let Some(request) = refused {
             text.push_str(&format!("; {}", format_refusal(request)));
-            // Discovery requests have no resource; their message contains the path.
+            // Discovery requests have no resource; their message contains the path instead.
             if !request.resource.is_empty() {
                 text.push_str(&format!(" of {}", request.resource));
             }
@@ -125,7 +128,7 @@ impl<'a> Window<'a> {
         text
     }
 
-    /// Volumes that the driver created in a segment and that still exist.
+    /// The existing volumes that the driver has created in a segment.
     fn volumes_at(&self, segment: &str) -> String {
         let calls = || {
             self.facts.iter().filter_map(|fact| match &fact.what {
@@ -153,8 +156,8 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// The last CreateVolume, DeleteVolume or ControllerExpandVolume call that affected the segment: GetCapacity responses before it are
-    /// outdated. Repeated calls for the same volume are ignored.
+    /// The last CreateVolume, DeleteVolume or ControllerExpandVolume call that changed the segment's capacity. GetCapacity responses before
+    /// it are outdated. Repeated calls for the same volume are ignored.
     fn last_storage_change(&self, segment: &str) -> Option<(&'a Fact, &'a CallFact)> {
         let mut seen = BTreeSet::new();
         let changes = || {
@@ -226,7 +229,7 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// Explains why an unexpected object exists.
+    /// Explains why an unexpected CSIStorageCapacity object exists.
     fn extra_chain(&self, class: &str, segment: &str) -> Chain {
         let mut chain = Chain::default();
         let key = (class.to_owned(), segment.to_owned());
@@ -283,7 +286,7 @@ impl<'a> Window<'a> {
         )
     }
 
-    /// Only a central publisher learns topology segments from CSINode objects.
+    /// Adds a link for the CSINode objects from which a central publisher learns its topology segments. A distributed publisher needs none.
     fn segment_delivered(&self, chain: &mut Chain, segment: &str) -> bool {
         if self.case.is_distributed() || segment == "*" {
             return true;
@@ -306,7 +309,7 @@ impl<'a> Window<'a> {
         )
     }
 
-    /// Nodes whose labels matched this segment at any time.
+    /// Nodes whose labels have matched this segment at any time.
     fn nodes_of(&self, segment: &str) -> Vec<String> {
         let of_commit = |fact: &Fact| match &fact.what {
             What::Commit(commit) if &*commit.resource == "nodes" => {
@@ -318,7 +321,8 @@ impl<'a> Window<'a> {
         self.facts.iter().filter_map(of_commit).collect()
     }
 
-    /// Sequence number from which facts count. 0 in the first step, as programs may call the driver before the step's actions.
+    /// Sequence number of the first fact that is considered: 0 in the first step, because programs may call the driver before the actions
+    /// of that step.
     fn relevant_since(&self) -> u64 {
         let first = self
             .facts

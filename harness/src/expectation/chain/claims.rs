@@ -15,7 +15,7 @@ use capacity_types::pod::class_of;
 pub(super) const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 
 impl<'a> Window<'a> {
-    /// Explains why a PVC is not in the expected phase.
+    /// Explains why the state of a PVC differs from the expected one.
     pub(in crate::expectation) fn claim_chain(&self, claim: &str, want: ClaimState, row: &DiffRow) -> Chain {
         let mut chain = Chain::default();
         if self
@@ -37,7 +37,7 @@ impl<'a> Window<'a> {
         chain
     }
 
-    /// The fact that set the selected-node annotation of a PVC, and the node. None if the annotation was removed.
+    /// The fact that set the selected-node annotation of a PVC, and the annotated node. None if the annotation was removed.
     pub(super) fn selected_node(&self, claim: &str) -> Option<(&'a Fact, String)> {
         let is_write_of_claim = |commit: &CommitFact| {
             &*commit.resource == "persistentvolumeclaims"
@@ -121,7 +121,7 @@ impl<'a> Window<'a> {
         })
     }
 
-    /// A pod that uses a PVC without selected node, and the scheduler's reason for rejecting the pod.
+    /// A pod that uses the PVC and was rejected before a node was selected, and the scheduler's reason.
     fn rejected_pod(&self, claim: &str) -> Option<(&'a str, &'a str)> {
         if self.selected_node(claim).is_some() {
             return None;
@@ -147,7 +147,7 @@ impl<'a> Window<'a> {
         text.map(str::to_owned)
     }
 
-    /// Requested size and storage class of a PVC.
+    /// Requested size and StorageClass of a PVC.
     pub(super) fn requested_size_and_class(&self, claim: &str) -> Option<(String, String)> {
         let object = self
             .cluster

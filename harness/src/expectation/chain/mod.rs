@@ -1,8 +1,8 @@
-//! The causal chain of a failed expectation. Each link is a fact that had to happen; the first link without evidence shows where the
+//! The causal chain of a failed expectation. Each link is an event that had to happen; the first link without evidence shows where the
 //! pipeline stopped.
 //!
-//! A chain turns "timed out" into "the publisher saw CSINode n3 but never called GetCapacity for it". Links only read the journal; they do
-//! not affect the verdict.
+//! A chain turns "timed out" into "the publisher received CSINode n3 but never called GetCapacity for it". Chains only read the journal;
+//! they do not affect the verdict.
 
 mod capacities;
 mod claims;
@@ -23,7 +23,7 @@ use crate::scenario::Role;
 pub struct Link {
     /// The event that had to happen.
     pub text: String,
-    /// Sequence number of the fact that is the evidence. None if there is no evidence.
+    /// Sequence number of the fact that proves the event. None if no such fact exists.
     pub fact: Option<u64>,
     /// What was observed instead, or additional details.
     pub note: String,
@@ -55,7 +55,7 @@ impl Chain {
         self
     }
 
-    /// Adds a link. Without evidence, `otherwise` is its note. Returns whether there is evidence.
+    /// Adds a link. `otherwise` is its note if there is no evidence. Returns whether there is evidence.
     pub(super) fn link(
         &mut self,
         text: impl Into<String>,
@@ -75,12 +75,12 @@ impl Chain {
     }
 }
 
-/// The part of the journal that a chain is built from.
+/// The facts and the case data from which a chain is built.
 pub(crate) struct Window<'a> {
     pub(crate) case: &'a Case,
-    /// Whether API server and scheduler run their default versions and feature gates in all steps, so that the scheduler checks capacity.
+    /// Whether API server and scheduler have their default versions and feature gates in all steps, so that the scheduler checks capacity.
     pub(crate) is_default_release: bool,
-    /// Segments whose pool a later step adds.
+    /// Segments to which a later step adds a pool.
     pub(crate) later_pools: Vec<&'a Segment>,
     pub(crate) cluster: &'a ClusterState,
     pub(crate) facts: &'a [Fact],
@@ -89,7 +89,8 @@ pub(crate) struct Window<'a> {
 }
 
 impl<'a> Window<'a> {
-    /// If the driver's socket rejected requests and never answered a call, no later link can have evidence: puts that link first.
+    /// If the driver's socket rejected calls and never answered one, no later link can have evidence, so the rejected calls become the
+    /// first link.
     pub(crate) fn put_rejected_calls_first(&self, chain: &mut Chain) {
         let is_answered = |fact: &Fact| matches!(&fact.what, What::Call(call) if call.code == "OK");
         let mut refused = self
@@ -145,7 +146,8 @@ impl<'a> Window<'a> {
         })
     }
 
-    /// Whether the response reflects the commit: a list, or for a deletion the start of a watch (a new watch sends existing objects only).
+    /// Whether the response reflects the commit. A list response does; for a deletion, so does the start of a watch, because a new watch
+    /// sends only existing objects.
     fn is_snapshot_of(&self, request: &RequestFact, role: Role, committed: &CommitFact) -> bool {
         let is_deletion = committed.change == Change::Deleted;
         Role::of_client(&request.client) == Some(role)
@@ -171,7 +173,7 @@ impl<'a> Window<'a> {
         requests.filter(|request| of_role(request)).last()
     }
 
-    /// Chain for a forbidden event: the link is the rule, and its note is the fact that violated the rule.
+    /// The chain of a `never` expectation: its link is the rule, and the note is the fact that violated the rule.
     pub(crate) fn violation_chain(&self, rule: &str, decided_by: u64) -> Chain {
         let mut chain = Chain::default();
         let offender = self.facts.iter().find(|fact| fact.seq == decided_by);

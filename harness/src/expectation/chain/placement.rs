@@ -1,4 +1,4 @@
-//! Causal chains for pods: delivered → capacity read → decided → PVCs bound (`claims`) → pod bound.
+//! Causal chains for pods: delivered → capacity read → node selected → PVCs bound (`claims`) → pod bound.
 
 use std::collections::BTreeSet;
 
@@ -16,10 +16,10 @@ use crate::plan::WORKLOADS;
 use crate::scenario::Role;
 use capacity_types::pod::claims_of;
 
-/// Limit of capacity objects listed in one link.
+/// Maximum number of CSIStorageCapacity objects that one link lists.
 const CAPACITIES_MAX: usize = 6;
 
-/// Resources whose events make the scheduler requeue a rejected pod. Deleted pods do so as well.
+/// Resources whose watch events make the scheduler requeue a rejected pod. Deletions of pods requeue it as well.
 pub(crate) const REQUEUE_RESOURCES: [&str; 7] = [
     "csidrivers",
     "csinodes",
@@ -65,7 +65,7 @@ impl<'a> Window<'a> {
         chain
     }
 
-    /// A note that the scheduler ignores capacity, if the driver's CSIDriver object is missing or lacks `storageCapacity: true`.
+    /// A note that the scheduler ignores capacity, if the driver's CSIDriver object does not exist or lacks `storageCapacity: true`.
     fn note_if_untracked(&self) -> String {
         let driver = &self.case.driver.name;
         match self.storage_capacity() {
@@ -83,7 +83,7 @@ impl<'a> Window<'a> {
         Some(object["spec"]["storageCapacity"] == true)
     }
 
-    /// Links for the delivery of the pod and of the newest capacity object to the scheduler. Returns whether both were delivered.
+    /// Links for the watch events of the pod and of the newest CSIStorageCapacity object. Returns whether the scheduler received both.
     fn seen_by_scheduler(&self, chain: &mut Chain, pod: &str) -> bool {
         let created = self.last_commit(|commit| &*commit.resource == "pods" && commit.name == pod);
         let Some((_, created)) = created else {
@@ -107,7 +107,7 @@ impl<'a> Window<'a> {
         chain.link(text, self.delivery(Role::Scheduler, capacity), "never")
     }
 
-    /// Lists the published capacity objects for the classes of the pod's PVCs, if a class has more than one.
+    /// Lists the CSIStorageCapacity objects for the classes of the pod's PVCs, if a class has more than one object.
     fn published_capacity_links(&self, chain: &mut Chain, pod: &str) {
         let classes: BTreeSet<String> = self
             .claims_of(pod)
@@ -142,8 +142,8 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// Changes made by the case that can requeue the pod and that the scheduler had not seen when it rejected the pod: the last one for each
-    /// verb and resource.
+    /// The changes by the case that can requeue the pod and that the scheduler had not received when it rejected the pod. Contains the last
+    /// change for each verb and resource.
     fn requeueing_changes(&self, pod: &str, refusal: &Refusal) -> Vec<&'a CommitFact> {
         let mut kinds = BTreeSet::new();
         let mut written_later = BTreeSet::new();
@@ -165,7 +165,7 @@ impl<'a> Window<'a> {
                 "pods" => commit.name != pod,
                 resource => REQUEUE_RESOURCES.contains(&resource),
             })
-            // A change that was not delivered matters only if no later change of the same object follows.
+            // An undelivered change is relevant only if it is the last change of its object.
             .filter(|(commit, is_last)| {
                 let known = self.delivery(Role::Scheduler, commit);
                 known.map_or(*is_last, |fact| refusal.seq < fact.seq)
@@ -177,7 +177,7 @@ impl<'a> Window<'a> {
         changes
     }
 
-    /// Link for another scheduling attempt of a rejected pod.
+    /// Adds a link for the next scheduling attempt of a rejected pod.
     fn retry_link(&self, chain: &mut Chain, pod: &str, refusal: &Refusal, claims: &[String]) {
         let mut since = Vec::new();
         for commit in self.requeueing_changes(pod, refusal) {
@@ -244,8 +244,8 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// The selected node of the pod's PVCs. None if the scheduler rejected the pod and a PVC still lacks a node: the others' node then
-    /// comes from another pod that shares them.
+    /// The node selected for the pod's PVCs. None if the scheduler rejected the pod and one of its PVCs has no selected node: the selected
+    /// node of the other PVCs then comes from another pod that uses them.
     fn chosen_node(&self, pod: &str, claims: &[String]) -> Option<(&'a Fact, String)> {
         let is_open = |claim: &String| self.selected_node(claim).is_none() && !self.is_bound(claim);
         if self.cluster.refusal(pod).is_some() && claims.iter().any(is_open) {
@@ -254,7 +254,8 @@ impl<'a> Window<'a> {
         claims.iter().find_map(|claim| self.selected_node(claim))
     }
 
-    /// Links for the selected node, the volumes created after that (their node affinity binds the pod), and the scheduler's rejection.
+    /// Links for the selected node, for the volumes created afterwards (their node affinity restricts the pod), and for the scheduler's
+    /// rejection.
     fn volume_links(
         &self,
         chain: &mut Chain,
@@ -272,18 +273,21 @@ impl<'a> Window<'a> {
                 Some((fact, placed.segment.as_deref().unwrap_or("*")))
             });
             if let Some((fact, segment)) = made {
-                chain.found(format!("the volume of claim {claim} is made at {segment}"), fact);
+                chain.found(
+                    format!("the volume of claim {claim} is created in segment {segment}"),
+                    fact,
+                );
             }
         }
         let refusal = self
             .rejection_after_selection(pod, claims)
             .map(|refusal| refusal.seq);
         if let Some(fact) = self.facts.iter().find(|fact| Some(fact.seq) == refusal) {
-            chain.found(format!("pod {pod} refused by the scheduler"), fact);
+            chain.found(format!("pod {pod} rejected by the scheduler"), fact);
         }
     }
 
-    /// The scheduler's rejection of a pod, if it came after a node was selected for the pod's PVCs.
+    /// The scheduler's rejection of a pod, if it happened after a node was selected for all of the pod's PVCs with a selected node.
     fn rejection_after_selection(&self, pod: &str, claims: &[String]) -> Option<&'a Refusal> {
         let chosen = claims.iter().filter_map(|claim| self.selected_node(claim));
         let chosen = chosen.map(|(fact, _)| fact.seq).max();
@@ -302,11 +306,9 @@ impl<'a> Window<'a> {
             },
             Some(claim) => match self.uid_of(claim).and_then(|uid| self.warning(&uid)) {
                 Some(warning) => {
-                    format!(
-                        "claim {claim} is still to be provisioned there; the publisher reports: {warning}"
-                    )
+                    format!("claim {claim} is not provisioned there yet; the publisher reports: {warning}")
                 }
-                None => format!("claim {claim} is still to be provisioned there"),
+                None => format!("claim {claim} is not provisioned there yet"),
             },
         };
         format!(
@@ -315,7 +317,7 @@ impl<'a> Window<'a> {
         )
     }
 
-    /// Describes the node selected for a PVC earlier in this step, if any, and why its selected-node annotation was removed.
+    /// Describes the node that was selected for a PVC earlier in this step, if any, and why the selected-node annotation was removed.
     fn format_earlier_selection(&self, claims: &[String], now: Option<&str>) -> String {
         let chosen = |fact: &'a Fact| match &fact.what {
             What::Commit(commit)
@@ -344,10 +346,10 @@ impl<'a> Window<'a> {
             .find(|(_, call)| call.code != "OK");
         match refused {
             Some((_, call)) => format!(
-                "; {node} was chosen before, and given back after CreateVolume answered {}",
+                "; {node} was selected before, but its selection was removed after CreateVolume returned {}",
                 call.code
             ),
-            None => format!("; {node} was chosen before, and given back"),
+            None => format!("; {node} was selected before, but its selection was removed"),
         }
     }
 
@@ -357,7 +359,7 @@ impl<'a> Window<'a> {
         object.map_or_else(Vec::new, |pod| claims_of(pod))
     }
 
-    /// Sizes and classes of the pod's PVCs.
+    /// Sizes and StorageClasses of the pod's PVCs.
     fn requests(&self, pod: &str) -> String {
         let requests = self
             .claims_of(pod)
@@ -372,12 +374,12 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// Formats the capacity in the last write of an object.
+    /// Formats the capacity in the last write of a CSIStorageCapacity object.
     fn format_capacity(&self, commit: &CommitFact) -> String {
         let (class, segment) = row_key(self.case, &commit.object);
         let values = values_of(&commit.object);
         match commit.change {
-            Change::Deleted => format!("none any more for {class} at {segment}"),
+            Change::Deleted => format!("deleted for {class} at {segment}"),
             Change::Added | Change::Modified => format!("{values} for {class} at {segment}"),
         }
     }

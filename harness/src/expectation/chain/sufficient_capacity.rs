@@ -1,5 +1,5 @@
-//! Explains why no CSIStorageCapacity object of the expected node's segment has enough capacity for one of the pod's PVCs, with the
-//! capacity that the driver reported for that segment.
+//! Explains why the expected node has no CSIStorageCapacity object that is large enough for one of the pod's PVCs. The explanation contains
+//! the capacity that the driver returned for the node's segment.
 
 use capacity_spec::world::{CapacityObject, Change};
 use capacity_types::Labels;
@@ -15,7 +15,7 @@ use crate::plan::WORKLOADS;
 use crate::scenario::Role;
 use capacity_types::pod::class_of;
 
-/// Storage class and size of a PVC that needs a new volume.
+/// StorageClass and size of a PVC that needs a new volume.
 struct RequestedVolume {
     class: String,
     /// The requested quantity as spelled in the PVC.
@@ -50,7 +50,7 @@ impl<'a> Window<'a> {
             return true;
         };
         let text = format!(
-            "room for {} of {} published where {node} is",
+            "capacity for {} of {} is published for node {node}",
             claim.size, claim.class
         );
         let note = self.cause(chain, claim, node, labels);
@@ -58,8 +58,8 @@ impl<'a> Window<'a> {
         false
     }
 
-    /// Whether capacity tracking is on: `storageCapacity: true`, at least one GetCapacity call if a publisher runs, and a scheduler that
-    /// checks capacity (the default release does, unless the case disables it).
+    /// Whether the scheduler checks capacity: the CSIDriver has `storageCapacity: true`, GetCapacity was called if a publisher runs, and
+    /// the scheduler has its default release and gates.
     fn is_tracked(&self) -> bool {
         let is_call =
             |fact: &Fact| matches!(&fact.what, What::Call(call) if call.method == Method::GetCapacity);
@@ -72,7 +72,7 @@ impl<'a> Window<'a> {
         self.case.roles.contains(&Role::Publisher)
     }
 
-    /// Class and size of a PVC that waits for a node. None if it is bound, has a selected node, or belongs to another driver.
+    /// StorageClass and size of a PVC that waits for a node. None if the PVC is bound, has a selected node, or belongs to another driver.
     fn requested_volume(&self, claim: &str) -> Option<RequestedVolume> {
         if self.is_bound(claim) || self.selected_node(claim).is_some() {
             return None;
@@ -98,7 +98,7 @@ impl<'a> Window<'a> {
         (is_own_class && !may_be_bound).then_some(RequestedVolume { class, size, bytes })
     }
 
-    /// Whether a capacity object for a node with these labels is large enough for the PVC.
+    /// Whether a CSIStorageCapacity object for a node with these labels is large enough for the PVC.
     fn is_published_for(&self, claim: &RequestedVolume, labels: &Labels) -> bool {
         self.cluster.objects(RESOURCE).any(|(_, object)| {
             CapacityObject::read(&**object).is_ok_and(|(_, object)| {
@@ -111,7 +111,7 @@ impl<'a> Window<'a> {
         })
     }
 
-    /// Explains why no object for a node is large enough, and adds a link for the GetCapacity call that shows it.
+    /// Adds the reason why no CSIStorageCapacity object for a node is large enough, with a link for the GetCapacity call that proves it.
     fn cause(&self, chain: &mut Chain, claim: &RequestedVolume, node: &str, labels: &Labels) -> String {
         let driver = &self.case.driver.name;
         let csi_node = self.cluster.object("csinodes", None, node);
@@ -149,16 +149,14 @@ impl<'a> Window<'a> {
             _ => None,
         });
         let mut responses: Vec<(&Fact, String)> = calls.collect();
-        // Uses the first of the last equal responses: the driver reported this value from that call on.
+        // Of equal consecutive responses, only the first is used: the driver returned this capacity from that call on.
         responses.dedup_by(|later, earlier| later.1 == earlier.1);
         let Some((fact, response)) = responses.pop() else {
-            return format!(
-                "nothing that large is published for {name}, and GetCapacity was never called for it"
-            );
+            return format!("no object for {name} is large enough, and GetCapacity was never called for it");
         };
         chain.found(
             format!(
-                "GetCapacity for class {} at {name} answered {response}",
+                "GetCapacity for class {} at {name} returned {response}",
                 claim.class
             ),
             fact,

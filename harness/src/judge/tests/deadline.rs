@@ -1,4 +1,4 @@
-//! When a missed expectation fails: after its own timeout, extended while systems are active and by harness lag.
+//! When an expectation that does not hold fails: after its own timeout, which is extended while programs are active and by harness lag.
 
 use super::*;
 
@@ -10,7 +10,7 @@ fn placement(within: Option<&str>) -> Value {
     expect
 }
 
-/// The publisher has called GetCapacity and the scheduler has decided, without delay.
+/// A journal in which the publisher has called GetCapacity and the scheduler has decided, without delay.
 fn settled(expect: &Value) -> TestJournal {
     let mut journal = journal(expect);
     journal.reject_pod("full");
@@ -18,7 +18,7 @@ fn settled(expect: &Value) -> TestJournal {
     journal
 }
 
-/// Milliseconds from the last action to the next bound, which is that of the expectation.
+/// Milliseconds from the last action to the deadline of the expectation, which must be the next deadline.
 fn wait(journal: &TestJournal) -> u128 {
     let actions_done = journal.judge.actions_done.as_ref().expect("actions done").at_us;
     let (at, bound) = journal.judge.next_bound().expect("pending bound");
@@ -26,7 +26,7 @@ fn wait(journal: &TestJournal) -> u128 {
     (at - Duration::from_micros(actions_done)).as_millis()
 }
 
-/// The verdict and its summary at the bound.
+/// The verdict and its summary after the next deadline.
 fn verdict(mut journal: TestJournal) -> (Verdict, String) {
     assert_eq!(journal.next_bound(), BoundKind::Within);
     let verdict = journal.judge.verdict();
@@ -147,7 +147,7 @@ fn active_systems_extend_the_wait_up_to_ten_seconds() {
     busy.at_us = 10_100_000;
     let (_, summary) = verdict(busy);
     assert!(
-        summary.ends_with("(5 refreshes of 100 ms, then the systems were still active, for at most 10 s)"),
+        summary.ends_with("(5 refreshes of 100 ms, then programs were still active, for at most 10 s)"),
         "{summary}"
     );
 }
@@ -227,7 +227,7 @@ fn patience_scales_all_waits() {
     );
 }
 
-/// A fault that hits the scheduler.
+/// A fault fact for a request of the scheduler.
 fn fault(effect: &Value, verb: &str, resource: &str) -> Value {
     json!({"fact": "fault", "rule": 1, "client": "scheduler", "effect": effect, "verb": verb, "resource": resource, "legal": true})
 }
@@ -240,7 +240,7 @@ fn end_of_watch() -> Value {
     json!({"endWatch": {}})
 }
 
-/// A watch request for nodes by the scheduler.
+/// A watch request of the scheduler for nodes.
 fn watch_of_nodes(code: u16) -> Value {
     json!({"fact": "request", "client": "scheduler", "verb": "watch", "resource": "nodes", "namespace": null, "name": null,
         "code": code, "message": null, "revision": (code == 200).then_some(7)})
@@ -352,7 +352,7 @@ fn a_system_that_recovers_after_ten_seconds_still_has_time_to_act() {
     after.record(watch_of_nodes(200));
     let until = wait(&after);
     assert!((13_000..13_100).contains(&until), "{until}");
-    // Further requests extend the wait, up to the three seconds after which a scheduler counts as idle.
+    // Each request extends the wait, up to the three seconds after which a scheduler counts as idle.
     after.at_us += 900_000;
     after.record(watch_of_nodes(200));
     after.at_us += 900_000;

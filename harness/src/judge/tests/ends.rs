@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{TestJournal, steps};
 use crate::judge::Verdict;
 
-/// A step in which the publisher must exit, and a second step.
+/// A journal with two steps. In the first, the publisher must exit.
 fn journal() -> TestJournal {
     let end = json!({"ends": {"publisher": "NAMESPACE"}, "why": "w"});
     let write = json!({"never": {"write": "delete nodes"}, "why": "w"});

@@ -1,4 +1,4 @@
-//! Facts that must not result in a finding, and watches of the same objects.
+//! Facts that must not cause a finding, and repeated watches of the same objects.
 
 use super::*;
 
@@ -31,7 +31,7 @@ fn receiving_the_same_watch_events_twice_is_a_finding() {
         journal.record(watch.clone());
         (2..8).for_each(|revision| journal.record(event(revision)));
         if again {
-            // A restarted watch may repeat events of the previous one.
+            // A restarted watch may send events of the previous one again.
             journal.record(watch.clone());
         }
         (2..8).for_each(|revision| journal.record(event(revision)));

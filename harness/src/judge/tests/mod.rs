@@ -1,4 +1,4 @@
-//! The judge over handwritten journals: evidence for negative expectations, and failures excused by harness lag.
+//! Tests of the judge with handwritten journals: evidence for negative expectations, and failures that harness lag excuses.
 
 mod deadline;
 mod duplicates;
@@ -16,14 +16,14 @@ use crate::plan::resolve;
 use crate::scenario::Mode;
 use crate::scenario::parse;
 
-/// Facts of a case with a publisher and a scheduler, judged as they arrive.
+/// A journal of a case with a publisher and a scheduler. The judge processes each fact when the test appends it.
 struct TestJournal {
     judge: Judge<'static>,
     seq: u64,
     at_us: u64,
 }
 
-/// The step's actions are done: a pod of 10Gi exists, and one expectation is pending.
+/// A journal after the step's actions: a pod with a PVC of 10Gi exists, and one expectation is not met yet.
 fn journal(expect: &Value) -> TestJournal {
     let step = json!({"id": "a", "do": [{"pod": {"name": "app", "claims": [{"class": "fast", "size": "10Gi"}]}}], "expect": [expect]});
     steps(&json!([step]))
@@ -60,7 +60,7 @@ fn pod(node: Option<&str>, status: &Value) -> Value {
 }
 
 impl TestJournal {
-    /// A program makes its first request, which ends its start.
+    /// Appends a first request of a program, which ends the program's start.
     fn first_request(&mut self, client: &str) {
         self.record(
             json!({"fact": "request", "client": client, "verb": "list", "resource": "leases", "namespace": null,
@@ -92,7 +92,7 @@ impl TestJournal {
         self.condition("Unschedulable", text);
     }
 
-    /// The scheduler fails to bind the pod to the node that it selected.
+    /// Appends that the scheduler fails to bind the pod to the selected node.
     fn fail_binding(&mut self, text: &str) {
         self.condition("SchedulerError", text);
     }
@@ -108,14 +108,14 @@ impl TestJournal {
         self.commit("scheduler", "modified", "pods", "app", &pod);
     }
 
-    /// The publisher calls GetCapacity this many times for the same class and segment.
+    /// Appends this many GetCapacity calls of the publisher for the same class and segment.
     fn get_capacity(&mut self, times: usize) {
         for _ in 0..times {
             self.get_capacity_returning(5);
         }
     }
 
-    /// The publisher calls GetCapacity, which returns this capacity.
+    /// Appends a GetCapacity call of the publisher that returns this capacity.
     fn get_capacity_returning(&mut self, available: i64) {
         self.record(
             json!({"fact": "call", "method": "GetCapacity", "node": null, "segment": "n1", "parameters": {},
@@ -124,7 +124,7 @@ impl TestJournal {
         );
     }
 
-    /// The scheduler receives a watch event for a capacity object.
+    /// Appends the delivery of a CSIStorageCapacity watch event to the scheduler.
     fn deliver_capacity(&mut self) {
         self.record(
             json!({"fact": "delivery", "client": "scheduler", "change": "modified",
@@ -137,7 +137,7 @@ impl TestJournal {
         self.record(json!({"fact": "lag", "late_us": milliseconds * 1_000}));
     }
 
-    /// The harness reaches the judge's next bound.
+    /// Appends the judge's next deadline.
     fn next_bound(&mut self) -> BoundKind {
         let (at, bound) = self.judge.next_bound().expect("pending bound");
         self.at_us = self.at_us.max(u64::try_from(at.as_micros()).expect("near bound"));
@@ -146,7 +146,7 @@ impl TestJournal {
         bound.bound
     }
 
-    /// Whether the step is done if everything becomes quiet now.
+    /// Whether a `Quiet` fact now would end the step.
     fn is_done_when_quiet(&mut self) -> bool {
         if self.judge.progress() == (Progress::Running { quiet: true }) {
             self.record(json!({"fact": "quiet"}));
@@ -181,7 +181,7 @@ fn rejected_calls_are_the_first_missing_link_unless_the_driver_answered_one() {
 /// Adds the fact that decides a case.
 type Decide = fn(&mut TestJournal, &Value);
 
-/// All negative expectations of the case format.
+/// One example of every negative expectation in the case format.
 fn negatives() -> Vec<Value> {
     let placed = json!({"resource": "pods", "having": {"spec": {"nodeName": "n1"}}, "count": 0});
     let forms = [
@@ -454,7 +454,7 @@ fn findings_are_counted_once_per_cause() {
         .iter()
         .map(|finding| (finding.rule, finding.count))
         .collect();
-    // A burst of twenty calls is tolerated, but only two calls before the first poll.
+    // A burst of twenty calls is tolerated, but before the first poll only two calls are.
     let expected = [
         ("csi-arguments", 30),
         ("csi-calls-at-start", 28),
@@ -522,7 +522,7 @@ fn the_call_limit_counts_each_class_with_the_same_parameters() {
     let mut two = one.clone();
     two.class_parameters
         .extend(["fast", "slow"].map(|name| (name.to_owned(), [].into())));
-    // The driver does not receive sidecar parameters.
+    // Parameters with the prefix of a sidecar are not sent to the driver.
     let mut other = one.clone();
     let fstype = [("csi.storage.k8s.io/fstype".to_owned(), "ext4".to_owned())];
     other

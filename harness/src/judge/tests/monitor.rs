@@ -14,7 +14,7 @@ fn reason(journal: &TestJournal) -> Option<Reason> {
         })
 }
 
-/// The publisher creates an object for another class.
+/// Appends that the publisher creates an object for another class.
 fn write(journal: &mut TestJournal) {
     let object = json!({"metadata": {}, "storageClassName": format!("class-{}", journal.seq)});
     journal.commit("publisher", "added", "csistoragecapacities", "c", &object);

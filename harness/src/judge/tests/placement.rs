@@ -1,10 +1,11 @@
-//! The first missing link if a pod is not placed: a watch event was not delivered, the pod was not retried, or it was rejected.
+//! The first missing link of the chain for a pod without a node: a watch event was not delivered, the pod was not retried, or it was
+//! rejected.
 
 use serde_json::json;
 
 use super::*;
 
-/// A rejected pod that the case expects to be placed.
+/// A journal in which the scheduler has rejected a pod that the case expects on a node.
 fn rejected() -> TestJournal {
     let mut journal = journal(&json!({"placement": {"app": "n1"}, "why": "w"}));
     journal.reject_pod("no room");
@@ -20,12 +21,12 @@ impl TestJournal {
         );
     }
 
-    /// The harness changes an object that may requeue the pod.
+    /// Appends that the harness changes an object that may requeue the pod.
     fn change(&mut self, change: &str) {
         self.commit("harness", change, "csidrivers", "disk.example.com", &json!({}));
     }
 
-    /// The scheduler starts a watch at the current revision.
+    /// Appends that the scheduler starts a watch at the current revision.
     fn begin_watch(&mut self, code: u16) {
         self.record(
             json!({"fact": "request", "client": "scheduler", "verb": "watch", "resource": "csidrivers",
@@ -33,7 +34,7 @@ impl TestJournal {
         );
     }
 
-    /// The objects on which capacity checks depend; the pod needs 10Gi of `fast`.
+    /// Appends the objects on which the capacity check depends. The pod needs 10Gi of class `fast`.
     fn cluster(&mut self) {
         let labels = json!({"disk.example.com/node": "n1"});
         let registered = json!([{"name": "disk.example.com", "topologyKeys": ["disk.example.com/node"]}]);
@@ -73,7 +74,7 @@ impl TestJournal {
         self.deliver_capacity();
     }
 
-    /// The first missing link if nothing else happens.
+    /// The first missing link after the deadline.
     fn missing(&mut self) -> String {
         while self.judge.failure.is_none() {
             self.next_bound();
@@ -185,7 +186,7 @@ fn a_new_watch_informs_about_deletions() {
         journal.begin_watch(code);
         assert_eq!(journal.missing(), missing);
     }
-    // A new watch informs about an existing object by an event.
+    // A new watch sends an event for each existing object.
     let mut journal = rejected();
     journal.change("modified");
     journal.begin_watch(200);
@@ -197,20 +198,20 @@ fn a_new_watch_informs_about_deletions() {
 
 #[test]
 fn insufficient_reported_capacity_is_the_missing_link() {
-    let room = "room for 10Gi of fast published where n1 is";
+    let room = "capacity for 10Gi of fast is published for node n1";
     for (reported, published, missing) in [
         (
             Some(5 << 30),
             "5Gi",
             format!("{room}: the driver reported 5Gi for n1"),
         ),
-        // Without GetCapacity calls no publisher is at work.
+        // Without GetCapacity calls, no publisher is running.
         (
             None,
             "5Gi",
             "pod app is tried again: not since the create of csidrivers disk.example.com".to_owned(),
         ),
-        // With sufficient capacity the pod must be retried.
+        // With sufficient capacity, the scheduler must retry the pod.
         (
             Some(20 << 30),
             "20Gi",
@@ -243,7 +244,7 @@ fn a_missing_topology_label_of_the_node_is_the_missing_link() {
     journal.deliver("nodes", "n1", "modified");
     assert_eq!(
         journal.missing(),
-        "room for 10Gi of fast published where n1 is: node n1 lacks the label disk.example.com/node, a topology key \
+        "capacity for 10Gi of fast is published for node n1: node n1 lacks the label disk.example.com/node, a topology key \
          of disk.example.com in CSINode n1"
     );
 }
@@ -277,8 +278,8 @@ fn a_volume_created_elsewhere_and_the_following_rejection_are_links() {
         (*chosen, *made, *refused),
         (
             "n2 chosen for the claims of pod app",
-            "the volume of claim app-0 is made at n2",
-            "pod app refused by the scheduler"
+            "the volume of claim app-0 is created in segment n2",
+            "pod app rejected by the scheduler"
         )
     );
 }

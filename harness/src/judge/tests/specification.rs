@@ -1,16 +1,16 @@
-//! Failures by violations of the specification: rule, rows and first missing link, for each kind of rule.
+//! Failures caused by violations of the specification: rule, rows and first missing link, for each kind of rule.
 
 use serde_json::{Value, json};
 
 use super::*;
 use crate::expectation::Row;
 
-/// A case with one class, 5Gi on n1, and a pod of 1Gi; its step expects the specification.
+/// A case with one class, 5Gi on n1, and a pod with a PVC of 1Gi. The step expects `specification`.
 fn started() -> TestJournal {
     started_with(&[])
 }
 
-/// A case like that of `started`, with further actions after the pod.
+/// The case of `started`, with further actions after the creation of the pod.
 fn started_with(more: &[Value]) -> TestJournal {
     let mut actions = vec![json!({"pod": {"name": "app", "claims": [{"class": "fast", "size": "1Gi"}]}})];
     actions.extend_from_slice(more);
@@ -18,7 +18,7 @@ fn started_with(more: &[Value]) -> TestJournal {
     started_in(&json!({}), &steps)
 }
 
-/// The same cluster with other publisher settings and steps.
+/// The cluster of `started`, with other publisher settings and steps.
 fn started_in(publisher: &Value, steps: &Value) -> TestJournal {
     let mut journal = started_from(&json!({
         "id": "story/unit/specification", "title": "a case of a test",
@@ -32,7 +32,7 @@ fn started_in(publisher: &Value, steps: &Value) -> TestJournal {
     journal
 }
 
-/// A journal with the initial objects, before any program runs.
+/// A journal that contains only the initial objects, before any program runs.
 fn started_from(text: &Value) -> TestJournal {
     let scenarios = parse("test.yaml", &text.to_string()).expect("well-formed case");
     let plan: &'static Plan = Box::leak(Box::new(resolve(&scenarios[0]).expect("valid case")));
@@ -77,17 +77,17 @@ impl TestJournal {
         );
     }
 
-    /// Starts or stops the only program of a role.
+    /// Appends that the only program of a role starts or stops.
     fn record_process(&mut self, role: &str, event: &str) {
         self.record(json!({"fact": "process", "client": role, "role": role, "event": event}));
     }
 
-    /// Records an action by its timeline text.
+    /// Appends an action with this timeline text.
     fn record_action(&mut self, text: &str) {
         self.record(json!({"fact": "action", "text": text}));
     }
 
-    /// The publisher calls GetCapacity for a node and gets the true capacity.
+    /// Appends a GetCapacity call of the publisher for a node, with the correct capacity.
     fn get_capacity_for(&mut self, node: &str) {
         let bytes = if node == "n1" { 5 * GI } else { 0 };
         self.record(json!({"fact": "call", "method": "GetCapacity", "node": null, "segment": node, "parameters": {},
@@ -102,19 +102,19 @@ impl TestJournal {
         );
     }
 
-    /// A pod waits, and the capacity of n1 is published.
+    /// Appends a published capacity for n1 and a pod that has no node yet.
     fn begin_with_a_pod(&mut self) {
         self.create_pod();
         self.get_capacity_for("n1");
         self.commit_capacity("publisher", "added", &published("n1", 5 * GI));
     }
 
-    /// Creates the pod and its PVC.
+    /// Appends the creation of the pod and its PVC.
     fn create_pod(&mut self) {
         self.create_pod_and(&[]);
     }
 
-    /// Creates the pod and its PVC, and performs further actions.
+    /// Appends the creation of the pod and its PVC, and further actions.
     fn create_pod_and(&mut self, more: &[&str]) {
         for action in ["create claim app-0", "create pod app"] {
             self.record_action(action);
@@ -127,7 +127,7 @@ impl TestJournal {
         self.record(json!({"fact": "stepActed", "step": 0}));
     }
 
-    /// The scheduler rejects the pod.
+    /// Appends that the scheduler rejects the pod.
     fn reject_created_pod(&mut self) {
         let condition = json!({"type": "PodScheduled", "status": "False", "message": "full"});
         let mut refused = waiting();
@@ -135,14 +135,14 @@ impl TestJournal {
         self.commit_workload("scheduler", "modified", "pods", &refused);
     }
 
-    /// Whether the specification reports a pod that could be placed.
+    /// Whether the failure is a pod that the scheduler rejected although it could be assigned.
     fn reports_wrong_refusal(&self) -> bool {
         let oracle = self.judge.oracle.as_ref().expect("oracle");
         let mut unsettled = oracle.unsettled().into_iter();
         unsettled.any(|it| it.rule.id == "placement/wrongly-refused")
     }
 
-    /// Advances bounds until the expectation fails.
+    /// Appends deadlines until the expectation fails.
     fn advance_until_failure(&mut self) {
         while self.judge.failure.is_none() {
             self.next_bound();
@@ -347,7 +347,7 @@ fn a_get_capacity_call_for_an_unknown_segment_fails_at_once() {
     );
 }
 
-/// The journal contains a delayed call only once it ends.
+/// The journal contains a delayed call only after the call has ended.
 #[test]
 fn delayed_calls_may_have_started_before_the_last_change() {
     let late = json!({"driverFault": {"delay": "500ms", "method": "GetCapacity", "times": 1}});
@@ -359,7 +359,7 @@ fn delayed_calls_may_have_started_before_the_last_change() {
         ]);
         let mut journal = started_in(&json!({}), &steps);
         if is_late {
-            journal.record_action("driver fault added: GetCapacity is answered 500ms later, 1×");
+            journal.record_action("driver fault added: GetCapacity is delayed by 500ms, 1×");
         }
         let objects = ["n1", "n2"].map(|node| (node, published(node, if node == "n1" { 5 * GI } else { 0 })));
         for (node, object) in &objects {
@@ -510,7 +510,7 @@ fn calls_of_a_starting_publisher_may_be_lost_with_the_connection() {
         journal.record(json!({"fact": "stepStarted", "step": 1}));
         if is_cut {
             journal
-                .record_action("driver fault added: GetCapacity is carried out, and cuts the connection, 3×");
+                .record_action("driver fault added: GetCapacity is executed, but its connection is cut before the response, 3×");
         }
         journal.record_action("start the publisher");
         journal.record_process("publisher", "started");

@@ -1,5 +1,5 @@
-//! The `fault` and `removeFault` actions: parses API server faults of a case into fault rules. Faults that a real API server never shows
-//! must be marked `illegal`.
+//! The `fault` and `removeFault` actions: parses API server faults of a case into fault rules. A fault that no real API server shows must
+//! be marked `illegal`.
 
 use fake_apiserver::{Chance, Effect, Match, Rule, Verb};
 use fake_csi::CutText;
@@ -15,85 +15,86 @@ use crate::scenario::{Role, duration};
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FaultSpec {
-    /// Name for `removeFault`.
+    /// Id of the fault, for `removeFault`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// Matches `<verb> <resource>`, such as `update|patch pods`; `*` stands for any verb, or any resource.
+    /// Requests to match as `<verb> <resource>`, such as `update|patch pods`; `*` stands for any verb or any resource.
     pub api: String,
-    /// Matches requests of this role only. Unset: of every system under test.
+    /// Role whose requests match. Unset: requests of every program under test.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Role>,
-    /// Matches requests for the object with this name only; create requests have none.
+    /// metadata.name of the object in matching requests. Create requests have no name, so they never match.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Number of matching requests to leave unaffected first.
+    /// Number of matching requests that pass before the first one is affected.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub skip: u32,
-    /// Number of requests to affect; unset: unlimited until `removeFault`.
+    /// Number of matching requests to affect. Unset: all until `removeFault`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub times: Option<u32>,
-    /// Affects matching requests at random.
+    /// Affects each matching request with a given probability.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chance: Option<ChanceSpec>,
-    /// Responds with this HTTP status.
+    /// HTTP status code with which the server responds instead of processing the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
-    /// With `status`: seconds of the Retry-After header.
+    /// With `status`: value of the Retry-After header in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after: Option<u32>,
-    /// Delays the request by a duration such as `50ms` before processing it.
+    /// Delay before the server processes the request, such as `50ms`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<String>,
-    /// Cuts the connection `before` the request is processed, or `after` it was carried out.
+    /// When to cut the connection: `before` the server processes the request, or `after` that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut: Option<CutText>,
-    /// Ends watches: open ones at once, new ones after this number of events.
+    /// Ends watches: open watches immediately, and new ones after this number of events.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end_after: Option<u32>,
-    /// Delays watch events: until `removeFault`, or by a duration such as `200ms`.
+    /// Delays watch events until `removeFault` (`true`), or by a duration such as `200ms`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lag: Option<LagSpec>,
-    /// Compacts the history: watches from an earlier revision get status 410 (Gone).
+    /// Compacts the event history: a watch from an earlier revision gets status 410 (Gone).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub compact: bool,
-    /// Serves gets and lists from the current state later on as well: if the request allows stale data, or always.
+    /// From now on, the server answers get and list requests with the current state even after later changes: `allowed` for requests that
+    /// allow stale data, or `always`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stale: Option<StaleSpec>,
-    /// Kills the client at the moment of its matching request, so that it does nothing further.
+    /// Kills the client when it sends a matching request, so that it does nothing further.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub kill: bool,
-    /// Confirms a fault that no real API server shows.
+    /// Must be `true` for a fault that no real API server shows.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub illegal: bool,
 }
 
-/// A random choice with a seed, so that it is reproducible.
+/// A random choice. The seed makes it reproducible.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ChanceSpec {
-    /// Probability from 0 to 1.
+    /// Probability that a matching request is affected, from 0 to 1.
     pub probability: f64,
-    /// Seed of the random numbers.
+    /// Seed of the random number generator.
     pub seed: u64,
 }
 
-/// For how long watch events are delayed.
+/// How long watch events are delayed.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(untagged)]
 pub enum LagSpec {
-    /// `true`: until `removeFault`.
+    /// `true`: watch events are delayed until `removeFault`.
     Open(bool),
-    /// By this duration.
+    /// Each watch event is delayed by this duration.
     For(String),
 }
 
-/// Which reads return an old state.
+/// Which get and list requests return stale data.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StaleSpec {
-    /// Reads with resourceVersion 0.
+    /// Requests with resourceVersion 0, which allow stale data.
     Allowed,
-    /// Also reads that request the newest state.
+    /// All requests, even those that require the newest state.
     Always,
 }
 
@@ -143,7 +144,7 @@ pub(super) fn resolve_end(scope: &mut Scope<'_>, id: &str) -> Resolved {
     )])
 }
 
-/// Parses the fault of a case into a fault rule.
+/// Parses a fault of a case into a fault rule.
 fn rule(spec: &FaultSpec) -> Result<Rule, String> {
     let rule = Rule {
         on: request_match(spec)?,
@@ -189,7 +190,7 @@ fn request_match(spec: &FaultSpec) -> Result<Match, String> {
     })
 }
 
-/// Client name pattern of a role: the publisher on node n1 is named `publisher@n1`.
+/// Pattern that matches the client names of a role, such as `publisher@n1` for the publisher on node n1.
 fn client_pattern(role: Role) -> String {
     format!("{}*", role.as_str())
 }

@@ -1,4 +1,4 @@
-//! The `backend` action: raw storage by topology segment.
+//! The `backend` action: sets the raw storage of topology segments.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The `callDriver` action: the harness calls the driver like a publisher, and stores the response under a name.
+//! The `callDriver` action: the harness calls the driver as a publisher does, and stores the response under a name.
 
 use std::collections::BTreeMap;
 
@@ -12,34 +12,35 @@ use crate::plan::vocabulary::names;
 use crate::plan::{Action, CsiCall, CsiCallKind};
 use crate::scenario::{Expression, ResponseSpec, Short};
 
-/// A CSI call by the harness, through the socket that publishers use.
+/// A CSI call that the harness makes, through the socket that publishers use.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CsiCallSpec {
-    /// Name of the response, for expectations and later calls.
+    /// Name of the response, to which expectations and later calls refer.
     #[serde(rename = "as")]
     pub name: String,
     /// The CSI method, such as `GetCapacity`.
     pub call: String,
-    /// GetCapacity and CreateVolume: the storage class.
+    /// GetCapacity and CreateVolume: the StorageClass whose parameters the call contains.
     pub class: Option<String>,
-    /// GetCapacity and CreateVolume: parameters in addition to those of the class.
+    /// GetCapacity and CreateVolume: parameters in addition to those of the StorageClass.
     #[serde(default)]
     pub parameters: BTreeMap<String, String>,
-    /// GetCapacity and CreateVolume: the topology segment.
+    /// GetCapacity and CreateVolume: the requested topology segment.
     pub segment: Option<String>,
     /// CreateVolume: name of the volume.
     pub volume: Option<String>,
     /// CreateVolume: size of the volume, such as `1Gi`, `before.room` or `before.room + 1`.
     pub size: Option<Short<Expression>>,
-    /// DeleteVolume: name of the CreateVolume response that contains the volume.
+    /// DeleteVolume: name of the CreateVolume response that contains the volume id.
     pub of: Option<String>,
-    /// GetCapacity: repeats the call until the response matches, for up to 10 s, as drivers may update late; stores the last response.
+    /// GetCapacity: condition on the response. The call is repeated until the condition holds, for up to 10 s, because drivers may update
+    /// their capacity late. The last response is stored.
     #[serde(default)]
     pub until: ResponseSpec,
 }
 
-/// Calls without arguments.
+/// Methods that are called without arguments.
 const WITHOUT_ARGUMENTS: [Method; 5] = [
     Method::GetPluginInfo,
     Method::GetPluginCapabilities,
@@ -109,7 +110,7 @@ fn kind(scope: &Scope<'_>, spec: &CsiCallSpec) -> Result<CsiCallKind, String> {
     })
 }
 
-/// The parameters of the class, and the additional ones of the call.
+/// The parameters of the StorageClass, and the additional ones of the call.
 fn parameters(scope: &Scope<'_>, spec: &CsiCallSpec) -> Result<BTreeMap<String, String>, String> {
     let mut parameters = match &spec.class {
         None => BTreeMap::new(),
@@ -124,7 +125,7 @@ fn parameters(scope: &Scope<'_>, spec: &CsiCallSpec) -> Result<BTreeMap<String, 
     Ok(parameters)
 }
 
-/// Rejects keys that the method does not have, as they would be ignored silently.
+/// Rejects keys that do not apply to the method, which would otherwise be ignored silently.
 fn check_keys(spec: &CsiCallSpec, method: Option<Method>) -> Result<(), String> {
     let is = |wanted| method == Some(wanted);
     let is_about_storage = is(Method::GetCapacity) || is(Method::CreateVolume);

@@ -1,4 +1,4 @@
-//! The `capacity` action: another client creates, edits or deletes a CSIStorageCapacity object.
+//! The `capacity` action: a client other than the publisher creates, edits or deletes a CSIStorageCapacity object.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -8,22 +8,22 @@ use crate::plan::scope::Scope;
 use crate::plan::{Action, Target};
 use crate::scenario::CapacitySpec;
 
-/// A write to a CSIStorageCapacity object by another client.
+/// A write to a CSIStorageCapacity object by a client other than the publisher.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum CapacityAction {
-    /// Create an object.
+    /// Create a CSIStorageCapacity object.
     Create(CapacitySpec),
-    /// Edit an existing object of this class and segment, whichever client wrote it.
+    /// Edit the CSIStorageCapacity object of this class and segment, whichever client created it.
     Edit {
         /// storageClassName.
         class: String,
         /// The topology segment of the object.
         segment: String,
-        /// A JSON merge patch.
+        /// A JSON merge patch for the object.
         merge: Value,
     },
-    /// Delete an existing object of this class and segment, whichever client wrote it.
+    /// Delete the CSIStorageCapacity object of this class and segment, whichever client created it.
     Delete {
         /// storageClassName.
         class: String,

@@ -11,9 +11,9 @@ use crate::scenario::{ClassSpec, Short};
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ClassAction {
-    /// Create it.
+    /// Create a StorageClass.
     Create(Short<ClassSpec>),
-    /// Delete it: `class: {delete: fast}`.
+    /// Delete the StorageClass with this name: `class: {delete: fast}`.
     Delete(String),
 }
 

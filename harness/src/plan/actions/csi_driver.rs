@@ -1,4 +1,4 @@
-//! The `csiDriver` action: writes the CSIDriver object.
+//! The `csiDriver` action: creates, changes or deletes the CSIDriver object.
 
 use serde::Deserialize;
 use serde_json::json;
@@ -11,11 +11,13 @@ use crate::plan::{Action, objects};
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum CsiDriverAction {
-    /// Set spec.storageCapacity: `csiDriver: {storageCapacity: true}`. Immutable up to 1.22: delete and create the object instead.
+    /// Set spec.storageCapacity: `csiDriver: {storageCapacity: true}`. The field is immutable up to release 1.22: delete and create the
+    /// object instead.
     StorageCapacity(bool),
-    /// Delete the object: `csiDriver: delete`.
+    /// Delete the CSIDriver object: `csiDriver: delete`.
     Delete,
-    /// Create it with this spec.storageCapacity: `csiDriver: {create: true}`. An API server with the gate off drops the field.
+    /// Create the CSIDriver object with this spec.storageCapacity: `csiDriver: {create: true}`. An API server whose feature gate is off
+    /// drops the field.
     Create(Option<bool>),
 }
 

@@ -62,7 +62,7 @@ pub(super) fn resolve_end(scope: &mut Scope<'_>, id: &str) -> Resolved {
     Ok(vec![(Action::RemoveDriverFault(id.to_owned()), note)])
 }
 
-/// Formats which of the matching calls or requests a fault affects.
+/// Describes which of the matching calls or requests a fault affects.
 pub(super) fn format_affected(skip: u32, times: Option<u32>) -> String {
     let skip = match skip {
         0 => String::new(),

@@ -1,7 +1,7 @@
 //! Actions of a step: the registry of the action kinds of a case.
 //!
-//! Each action is a file with its keys, its resolution and its timeline text, and has a line in the registry. Actions resolve to
-//! [`Action`]s of the plan, which the cluster carries out.
+//! Each action has a file with its keys, its resolution and its timeline text, and a line in the registry. An action of a case file is
+//! resolved to [`Action`]s of the plan, which the cluster executes.
 
 mod api_fault;
 mod backend;
@@ -38,7 +38,7 @@ use super::{Action, Target};
 use crate::scenario::{ApplySpec, PoolSpec, PublisherSpec, ReplaceSpec, Role, SchedulerSpec, Short, Size};
 use fake_csi::RuleText;
 
-/// Resolved actions with their timeline text. Errors are messages; the caller adds the file position.
+/// Resolved actions, each with its timeline text. Errors are messages; the caller adds the file position.
 pub(super) type Resolved = Result<Vec<(Action, String)>, String>;
 
 macro_rules! actions {
@@ -51,7 +51,7 @@ macro_rules! actions {
         }
 
         impl ActionSpec {
-            /// Checks the names in an action and resolves it into objects and rules.
+            /// Checks the names in an action and resolves the action to objects and rules.
             pub(super) fn resolve(&self, scope: &mut Scope<'_>) -> Resolved {
                 match self {
                     $(ActionSpec::$key(spec) => $resolve(scope, spec),)*
@@ -62,65 +62,67 @@ macro_rules! actions {
 }
 
 actions! {
-    /// Change raw storage by segment, as in `backend: {n1: 20Gi}`; null removes the pool.
+    /// Set the raw storage of segments, as in `backend: {n1: 20Gi}`. The value null removes the pool of the segment.
     Backend(BTreeMap<String, Option<Short<PoolSpec>>>) => backend::resolve,
     /// Create, delete or change a node.
     Node(NodeAction) => node::resolve,
-    /// Create or delete a storage class.
+    /// Create or delete a StorageClass.
     Class(ClassAction) => class::resolve,
-    /// Change the CSIDriver object.
+    /// Create, change or delete the CSIDriver object.
     CsiDriver(CsiDriverAction) => csi_driver::resolve,
     /// Create a pod and its PVCs.
     Pod(PodSpec) => pod::resolve,
     /// Create a PVC.
     Claim(ClaimSpec) => pod::resolve_claim,
-    /// Create, edit or delete a CSIStorageCapacity object as another client.
+    /// Create, edit or delete a CSIStorageCapacity object as a client other than the publisher.
     Capacity(CapacityAction) => capacity::resolve,
     /// Delete a pod, a PVC, or any other object.
     Delete(DeleteAction) => object::resolve_delete,
-    /// Call the driver like a publisher, and store the response under a name.
+    /// Call the driver as a publisher does, and store the response under a name.
     #[serde(alias = "ask")]
     CallDriver(CsiCallSpec) => call_driver::resolve,
-    /// Discover the versions in which the API server serves a resource, such as `csistoragecapacities.storage.k8s.io`; `served` checks the
-    /// response.
+    /// Read from API discovery in which versions the API server serves a resource, such as `csistoragecapacities.storage.k8s.io`. The
+    /// expectation `served` checks the result.
     Discover(String) => release::resolve_discover,
-    /// Mount the volumes of a scheduled pod once, as the kubelet does: call NodePublishVolume, then report the result in the pod's status
-    /// and in an event.
+    /// Mount the volumes of a scheduled pod once, as the kubelet does: call NodePublishVolume, then write the result to the pod's status
+    /// and an Event.
     Mount(String) => mount,
-    /// Inject a fault into the driver, or set its response.
+    /// Inject a fault into the driver, or set the response of a CSI method.
     #[serde(alias = "csi")]
     DriverFault(Box<RuleText<String, Size>>) => driver_fault::resolve,
-    /// End a driver fault, by its id: `removeDriverFault: slow`. Calls that already hang continue to hang.
+    /// End the driver fault with this id: `removeDriverFault: slow`. Calls that already hang continue to hang.
     #[serde(alias = "uncsi")]
     RemoveDriverFault(String) => driver_fault::resolve_end,
-    /// Reserve devices for PVCs, as a scheduler extender does.
+    /// Reserve devices at the driver for PVCs, as a scheduler extender does.
     Reserve(ReserveSpec) => reserve::resolve,
-    /// End an extender's reservation, by its name.
+    /// End the reservation with this name.
     Unreserve(String) => reserve::resolve_end,
-    /// Stop a role, as in `stop: publisher`: its processes end, its objects remain. A stopped driver loses its sockets, not its storage.
+    /// Stop all programs of a role, as in `stop: publisher`. Their API objects remain. A stopped driver loses its sockets, but not its
+    /// storage.
     Stop(Role) => program::resolve_stop,
-    /// Start a stopped role: `start: publisher`. Recreates the publisher's namespace, pod and owners if they were deleted.
+    /// Start the programs of a stopped role: `start: publisher`. If the publisher's namespace, pod or owners were deleted, they are created
+    /// again.
     Start(Role) => program::resolve_start,
-    /// Restart the publisher with these settings; omitted settings return to their defaults.
+    /// Restart the publisher with these settings. Omitted settings get their default values.
     Publisher(PublisherSpec) => program::resolve_publisher,
-    /// Restart the scheduler with these settings; omitted settings return to their defaults.
+    /// Restart the scheduler with these settings. Omitted settings get their default values.
     Scheduler(SchedulerSpec) => program::resolve_scheduler,
     /// Inject a fault into the API server from now on.
     Fault(Box<FaultSpec>) => api_fault::resolve,
-    /// End an API server fault, by its id: `removeFault: down`.
+    /// End the API server fault with this id: `removeFault: down`.
     #[serde(alias = "unfault")]
     RemoveFault(String) => api_fault::resolve_end,
-    /// Change the API server to another release, or to other feature gates: `release: {gates: {CSIStorageCapacity: true}}`.
+    /// Make the API server emulate another release or other feature gates: `release: {gates: {CSIStorageCapacity: true}}`.
     Release(ReleaseSpec) => release::resolve,
-    /// Patch an object (JSON merge patch).
+    /// Patch an object with a JSON merge patch.
     Merge(MergeSpec) => object::resolve_merge,
-    /// Replace the object of the same name (PUT).
+    /// Replace the object with the same name (PUT).
     Replace(ReplaceSpec) => object::resolve_replace,
-    /// Apply an object as a field manager (server-side apply).
+    /// Send a server-side apply request as a field manager.
     Apply(ApplySpec) => object::resolve_apply,
-    /// Create any other object from its manifest.
+    /// Create an object of any kind from its manifest.
     Object(Value) => object::resolve_object,
-    /// Perform an action that the API server may reject. Expectations decide whether it must.
+    /// Perform an action that the API server may reject. Expectations define whether it must.
     Attempt(Box<ActionSpec>) => attempt,
 }
 
@@ -129,7 +131,7 @@ fn mount(_: &mut Scope<'_>, pod: &str) -> Resolved {
     Ok(vec![(Action::Mount(pod.to_owned()), note)])
 }
 
-/// The API server may reject these, so objects need not be valid.
+/// The API server may reject the request, so the objects need not be valid.
 fn attempt(scope: &mut Scope<'_>, inner: &ActionSpec) -> Resolved {
     let actions = match inner {
         ActionSpec::Replace(spec) => vec![object::replace(spec)],

@@ -12,39 +12,39 @@ use crate::plan::scope::Scope;
 use crate::plan::vocabulary::names;
 use crate::scenario::{FromShort, NodeSpec, Short};
 
-/// A change of a node: exactly one of these keys.
+/// A change of a node. Write exactly one of these keys.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum NodeAction {
     /// Create the node and register the driver on it: `node: {join: n4}`.
     Join(Short<NodeSpec>),
-    /// Delete the Node and the CSINode: `node: {leave: n1}`.
+    /// Delete the Node and CSINode objects: `node: {leave: n1}`.
     Leave(String),
-    /// Set labels (null removes one): `node: {relabel: {name: n1, labels: {zone: west}}}`.
+    /// Set labels of the Node: `node: {relabel: {name: n1, labels: {zone: west}}}`. The value null removes a label.
     Relabel {
-        /// The node.
+        /// Name of the node.
         name: String,
-        /// The labels.
+        /// Labels to set; null removes a label.
         labels: BTreeMap<String, Option<String>>,
     },
-    /// Register the driver in the node's CSINode: `node: {register: n1}`, or `node: {register: {name: n1, labels: first}}`.
+    /// Add the driver to the node's CSINode: `node: {register: n1}`, or `node: {register: {name: n1, labels: first}}`.
     Register(Short<RegisterSpec>),
-    /// Remove the driver's entry from the CSINode: `node: {unregister: n1}`.
+    /// Remove the driver from the node's CSINode: `node: {unregister: n1}`.
     Unregister(String),
 }
 
-/// Driver registration as the kubelet performs it.
+/// Registers the driver on a node, as the kubelet does.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RegisterSpec {
-    /// The node.
+    /// Name of the node.
     pub name: String,
-    /// When to set the topology labels that NodeGetInfo returns: `first`, before the CSINode lists the driver, as the kubelet does, or
-    /// `last`, after that; unset: never.
+    /// When the node gets the topology labels that NodeGetInfo returns: `first`, before the CSINode lists the driver (as the kubelet does),
+    /// or `last`, after that. Unset: the labels do not change.
     pub labels: Option<LabelOrder>,
 }
 
-/// When a node gets its topology labels. The kubelet sets them first; watches may deliver them last.
+/// When a node gets its topology labels. The kubelet sets them first, but watches may deliver them last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LabelOrder {

@@ -1,4 +1,4 @@
-//! The `object`, `merge`, `replace`, `apply` and `delete` actions: objects of any resource, by name.
+//! The `object`, `merge`, `replace`, `apply` and `delete` actions: write objects of any resource.
 
 use std::collections::BTreeMap;
 
@@ -11,15 +11,15 @@ use crate::plan::scope::Scope;
 use crate::plan::{Action, Labelled, Target, WORKLOADS};
 use crate::scenario::{ApplySpec, ReplaceSpec};
 
-/// Deletes objects.
+/// Deletes one or several objects.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum DeleteAction {
-    /// A pod.
+    /// Name of a pod to delete.
     Pod(String),
-    /// A PVC.
+    /// Name of a PVC to delete.
     Claim(String),
-    /// Any other object.
+    /// Any other object to delete.
     Object {
         /// Plural resource name, such as `replicasets`.
         resource: String,
@@ -28,18 +28,18 @@ pub enum DeleteAction {
         /// metadata.name.
         name: String,
     },
-    /// All objects with these labels, one by one, as `kubectl delete -l` does.
+    /// Deletes all objects with these labels one by one, as `kubectl delete -l` does.
     All {
         /// Plural resource name.
         resource: String,
-        /// Restricts the deletion to this namespace.
+        /// Deletes only objects in this namespace.
         namespace: Option<String>,
-        /// The labels.
+        /// Labels of the objects to delete.
         labels: BTreeMap<String, String>,
     },
 }
 
-/// A patch of an object for which the format has no other action.
+/// A patch of an object of any resource.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct MergeSpec {
@@ -49,7 +49,7 @@ pub struct MergeSpec {
     pub namespace: Option<String>,
     /// metadata.name.
     pub name: String,
-    /// A JSON merge patch.
+    /// The JSON merge patch.
     pub merge: Value,
 }
 
@@ -147,7 +147,7 @@ pub(super) fn create_object(object: &Value) -> (Action, String) {
     (Action::Create(object.clone()), note)
 }
 
-/// Resolves the object that the case names.
+/// Resolves an object that the case identifies by resource, namespace and name.
 fn named(resource: &str, namespace: Option<&str>, name: &str) -> Result<Target, String> {
     match (is_namespaced(resource)?, namespace) {
         (true, None) => Err(format!(

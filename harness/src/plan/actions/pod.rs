@@ -1,4 +1,4 @@
-//! The `pod` and `claim` actions: a pod with its PVCs, or a single PVC.
+//! The `pod` and `claim` actions: create a pod with its PVCs, or a single PVC.
 
 use std::collections::BTreeMap;
 
@@ -12,13 +12,13 @@ use crate::plan::objects::SNAPSHOT_GROUP;
 use crate::plan::scope::Scope;
 use crate::scenario::Size;
 
-/// A pod with its PVCs.
+/// A pod and its PVCs.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PodSpec {
     /// metadata.name.
     pub name: String,
-    /// PVCs to create and mount; an entry with only a `name` mounts the existing PVC.
+    /// PVCs that the pod mounts. They are created before the pod; an entry with only a `name` mounts an existing PVC.
     #[serde(default)]
     pub claims: Vec<ClaimSpec>,
     /// Generic ephemeral volumes.
@@ -27,7 +27,7 @@ pub struct PodSpec {
     /// spec.nodeSelector.
     #[serde(default)]
     pub node_selector: BTreeMap<String, String>,
-    /// A CSI ephemeral inline volume of that driver.
+    /// Name of the CSI driver of an ephemeral inline volume.
     pub inline: Option<String>,
 }
 
@@ -35,17 +35,17 @@ pub struct PodSpec {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ClaimSpec {
-    /// metadata.name; unset inside a pod: `<pod>-<index>`.
+    /// metadata.name. Inside a pod, the default is `<pod>-<index>`.
     pub name: Option<String>,
-    /// spec.storageClassName; unset inside a pod: the PVC already exists; unset in a single PVC: it has no class.
+    /// spec.storageClassName. If unset inside a pod, the PVC must already exist; if unset in `claim`, the PVC has no class.
     pub class: Option<String>,
     /// spec.resources.requests.storage.
     pub size: Option<Size>,
-    /// spec.volumeMode; unset: Filesystem.
+    /// spec.volumeMode; `Filesystem` if unset.
     pub mode: Option<VolumeMode>,
-    /// spec.dataSource: the PVC to clone.
+    /// spec.dataSource: name of the PVC to clone.
     pub copy_of: Option<String>,
-    /// spec.dataSource: the VolumeSnapshot, one of `driver.snapshots`, to restore.
+    /// spec.dataSource: name of the VolumeSnapshot to restore, which must be one of `driver.snapshots`.
     pub snapshot: Option<String>,
     /// spec.volumeAttributesClassName.
     pub attributes: Option<String>,
@@ -54,13 +54,13 @@ pub struct ClaimSpec {
 /// PersistentVolumeClaim.spec.volumeMode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 pub enum VolumeMode {
-    /// Mounted into a directory.
+    /// The volume is mounted into a directory.
     Filesystem,
-    /// A raw device.
+    /// The volume is a raw block device.
     Block,
 }
 
-/// Resolves a PVC without pod.
+/// Resolves a PVC that belongs to no pod.
 pub(super) fn resolve_claim(scope: &mut Scope<'_>, spec: &ClaimSpec) -> Resolved {
     check(scope, spec)?;
     let name = spec.name.clone().ok_or("a `claim` action needs a `name`")?;
@@ -70,7 +70,7 @@ pub(super) fn resolve_claim(scope: &mut Scope<'_>, spec: &ClaimSpec) -> Resolved
     Ok(vec![create(claim_object(&name, spec), "claim", &name)])
 }
 
-/// Resolves a pod and its PVCs; PVCs come first, in the order in which users create them.
+/// Resolves a pod and its PVCs. The PVCs are created before the pod, as users do.
 pub(super) fn resolve(scope: &mut Scope<'_>, spec: &PodSpec) -> Resolved {
     let mut claims = spec.claims.iter().chain(&spec.ephemeral);
     claims.try_for_each(|claim| check(scope, claim))?;
@@ -106,9 +106,9 @@ pub(super) fn resolve(scope: &mut Scope<'_>, spec: &PodSpec) -> Resolved {
     Ok(list)
 }
 
-/// Checks that the PVC's class can exist or is missing on purpose, and that its size is valid.
+/// Checks that the PVC's class is defined or is missing on purpose, and that the PVC's size is valid.
 fn check(scope: &Scope<'_>, claim: &ClaimSpec) -> Result<(), String> {
-    // An empty name means a PVC without class.
+    // An empty class name means a PVC without a class.
     if let Some(class) = claim.class.as_ref().filter(|class| !class.is_empty()) {
         scope.defined.check_claimed_class(class)?;
     }
@@ -126,7 +126,7 @@ fn check(scope: &Scope<'_>, claim: &ClaimSpec) -> Result<(), String> {
     }
 }
 
-/// Rejects settings of an existing PVC that a pod only mounts (no class, no size), as they would have no effect.
+/// Rejects settings of a PVC that the pod only mounts (no class, no size), because they would have no effect.
 fn reject_unused_settings(claim: &ClaimSpec) -> Result<(), String> {
     let ClaimSpec {
         name: Some(name),
@@ -154,7 +154,7 @@ fn reject_unused_settings(claim: &ClaimSpec) -> Result<(), String> {
     }
 }
 
-/// Checks that a PVC created with a pod has class and size.
+/// Checks that a PVC that is created with a pod has a class and a size.
 fn require_class_and_size(spec: &ClaimSpec) -> Result<&ClaimSpec, String> {
     match (&spec.class, &spec.size) {
         (Some(_), Some(_)) => Ok(spec),
@@ -189,7 +189,7 @@ fn claim_spec(spec: &ClaimSpec) -> Value {
     claim
 }
 
-/// Builds a PersistentVolumeClaim.
+/// Builds a PersistentVolumeClaim object.
 pub(crate) fn claim_object(name: &str, spec: &ClaimSpec) -> Value {
     json!({
         "apiVersion": "v1", "kind": "PersistentVolumeClaim",
@@ -198,7 +198,7 @@ pub(crate) fn claim_object(name: &str, spec: &ClaimSpec) -> Value {
     })
 }
 
-/// Builds a pod that mounts these PVCs, its ephemeral volumes and its inline volume.
+/// Builds a pod that mounts these PVCs, and the ephemeral and inline volumes of the spec.
 pub(crate) fn pod_object(spec: &PodSpec, claims: &[String]) -> Value {
     let mut volumes: Vec<Value> = Vec::new();
     for (index, claim) in claims.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The `stop`, `start`, `publisher` and `scheduler` actions: stops and starts systems under test, optionally with other settings.
+//! The `stop`, `start`, `publisher` and `scheduler` actions: stop and start programs under test, optionally with other settings.
 
 use super::Resolved;
 use crate::plan::scope::Scope;
@@ -48,7 +48,7 @@ fn format_scheduler(spec: &SchedulerSpec) -> String {
 }
 
 fn format_non_defaults(role: Role, settings: &Settings) -> String {
-    // Actions of stored journals are found by their text, which has the old names.
+    // Stored journals identify actions by their text, so the text contains the old names of settings.
     let name = |setting: &Setting| old_of(setting.name).unwrap_or(setting.name);
     let values = of_role(role).map(|setting| (name(setting), setting.value(settings)));
     let words: Vec<_> = values

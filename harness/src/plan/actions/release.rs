@@ -1,4 +1,4 @@
-//! The `release` and `discover` actions: resources and versions that the API server serves.
+//! The `release` and `discover` actions: which resources and versions the API server serves.
 
 use std::collections::BTreeMap;
 
@@ -14,9 +14,9 @@ use crate::scenario::gates;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ReleaseSpec {
-    /// The release, such as `"1.20"`; unset: unchanged.
+    /// The release to emulate, such as `"1.20"`. Unset: the release does not change.
     pub to: Option<Release>,
-    /// Feature gates of the API server; omitted gates have the default of the release.
+    /// Feature gates of the API server. Omitted gates have the default of the release.
     #[serde(default, deserialize_with = "gates")]
     pub gates: BTreeMap<String, bool>,
 }

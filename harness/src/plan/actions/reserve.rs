@@ -1,4 +1,4 @@
-//! The `reserve` and `unreserve` actions: a scheduler extender reserves devices for later PVCs.
+//! The `reserve` and `unreserve` actions: a scheduler extender reserves devices for PVCs that are created later.
 
 use fake_csi::{Reservation, ReservedVolume};
 use serde::Deserialize;
@@ -9,31 +9,33 @@ use crate::plan::scope::Scope;
 use crate::plan::vocabulary::names;
 use crate::scenario::Bytes;
 
-/// An extender's reservation (Dell CSI bare-metal proposal, AvailableCapacityReservation): one device per PVC, in each segment.
+/// A reservation by a scheduler extender (Dell CSI bare-metal proposal, AvailableCapacityReservation): one device per PVC, in each of the
+/// segments.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ReserveSpec {
-    /// Name for `unreserve`.
+    /// Name of the reservation, for `unreserve`.
     pub name: String,
-    /// The topology segments (usually nodes) to reserve in.
+    /// Topology segments (usually nodes) in which devices are reserved.
     pub segments: Vec<String>,
-    /// The PVCs to reserve for.
+    /// PVCs for which devices are reserved.
     pub claims: Vec<ReservedClaimSpec>,
 }
 
-/// A PVC with a reserved device. The driver identifies it by `csi.storage.k8s.io/pvc/name`, which the publisher must pass on.
+/// A PVC for which a device is reserved. The driver identifies it by the parameter `csi.storage.k8s.io/pvc/name`, which the publisher must
+/// send with CreateVolume.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ReservedClaimSpec {
     /// metadata.name of the PVC.
     pub name: String,
-    /// Storage class of the PVC.
+    /// StorageClass of the PVC.
     pub class: String,
     /// Size of the PVC.
     pub size: Bytes,
 }
 
-/// CreateVolume parameter in which external-provisioner passes the PVC's name (`--extra-create-metadata`).
+/// CreateVolume parameter in which external-provisioner sends the name of the PVC (`--extra-create-metadata`).
 const CLAIM_NAME: &str = "csi.storage.k8s.io/pvc/name";
 
 pub(super) fn resolve(scope: &mut Scope<'_>, spec: &ReserveSpec) -> Resolved {

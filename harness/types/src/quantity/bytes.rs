@@ -1,9 +1,9 @@
-//! Text forms of byte sizes: the canonical one of the API, and a readable one.
+//! Text forms of byte sizes: the canonical form of the API, and a readable form.
 
-/// Suffix of a quantity, and its factor.
+/// Suffix of a quantity, and the factor that it stands for.
 type Unit = (&'static str, i128);
 
-/// Binary suffixes, the largest first.
+/// Binary suffixes, largest first.
 const BINARY: [Unit; 6] = [
     ("Ei", 1 << 60),
     ("Pi", 1 << 50),
@@ -29,8 +29,8 @@ const ALL: [Unit; 12] = [
     ("k", 1_000),
 ];
 
-/// The canonical form of a quantity with binary suffixes, as Kubernetes stores it: the largest power of 1024 without remainder. Below 1024
-/// Kubernetes uses decimal suffixes, so 1000 bytes are `1k`.
+/// The canonical form of a quantity with binary suffixes, as Kubernetes stores it: with the largest power of 1024 that divides the number.
+/// Below 1024 Kubernetes uses decimal suffixes, so 1000 bytes are `1k`.
 pub fn canonical(bytes: u64) -> String {
     match bytes {
         1000 => "1k".to_owned(),
@@ -43,7 +43,7 @@ pub fn format_bytes(bytes: i128) -> String {
     with_divisor(&ALL, bytes)
 }
 
-/// The number with the first suffix that divides it without remainder.
+/// The number with the first suffix whose factor divides it without remainder.
 fn with_divisor(units: &[Unit], bytes: i128) -> String {
     let unit = units.iter().find(|(_, size)| bytes != 0 && bytes % size == 0);
     unit.map_or_else(

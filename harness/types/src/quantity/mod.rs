@@ -1,6 +1,6 @@
 //! Kubernetes resource quantities (`resource.Quantity`): parsing, exact comparison, whole bytes, and text forms of byte sizes.
 //!
-//! Does not support arithmetic, nor the original notation of a quantity: programs write byte sizes.
+//! Does not support arithmetic, and does not preserve the original notation of a quantity: programs write byte sizes.
 
 mod bytes;
 
@@ -10,32 +10,33 @@ use std::str::FromStr;
 
 pub use self::bytes::{canonical, format_bytes};
 
-/// Nano-units per unit; a nano-unit is the finest precision of Kubernetes.
+/// Nano-units per unit. A nano-unit is the smallest fraction in a Kubernetes quantity.
 const NANOS_PER_UNIT: i128 = 1_000_000_000;
-/// Maximum length of a text: the longest sensible quantity has some thirty characters.
+/// Maximum length of a quantity text; sensible quantities have at most about thirty characters.
 const LENGTH_MAX: usize = 128;
-/// Maximum shift of the decimal point: beyond it the value is saturated or below one nano-unit.
+/// Maximum shift of the decimal point. With larger shifts the value is saturated, or below one nano-unit.
 const SHIFT_MAX: i64 = 200;
-/// Kubernetes stores decimals up to this number of digits as an int64 with a power of ten, longer ones as a big decimal.
+/// Kubernetes stores decimals with up to this number of digits as an int64 with a power of ten, and longer ones as a big decimal.
 const FAST_DIGITS_MAX: usize = 18;
 
 /// How to convert a quantity to bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Arithmetic {
-    /// Exact value, rounded away from zero.
+    /// The exact value, rounded away from zero.
     #[default]
     Exact,
-    /// Value of `Quantity.Value()` in Kubernetes 1.36 and of int64 calculations with it, including overflows: a limit of `100E` is 0 bytes,
-    /// and utilisation wraps above some 81.9Pi.
+    /// The result of `Quantity.Value()` in Kubernetes 1.36 and of int64 calculations with it, including overflows: a limit of `100E` is 0
+    /// bytes, and utilisation overflows above about 81.9Pi.
     Wrapping,
-    /// Value of `Quantity.Value()` from 1.37 on: clamped to int64, so that `100E` and `10E` are equal. Calculations with it still overflow.
+    /// The result of `Quantity.Value()` since 1.37: clamped to int64, so that `100E` and `10E` are equal. Calculations with it still
+    /// overflow.
     Saturating,
 }
 
-/// A parsed quantity. Values finer than a nano-unit are rounded away from zero, as in Kubernetes, and values beyond 10^29 units are clamped
-/// to that bound.
+/// A parsed quantity. As in Kubernetes, fractions smaller than a nano-unit are rounded away from zero. Values beyond 10^29 units are
+/// clamped to that bound.
 ///
-/// Equality and order are by value: `1024Mi` equals `1Gi`.
+/// Quantities are compared by value: `1024Mi` equals `1Gi`.
 #[derive(Clone, Copy, Debug)]
 pub struct Quantity {
     nanos: i128,
@@ -50,7 +51,7 @@ pub struct QuantityError {
 }
 
 impl Quantity {
-    /// Value in bytes (for storage quantities), with fractions rounded away from zero.
+    /// The value in bytes (for storage quantities). Fractions are rounded away from zero.
     pub fn bytes(self, arithmetic: Arithmetic) -> i128 {
         match arithmetic {
             Arithmetic::Exact => round_away(self.nanos),
@@ -59,12 +60,12 @@ impl Quantity {
         }
     }
 
-    /// Exact value in nano-units, without rounding to bytes.
+    /// The exact value in nano-units, without rounding to bytes.
     pub fn nanos(self) -> i128 {
         self.nanos
     }
 
-    /// Whether this is exactly this number of bytes.
+    /// Whether the quantity is exactly this number of bytes.
     pub fn equals_bytes(self, bytes: u64) -> bool {
         self.nanos == i128::from(bytes) * NANOS_PER_UNIT
     }
@@ -106,7 +107,7 @@ impl Ord for Quantity {
     }
 }
 
-/// Factor of a suffix.
+/// The factor that a suffix stands for.
 #[derive(Clone, Copy, PartialEq)]
 enum Multiplier {
     /// A power of ten, given by its exponent.
@@ -115,7 +116,7 @@ enum Multiplier {
     Two(u32),
 }
 
-/// All suffixes of the quantity grammar except decimal exponents.
+/// All suffixes of the quantity grammar, except decimal exponents.
 const SUFFIXES: [(&str, Multiplier); 16] = [
     ("", Multiplier::Ten(0)),
     ("n", Multiplier::Ten(-9)),
@@ -171,7 +172,7 @@ fn decimal(negative: bool, whole: &str, fraction: &str, exponent: i64) -> Quanti
     let digits: Vec<u8> = whole.bytes().chain(fraction.bytes()).collect();
     let (whole_digits, fraction_digits) = move_point(&digits, whole.len(), exponent);
     let nanos = signed(negative, scale(&whole_digits, &fraction_digits, NANOS_PER_UNIT));
-    // Kubernetes counts the implied zero of an empty integer part as a digit.
+    // Kubernetes counts the implied zero before the decimal point as a digit.
     let fast = whole.len().max(1) + fraction.len() <= FAST_DIGITS_MAX
         && exponent.saturating_sub(fraction.len() as i64) >= -9;
     let wrapped = if fast {
@@ -182,13 +183,13 @@ fn decimal(negative: bool, whole: &str, fraction: &str, exponent: i64) -> Quanti
     Quantity { nanos, wrapped }
 }
 
-/// Kubernetes clamps binary suffixes to the maximum int64 when parsing, so `100Ei` *is* 2^63-1.
+/// Parses a number with a binary suffix. Kubernetes clamps such numbers to the maximum int64 when parsing, so `100Ei` *is* 2^63-1.
 fn binary(negative: bool, whole: &str, fraction: &str, exponent: u32) -> Quantity {
     let factor = NANOS_PER_UNIT << exponent;
     let cap = i128::from(i64::MAX) * NANOS_PER_UNIT;
     let magnitude = scale(whole.as_bytes(), fraction.as_bytes(), factor).min(cap);
     let nanos = signed(negative, magnitude);
-    // Cannot fail: the value is clamped.
+    // The conversion cannot fail, because the value is clamped.
     let wrapped = i64::try_from(round_away(nanos)).unwrap_or(i64::MAX);
     Quantity { nanos, wrapped }
 }
@@ -205,12 +206,12 @@ fn move_point(digits: &[u8], point: usize, exponent: i64) -> (Vec<u8>, Vec<u8>) 
     (all, fraction)
 }
 
-/// `whole.fraction × factor`, rounded up, saturating.
+/// Computes `whole.fraction × factor`, rounded up and saturating.
 fn scale(whole: &[u8], fraction: &[u8], factor: i128) -> i128 {
     let whole_part = whole.iter().fold(0_i128, |sum, digit| {
         sum.saturating_mul(10).saturating_add(value_of(*digit))
     });
-    // From the last digit forward, partial sums stay below `factor`; remainders matter only for rounding.
+    // Starting with the last digit, partial sums stay below `factor`. Remainders only matter for rounding.
     let (fraction_part, inexact) = fraction.iter().rev().fold((0, false), |(sum, inexact), digit| {
         let scaled = value_of(*digit) * factor + sum;
         (scaled / 10, inexact || scaled % 10 != 0)
@@ -221,7 +222,7 @@ fn scale(whole: &[u8], fraction: &[u8], factor: i128) -> i128 {
         .saturating_add(inexact.into())
 }
 
-/// The low 64 bits of a big decimal, as Kubernetes truncates it. The minimum int64 becomes 0.
+/// The low 64 bits of a big decimal, to which Kubernetes truncates it. The minimum int64 becomes 0.
 fn low_bits(negative: bool, whole: &[u8], fraction: &[u8]) -> i64 {
     let rounded_up = fraction.iter().any(|digit| *digit != b'0');
     let magnitude = whole.iter().fold(0_u64, |sum, digit| {

@@ -1,4 +1,4 @@
-//! Values, malformed texts and properties of quantities.
+//! Tests of quantities: values, malformed texts, and properties.
 
 use proptest::prelude::*;
 
@@ -8,7 +8,7 @@ fn read(text: &str) -> Quantity {
     text.parse().unwrap()
 }
 
-/// `Value()` in Kubernetes 1.36.
+/// The expected values are those of `Quantity.Value()` in Kubernetes 1.36.
 #[test]
 fn wrapping_values_equal_those_of_kubernetes() {
     let max = i64::MAX;

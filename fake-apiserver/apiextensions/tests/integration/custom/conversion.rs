@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 const FIRST: &str = "/apis/example.com/v1/namespaces/default/foos";
 const V2_PROTOBUF: &str = "/apis/example.com/v2/namespaces/default/foos";
 
-/// Two versions: a single field of the first is two fields in the second.
+/// A CRD with two versions: one field of the first version corresponds to two fields of the second.
 fn two(hook: &Hook, stored: &str) -> Value {
     let text = json!({"type": "string"});
     let version = |name: &str, properties: Value| {
@@ -32,7 +32,7 @@ fn two(hook: &Hook, stored: &str) -> Value {
     definition
 }
 
-/// A webhook that converts, and fails for objects named `bad`.
+/// A conversion webhook that fails for objects named `bad`.
 async fn converter() -> Hook {
     Hook::raw(|_, review| {
         let request = &review["request"];

@@ -1,4 +1,4 @@
-//! Discovery and OpenAPI of custom resources.
+//! Discovery and OpenAPI documents of custom resources.
 
 use super::super::client::Wire;
 use super::super::envelope;

@@ -3,12 +3,12 @@
 use super::client::{Answer, Wire};
 use serde_json::{Value, json};
 
-/// The collection of CustomResourceDefinitions.
+/// The path of the CustomResourceDefinition collection.
 pub(crate) const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-/// The collection of the custom resource that most of these tests use.
+/// The path of the custom resource collection that most of these tests use.
 pub(crate) const FOOS: &str = "/apis/example.com/v1/namespaces/default/foos";
 
-/// The definition of a namespaced resource with one version.
+/// A CRD of a namespaced resource with one version.
 pub(crate) fn definition(plural: &str, kind: &str, version: Value) -> Value {
     let mut definition = json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
@@ -19,14 +19,14 @@ pub(crate) fn definition(plural: &str, kind: &str, version: Value) -> Value {
     definition
 }
 
-/// A version with this schema.
+/// A CRD version with this schema.
 pub(crate) fn version(schema: Value) -> Value {
     let mut version = json!({"name": "v1", "served": true, "storage": true, "schema": {}});
     version["schema"]["openAPIV3Schema"] = schema;
     version
 }
 
-/// A version whose schema has a spec with these properties, and an open status.
+/// A CRD version whose schema has a spec with these properties, and a status that preserves unknown fields.
 pub(crate) fn with_spec(properties: Value) -> Value {
     let open = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
     let mut schema = json!({"type": "object", "properties": {"spec": {"type": "object"}, "status": open}});
@@ -34,7 +34,7 @@ pub(crate) fn with_spec(properties: Value) -> Value {
     version(schema)
 }
 
-/// Creates the definition of `foos` with this version.
+/// Creates the CRD of `foos` with this version.
 pub(crate) async fn foos(wire: &Wire, version: Value) {
     wire.create(DEFINITIONS, definition("foos", "Foo", version)).await;
 }
@@ -45,7 +45,7 @@ pub(crate) fn foo(name: &str, spec: Value) -> Value {
     object
 }
 
-/// Status and reason of a condition of a definition.
+/// Status and reason of a condition of a CRD.
 pub(crate) fn condition<'a>(definition: &'a Value, of: &str) -> (&'a str, &'a str) {
     let all = definition["status"]["conditions"].as_array();
     let found = all
@@ -56,7 +56,7 @@ pub(crate) fn condition<'a>(definition: &'a Value, of: &str) -> (&'a str, &'a st
     (text("status"), text("reason"))
 }
 
-/// The causes of an error: field and message.
+/// The causes of an error response, as `field: message`.
 pub(crate) fn causes(answer: &Answer) -> Vec<String> {
     let all = answer.body["details"]["causes"].as_array();
     let text = |cause: &Value, name: &str| cause[name].as_str().unwrap_or_default().to_owned();

@@ -4,7 +4,7 @@ use super::super::client::{Answer, Wire};
 use super::{DEFINITIONS, FOOS, causes, definition, foo, foos, version, with_spec};
 use serde_json::{Value, json};
 
-/// A schema whose spec has these properties and rules.
+/// A CRD version whose spec has these properties and CEL rules.
 fn ruled(properties: Value, rules: Value) -> Value {
     let mut version = with_spec(properties);
     version["schema"]["openAPIV3Schema"]["properties"]["spec"]["x-kubernetes-validations"] = rules;
@@ -219,7 +219,7 @@ async fn too_expensive_rules_are_stopped() {
     );
 }
 
-/// Without limits, each of these would take hours, or exhaust the memory.
+/// Without cost limits, each of these rules would run for hours or exhaust the memory.
 #[tokio::test]
 async fn unbounded_rules_are_stopped() {
     let text = "a".repeat(100_000);

@@ -1,4 +1,4 @@
-//! Several versions of a custom resource, one of which is stored.
+//! Custom resources with several versions, one of which is the storage version.
 
 use super::super::client::Wire;
 use super::{DEFINITIONS, FOOS, definition, foo, with_spec};

@@ -8,7 +8,7 @@ use serde_json::Value;
 const NUMBER: &str = "persistentvolumeclaims";
 const STORAGE: &str = "requests.storage";
 const OF_CLASS: &str = ".storageclass.storage.k8s.io/";
-/// The deprecated annotation with the class.
+/// The deprecated annotation that names the StorageClass of a PVC.
 const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
 
 pub(super) fn tracks(name: &str) -> bool {

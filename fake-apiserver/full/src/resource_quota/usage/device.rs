@@ -6,7 +6,7 @@ use fake_apiserver::quantity::Quantity;
 use serde_json::Value;
 
 const OF_CLASS: &str = ".deviceclass.resource.k8s.io/devices";
-/// Maximum number of devices of a claim.
+/// Maximum number of devices of a ResourceClaim.
 const DEVICES_MAX: i64 = 32;
 
 pub(super) fn tracks(name: &str) -> bool {
@@ -21,7 +21,7 @@ pub(super) fn usage(claim: &Value) -> Amounts {
             used.add(&devices(&request["exactly"]));
             continue;
         }
-        // One of the alternatives will be allocated: count the maximum.
+        // Only one of the alternatives will be allocated, so the maximum of their usages counts.
         let mut most = Amounts::default();
         alternatives.iter().for_each(|one| most.raise(&devices(one)));
         used.add(&most);

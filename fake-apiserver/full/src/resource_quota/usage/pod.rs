@@ -5,7 +5,7 @@ use fake_apiserver::extension::{Amounts, pod_limits, pod_requests};
 use fake_apiserver::quantity::Quantity;
 use serde_json::Value;
 
-/// The fixed resource names of pods.
+/// The quota resources of pods that have fixed names.
 const TRACKED: [&str; 10] = [
     "cpu",
     "ephemeral-storage",
@@ -28,7 +28,7 @@ const DEMANDED: [&str; 6] = [
     "requests.memory",
 ];
 
-/// Whether the resource is hugepages-SIZE.
+/// Whether the resource is `hugepages-SIZE`.
 fn is_huge_pages(name: &str) -> bool {
     name.starts_with("hugepages-")
 }
@@ -46,7 +46,7 @@ pub(super) fn is_terminating(pod: &Value) -> bool {
         .is_some_and(|seconds| seconds >= 0)
 }
 
-/// The usage of a pod; none if it has terminated.
+/// The quota usage of a pod; empty if the pod has terminated.
 pub(super) fn usage(pod: &Value) -> Amounts {
     let has_ended = ["Failed", "Succeeded"].contains(&string(&pod["status"], "phase"));
     if has_ended {
@@ -55,7 +55,7 @@ pub(super) fn usage(pod: &Value) -> Amounts {
     by_name(&pod_requests(pod), &pod_limits(pod))
 }
 
-/// Requests and limits under the resource names of quotas.
+/// Requests and limits by the names of quota resources.
 fn by_name(requests: &Amounts, limits: &Amounts) -> Amounts {
     let mut used = Amounts::default();
     used.set("pods", Quantity::from_integer(1));
@@ -72,7 +72,7 @@ fn by_name(requests: &Amounts, limits: &Amounts) -> Amounts {
     used
 }
 
-/// Limited resources that containers do not specify, each with these containers.
+/// Quota resources that containers must specify but do not, each with the names of these containers.
 pub(super) fn lacking<'a>(pod: &Value, hard: impl Iterator<Item = &'a str>) -> Vec<(String, Vec<String>)> {
     let spec = &pod["spec"];
     let is_said_for_all = ["requests", "limits"]

@@ -1,10 +1,10 @@
-//! The scopes of quotas.
+//! The scopes of ResourceQuotas.
 
 use super::pod::is_terminating;
 use fake_apiserver::extension::json::{list, string, texts};
 use serde_json::{Value, json};
 
-/// The scopes of a quota, each in the form of a scopeSelector requirement.
+/// The scopes of a quota, each as a requirement of a scopeSelector.
 pub(super) fn of(spec: &Value) -> Vec<Value> {
     let plain = texts(&spec["scopes"]).into_iter();
     let plain = plain.map(|name| json!({"scopeName": name, "operator": "Exists"}));
@@ -39,7 +39,7 @@ pub(super) fn claim(scope: &Value, claim: &Value) -> bool {
     string(scope, "scopeName") == "VolumeAttributesClass" && holds(scope, &classes)
 }
 
-/// Whether one of the non-empty names matches the requirement.
+/// Whether the names, without empty ones, satisfy the scopeSelector requirement.
 fn holds(scope: &Value, names: &[&str]) -> bool {
     let names: Vec<&str> = names.iter().copied().filter(|name| !name.is_empty()).collect();
     let wanted = texts(&scope["values"]);

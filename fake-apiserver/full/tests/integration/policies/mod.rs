@@ -11,13 +11,13 @@ use serde_json::{Value, json};
 const GROUP: &str = "/apis/admissionregistration.k8s.io/v1";
 const DEPLOYMENTS: &str = "/apis/apps/v1/namespaces/default/deployments";
 
-/// The match constraints for deployments.
+/// Match constraints that select deployments.
 fn deployments() -> Value {
     json!({"resourceRules": [{"operations": ["*"], "apiGroups": ["apps"], "apiVersions": ["v1"],
         "resources": ["deployments"]}]})
 }
 
-/// Creates a validating policy, for deployments unless `spec` says otherwise, and binds it.
+/// Creates a validating policy and a binding. The policy matches deployments unless `spec` overrides it.
 async fn register_validating(wire: &Wire, spec: Value, binding: Value) {
     let mut whole = json!({"matchConstraints": deployments()});
     merge(&mut whole, spec);
@@ -37,7 +37,7 @@ async fn register_validating(wire: &Wire, spec: Value, binding: Value) {
     .await;
 }
 
-/// Creates a mutating policy for deployments, and binds it.
+/// Creates a mutating policy for deployments and a binding.
 async fn register_mutating(wire: &Wire, name: &str, spec: Value) {
     let mut whole = json!({"matchConstraints": deployments(), "reinvocationPolicy": "Never"});
     whole["matchConstraints"]["resourceRules"][0]["operations"] = json!(["CREATE", "UPDATE"]);
@@ -53,7 +53,7 @@ async fn register_mutating(wire: &Wire, name: &str, spec: Value) {
     .await;
 }
 
-/// The causes of an error: field and message.
+/// The causes of an error response, as `field: message`.
 fn causes(answer: &Answer) -> Vec<String> {
     let all = answer.body["details"]["causes"].as_array();
     let text = |cause: &Value, name: &str| cause[name].as_str().unwrap_or_default().to_owned();

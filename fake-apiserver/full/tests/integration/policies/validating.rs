@@ -210,7 +210,7 @@ async fn policy_status_has_the_observed_generation() {
     );
 }
 
-/// Each member of `variables` is twice as long as the previous one.
+/// Each variable is twice as long as the previous one.
 #[tokio::test]
 async fn exponentially_growing_variables_are_stopped() {
     let wire = Wire::start().await;

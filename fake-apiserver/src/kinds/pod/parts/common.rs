@@ -3,10 +3,11 @@
 use crate::machinery::metadata;
 use serde_json::Value;
 
-/// The annotation of mirror pods, which represent static pods of a kubelet.
+/// The annotation of mirror pods, which represent the static pods of a kubelet.
 const MIRROR: &str = "kubernetes.io/config.mirror";
 
-/// Replaces the new pod by the old one and returns the request body. Of its metadata only the preconditions and managedFields remain.
+/// Replaces the new pod by the old pod and returns the request body. From the metadata of the body, only uid, resourceVersion and
+/// managedFields are copied to the pod.
 pub(super) fn put_back(new: &mut Value, old: &Value) -> Value {
     let sent = std::mem::replace(new, old.clone());
     for field in ["uid", "resourceVersion", "managedFields"] {

@@ -14,17 +14,17 @@ pub(super) const PART: PartHooks = PartHooks {
         spec::validate(new, errors);
         validate_update(new, old, errors);
     },
-    // Upstream's strategy has reset fields, but nothing calls its `GetResetFields`.
+    // Upstream's strategy defines reset fields, but `GetResetFields` is never called.
     resets: &[],
 };
 
-/// The old pod with the new ephemeral containers.
+/// Makes `new` the old pod with the new ephemeral containers.
 fn separate(new: &mut Value, old: &Value) {
     let sent = put_back(new, old)["spec"]["ephemeralContainers"].take();
     json::assign(&mut new["spec"], "ephemeralContainers", sent);
 }
 
-/// Ephemeral containers may be added, but not changed or removed.
+/// Validates an update: ephemeral containers may be added, but not changed or removed.
 fn validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
     if is_static(old) {
         *errors = ErrorList::default();

@@ -6,5 +6,4 @@ mod resize;
 
 use super::super::PartHooks;
 
-/// All of these subresources.
 pub(super) const PARTS: &[PartHooks] = &[ephemeral::PART, resize::PART];

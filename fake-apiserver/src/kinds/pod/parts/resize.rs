@@ -11,13 +11,14 @@ pub(super) const PART: PartHooks = PartHooks {
     of: Subresource::Resize,
     separate,
     validate,
-    // Upstream's strategy has reset fields, but nothing calls its `GetResetFields`.
+    // Upstream's strategy defines reset fields, but `GetResetFields` is never called.
     resets: &[],
 };
 
 const LISTS: [&str; 2] = ["containers", "initContainers"];
 
-/// The old pod with the new resources. If the number of containers differs, the pod is left for validation to reject.
+/// Makes `new` the old pod with the new container resources. If the number of containers differs, leaves `new` unchanged, and validation
+/// rejects it.
 fn separate(new: &mut Value, old: &Value) {
     let is_as_long = |name: &str| list(&new["spec"][name]).len() == list(&old["spec"][name]).len();
     if !LISTS.into_iter().all(is_as_long) {

@@ -1,8 +1,8 @@
-//! Desired keys and existing objects, and the keys that each change affects. Does not make requests. Uses the clock only to record when an
-//! object was first observed.
+//! Desired keys and existing objects, and which keys need reconciliation after a change. Makes no requests. Uses the clock only to record
+//! when an object was first observed.
 //!
-//! Objects come from the watch and from this publisher's writes, in any order. Creates in progress and own deletions are recorded, so that
-//! their watch events cause no work.
+//! Objects come from the watch and from this publisher's own writes, in any order. Creates and deletions in progress are recorded, so that
+//! their watch events do not trigger a reconciliation.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
@@ -29,7 +29,7 @@ pub(crate) struct Ledger {
     objects: HashMap<String, KnownObject>,
     by_key: HashMap<Key, BTreeSet<String>>,
     creating: HashSet<Key>,
-    /// The form of the selectors that this publisher writes.
+    /// The form in which this publisher writes selectors.
     form: SelectorForm,
 }
 
@@ -38,22 +38,22 @@ pub(crate) struct Ledger {
 struct KnownObject {
     key: Key,
     object: Arc<CSIStorageCapacity>,
-    /// Whether the watch delivered the object. False if only the response to this publisher's create contained it.
+    /// Whether the watch delivered the object. False if the object is known only from the response to this publisher's create.
     observed: bool,
-    /// Whether a complete list did not contain the object although no watch event reported its deletion.
+    /// Whether a complete list lacked the object although no watch event reported its deletion.
     unverified: bool,
     /// Whether this publisher is deleting the object.
     deleting: bool,
-    /// When GetCapacity last returned the object's values. Initially, when the object was first observed.
+    /// When GetCapacity last returned the object's values. Initially the time at which the object was first observed.
     refreshed_at: Instant,
 }
 
-/// Numbers of desired and existing objects.
+/// Numbers of desired keys and existing objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     /// Desired keys.
     pub(crate) goal: usize,
-    /// Desired keys with an object.
+    /// Desired keys that have an object.
     pub(crate) current: usize,
     /// Objects to be deleted.
     pub(crate) obsolete: usize,
@@ -62,16 +62,16 @@ pub(crate) struct Counts {
 /// The state of one key.
 #[derive(Debug, PartialEq)]
 pub(crate) struct KeyState {
-    /// Parameters of the class. `None` if the key is not desired.
+    /// Parameters of the StorageClass. `None` if the key is not desired.
     pub(crate) desired: Option<Parameters>,
-    /// Existing objects. The first one is retained, others are duplicates.
+    /// Existing objects with this key. The first object is retained, the others are duplicates.
     pub(crate) objects: Vec<Arc<CSIStorageCapacity>>,
     /// Whether the first object may have been deleted.
     pub(crate) unverified: bool,
 }
 
 impl Ledger {
-    /// An empty ledger. `form`: how this publisher writes selectors.
+    /// Creates an empty ledger. `form`: the form in which this publisher writes selectors.
     pub(crate) fn new(form: SelectorForm) -> Ledger {
         Ledger {
             form,
@@ -79,7 +79,7 @@ impl Ledger {
         }
     }
 
-    /// Sets the parameters of a publishable class. `None`: it is no longer publishable. Returns the affected keys.
+    /// Sets the parameters of a publishable class; `None` if the class is no longer publishable. Returns the affected keys.
     pub(crate) fn set_class(&mut self, class: &str, parameters: Option<Parameters>) -> Vec<Key> {
         let class: Arc<str> = class.into();
         let changed = match parameters {
@@ -119,7 +119,7 @@ impl Ledger {
             .collect()
     }
 
-    /// The desired keys whose class and segment meet these conditions.
+    /// The desired keys whose class and segment satisfy these predicates.
     pub(crate) fn desired_where(
         &self,
         class: impl Fn(&str) -> bool,
@@ -144,14 +144,14 @@ impl Ledger {
             .filter(|key| !self.creating.contains(key))
     }
 
-    /// Records a deletion from the watch. Returns the key if it needs reconciliation.
+    /// Records a deletion from the watch. Returns the key of the object if it needs reconciliation.
     pub(crate) fn observe_deletion(&mut self, uid: &str) -> Option<Key> {
         let known = self.forget(uid)?;
         (!known.deleting && self.is_desired(&known.key)).then_some(known.key)
     }
 
-    /// Records that a restarted watch has listed all objects. Objects known only from this publisher's writes may have been deleted
-    /// meanwhile: returns their keys. Forgets the ones that this publisher deleted, because no event will report their deletion.
+    /// Records that a restarted watch has listed all objects. Returns the keys of objects known only from this publisher's writes: they may
+    /// have been deleted meanwhile. Removes the objects that this publisher deleted, because no event will report their deletion.
     pub(crate) fn list_completed(&mut self) -> Vec<Key> {
         let is_unobserved_deletion = |known: &KnownObject| known.deleting && !known.observed;
         let deletions = self
@@ -195,7 +195,7 @@ impl Ledger {
         }
     }
 
-    /// Records that GetCapacity returned values at this time and that the key's object has them.
+    /// Records that GetCapacity returned values at this time, and that the object of the key has these values.
     pub(crate) fn record_refresh(&mut self, key: &Key, at: Instant) {
         for uid in self.by_key.get(key).into_iter().flatten() {
             if let Some(known) = self.objects.get_mut(uid) {
@@ -204,7 +204,7 @@ impl Ledger {
         }
     }
 
-    /// The age of the values of each object with a desired key.
+    /// For each object with a desired key, the time since its values were refreshed.
     pub(crate) fn ages(&self, now: Instant) -> Vec<(Key, Duration)> {
         let first = |(key, uids): (&Key, &BTreeSet<String>)| {
             let known = uids.iter().find_map(|uid| self.objects.get(uid))?;
@@ -214,7 +214,7 @@ impl Ledger {
         desired.filter_map(first).collect()
     }
 
-    /// Numbers of desired and existing objects.
+    /// The numbers of desired keys and existing objects.
     pub(crate) fn counts(&self) -> Counts {
         let current = self.by_key.keys().filter(|key| self.is_desired(key)).count();
         Counts {
@@ -240,7 +240,7 @@ impl Ledger {
         self.by_key.get(key).is_some_and(|uids| uids.len() > 1)
     }
 
-    /// Records a version of an object that this publisher wrote or got.
+    /// Records the state of an object from the response to a write or get.
     pub(crate) fn record_written(&mut self, object: CSIStorageCapacity) {
         if let Some(uid) = object.metadata.uid.clone()
             && let Some(known) = self.objects.get_mut(&uid)
@@ -260,7 +260,7 @@ impl Ledger {
         self.mark_deleting(uid, false);
     }
 
-    /// Removes an object that does not exist according to the server.
+    /// Removes an object that does not exist any more.
     pub(crate) fn forget_object(&mut self, uid: &str) {
         self.forget(uid);
     }

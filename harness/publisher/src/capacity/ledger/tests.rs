@@ -1,4 +1,4 @@
-//! Tests of the ledger, change by change. They need no server.
+//! Unit tests of the ledger, without a server.
 
 use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Time, jiff::Timestamp};
 
@@ -208,7 +208,8 @@ async fn the_age_counts_from_the_last_get_capacity_response() {
     assert_eq!(age(&ledger), [(a, Duration::from_secs(2))]);
 }
 
-/// external-provisioner compares every object with every key at startup and at each scrape, which is too slow for this number of objects.
+/// external-provisioner compares every object with every key at startup and at each scrape, which would not finish for this number of
+/// objects.
 #[test]
 fn a_ledger_with_many_objects_is_processed_in_linear_time() {
     const OBJECTS: usize = 10_000;
@@ -231,8 +232,8 @@ fn a_ledger_with_many_objects_is_processed_in_linear_time() {
 }
 
 proptest! {
-    /// After any sequence of changes the desired keys are the product of the remaining classes and segments, and no object of another key
-    /// is forgotten.
+    /// After any sequence of changes, the desired keys are the product of the remaining classes and segments, and objects with other keys
+    /// are still stored.
     #[test]
     fn desired_keys_are_the_product_of_classes_and_segments(changes in prop::collection::vec((0..2u8, 0..4usize, any::<bool>()), 0..40)) {
         let mut ledger = Ledger::default();

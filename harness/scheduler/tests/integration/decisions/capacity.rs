@@ -1,4 +1,4 @@
-//! Tests of the capacity check for a PVC on a node (KEP-1472). Expected values are literal decisions of kube-scheduler 1.36.
+//! Tests of the capacity check for a PVC on a node (KEP-1472). The expected values were recorded from kube-scheduler 1.36.
 
 use std::sync::Arc;
 
@@ -229,7 +229,7 @@ fn each_pvc_is_checked_alone_and_one_failure_rejects_the_node() {
     }
 }
 
-/// PVCs are checked by ascending size, so the failure of the smaller one is reported.
+/// PVCs are checked by ascending size, so the reason is that of the smaller PVC.
 #[test]
 fn the_first_failing_pvc_determines_the_reason() {
     for (no_space, elsewhere, expected) in [("1Gi", "2Gi", SPACE), ("2Gi", "1Gi", BIND)] {
@@ -300,7 +300,7 @@ fn inline_csi_volumes_are_not_checked() {
     assert_eq!(cluster.verdicts(&Rules::default()), ["n1: fits"]);
 }
 
-/// API servers reject such a PVC; without a request there is nothing to check (KEP-1472).
+/// API servers reject a PVC without a request. If one exists, there is nothing to check (KEP-1472).
 #[test]
 fn a_pvc_without_a_request_is_not_checked() {
     let mut cluster = TestCluster::new(&["n1", "n2"]);

@@ -1,5 +1,5 @@
-//! The index equals a scan of every object, on random clusters: all operators, unset, empty and invalid topologies, duplicates, changes of
-//! class, size and topology, and deletions.
+//! Tests that the index returns the same objects as a scan of all objects, on random clusters: all operators, unset, empty and invalid
+//! topologies, duplicates, changes of class, size and topology, and deletions.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ fn values() -> impl Strategy<Value = Value> {
     vec("[xyz]", 0..3).prop_map(|values| json!(values))
 }
 
-/// Mostly valid expressions, and some that only an old object may contain.
+/// Generates expressions: most are valid, some can only exist in objects stored by an old release.
 fn expression() -> impl Strategy<Value = Value> {
     ("[abc]", select(&OPERATORS[..]), values()).prop_map(|(key, operator, values)| {
         let values = if operator.ends_with("ist") || operator == "Exists" {
@@ -78,7 +78,7 @@ fn name(object: &CSIStorageCapacity) -> &str {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// A node is feasible if and only if a scan finds an object, after any sequence of puts, replacements and deletions.
+    /// After any sequence of puts, replacements and deletions, a node is feasible if and only if a scan finds a sufficient object.
     #[test]
     fn the_index_finds_the_same_nodes_as_a_scan(
         history in vec((object(), any::<bool>()), 0..24), nodes in nodes(), size in select(&["1", "2", "1501m", "3Ki"][..]),
@@ -109,7 +109,7 @@ proptest! {
         prop_assert_eq!(cluster.snapshot.capacities.len(), left.len());
     }
 
-    /// The largest sufficient object is recorded, by index order as well as by comparing all objects.
+    /// The largest sufficient object is recorded, whether it is found by index order or by comparing all objects.
     #[test]
     fn the_largest_object_is_recorded(objects in vec(object(), 0..24), labels in btree_map("[abc]", "[xyz]", 0..4)) {
         let mut cluster = TestCluster::new(&["n1"]);
@@ -131,7 +131,7 @@ proptest! {
         let largest = sufficient.iter().copied().max_by(|a, b| limit(a).cmp(&limit(b)).then(b.key.cmp(&a.key)));
         let recorded = found(&Rules::default());
         prop_assert_eq!(recorded.as_ref(), largest);
-        // `Any` picks a sufficient object, and equal salts pick the same one.
+        // `Any` selects a sufficient object, and equal salts select the same object.
         for salt in 0..4 {
             let rules = Rules { choice: Choice::Any(salt), ..Rules::default() };
             let any = found(&rules);

@@ -1,4 +1,4 @@
-//! Messages of unschedulable pods. The expected texts are those of kube-scheduler 1.36.
+//! Tests of the messages of unschedulable pods. The expected texts are those of kube-scheduler 1.36.
 
 use capacity_scheduler::cycle;
 use capacity_scheduler::rules::Rules;
@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use super::reasons::{AFFINITY, SPACE};
 use super::test_cluster::TestCluster;
 
-/// The expected message, and the function that sets up its PVCs.
+/// The expected message, and a function that adds the PVCs.
 type Row = (&'static str, fn(&mut TestCluster));
 
-/// The message of a pod that fits no node whatever the nodes are.
+/// Pods whose PVCs exclude every node, each with the expected message.
 #[test]
 fn pvcs_that_rule_out_every_node_determine_the_message() {
     let unbound_immediate = "pod has unbound immediate PersistentVolumeClaims";

@@ -1,6 +1,6 @@
-//! Decisions through the library's API: feasible nodes, reasons and scores.
+//! Tests of decisions through the library's API: feasible nodes, reasons and scores.
 //!
-//! Runs no scheduling loop.
+//! These tests do not run the scheduling loop.
 
 mod capacity;
 mod index;

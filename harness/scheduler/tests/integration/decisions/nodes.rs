@@ -1,4 +1,4 @@
-//! Reasons other than storage: cordons, taints, labels, and resources used by other pods.
+//! Tests of rejection reasons other than storage: cordons, taints, labels, and resources that other pods use.
 
 use std::sync::Arc;
 
@@ -96,7 +96,7 @@ fn nodes_with_untolerated_taints_are_rejected() {
     );
 }
 
-/// Adds a node with 1 CPU, 1Gi and 2 pods that runs pods with these requests.
+/// Adds a node with 1 CPU, 1Gi of memory and at most 2 pods, on which pods with these requests run.
 fn node_with(cluster: &mut TestCluster, pods: &[Value]) {
     let allocatable = json!({"cpu": "1", "memory": "1Gi", "pods": "2"});
     cluster.node_with_status("n1", &json!({"allocatable": allocatable}));
@@ -164,7 +164,7 @@ fn cpu_memory_and_pod_count_are_limited() {
             "Insufficient cpu, Insufficient memory",
         ),
         (vec![small.clone(), small], requesting(&[], &[]), "Too many pods"),
-        // A pod without requests fits an overcommitted node.
+        // A pod without requests fits even if other pods request more than the node has.
         (vec![json!({"cpu": "7"})], requesting(&[], &[]), "fits"),
     ] {
         let mut cluster = TestCluster::default();

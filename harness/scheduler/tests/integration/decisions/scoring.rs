@@ -1,4 +1,4 @@
-//! Scores of feasible nodes (KEP-4049). Expected values are literal scores of kube-scheduler 1.36.
+//! Tests of the scores of feasible nodes (KEP-4049). The expected values were recorded from kube-scheduler 1.36.
 
 use std::collections::BTreeSet;
 
@@ -31,7 +31,7 @@ fn shaped(text: &str) -> Rules {
     }
 }
 
-/// A cluster with PVCs of class `fast` and its capacity on each node.
+/// A cluster with PVCs of class `fast`, and a capacity object of that class for each node.
 fn cluster(claims: &[&str], capacities: [&str; 3]) -> TestCluster {
     let mut cluster = TestCluster::new(&NODES);
     for (index, size) in claims.iter().enumerate() {
@@ -48,7 +48,7 @@ fn the_default_score_is_the_free_capacity_after_provisioning() {
     for (claims, capacities, expected) in [
         (&["10Gi"][..], ["100Gi", "50Gi", "10Gi"], [90, 80, 0]),
         (&["1Gi"], ["3Gi", "7Gi", "101Gi"], [67, 86, 100]),
-        // PVCs of one class share one pool. A sum that exceeds it only lowers the score.
+        // PVCs of one class share its capacity. If the sum of the requests exceeds the capacity, the node only gets a lower score.
         (&["50Gi", "50Gi"], ["100Gi", "60Gi", "120Gi"], [0, 0, 17]),
         (&["80Pi"], ["1Ei", "2Ei", "7Ei"], [93, 97, 99]),
     ] {
@@ -96,7 +96,7 @@ fn scores_use_capacity_and_not_maximum_volume_size() {
     assert_eq!(cluster.scores(&default_shape()), [0, 80, 50]);
 }
 
-/// kube-scheduler 1.36 crashes in both cases.
+/// kube-scheduler 1.36 crashes in both of these cases.
 #[test]
 fn unset_capacity_and_a_class_annotation_are_scored() {
     let mut cluster = TestCluster::new(&["n1", "n2"]);
@@ -108,7 +108,7 @@ fn unset_capacity_and_a_class_annotation_are_scored() {
     assert_eq!(cluster.scores(&default_shape()), [50, 75]);
 }
 
-/// Adding up the capacity once per PVC would give 78 and 70, and thus choose the other node.
+/// If the capacity were added once per PVC, the scores would be 78 and 70, and the other node would be chosen.
 #[test]
 fn classes_have_equal_weight_and_a_class_capacity_counts_once() {
     let mut cluster = TestCluster::new(&["n1", "n2"]);
@@ -126,7 +126,7 @@ fn classes_have_equal_weight_and_a_class_capacity_counts_once() {
     assert_eq!(cluster.scores(&default_shape()), [58, 65]);
 }
 
-/// One pod: static binding on two nodes, provisioning on the third.
+/// One pod: its PVC is bound statically on two nodes, and provisioned on the third.
 #[test]
 fn each_node_is_scored_by_its_own_volume_plan() {
     let mut cluster = TestCluster::new(&NODES);
@@ -199,7 +199,7 @@ fn the_highest_score_wins_and_the_seed_breaks_ties() {
 }
 
 proptest! {
-    /// With the default shape more free space never lowers the score, and scoring never changes feasibility.
+    /// With the default shape, more free space never lowers the score. Scoring never changes which nodes are feasible.
     #[test]
     fn more_capacity_never_lowers_the_score(request in 1_u64..1 << 62, rooms in [1_u64..1 << 62, 1_u64..1 << 62, 1_u64..1 << 62]) {
         let mut rooms = rooms;
@@ -215,7 +215,7 @@ proptest! {
     }
 }
 
-/// KEP-4049: the score is 0 if scoring is off, and for a node without a volume plan.
+/// The score is 0 if scoring is disabled, and for a node without a volume plan (KEP-4049).
 #[test]
 fn without_a_shape_or_a_plan_the_score_is_zero() {
     let cluster = cluster(&["10Gi"], ["100Gi", "50Gi", "10Gi"]);
@@ -225,7 +225,7 @@ fn without_a_shape_or_a_plan_the_score_is_zero() {
     assert_eq!(score::score(&default_shape(), &VolumePlan::default()), 0);
 }
 
-/// From 1.37 on a capacity above 2^63-1 is capped to that. Products still overflow.
+/// Since 1.37 a capacity above 2^63-1 is capped to that value. Products still overflow.
 #[test]
 fn capped_quantities_are_scored() {
     let capped = Rules {

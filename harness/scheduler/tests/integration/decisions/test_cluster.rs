@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 /// The provisioner of all classes in these tests.
 pub(crate) const DRIVER: &str = "disk.example.com";
 
-/// A snapshot under construction, and a pod that uses every PVC added to it.
+/// A snapshot under construction, and a pod that uses every PVC that was added.
 #[derive(Default)]
 pub(crate) struct TestCluster {
     pub(crate) snapshot: Snapshot,
@@ -22,8 +22,8 @@ pub(crate) struct TestCluster {
 }
 
 impl TestCluster {
-    /// A cluster with these nodes, each labelled `node` with its name, a driver that tracks capacity, and the WaitForFirstConsumer classes
-    /// `fast` and `slow`.
+    /// A cluster with these nodes (each has the label `node` with its name), a driver that tracks capacity, and the WaitForFirstConsumer
+    /// classes `fast` and `slow`.
     pub(crate) fn new(nodes: &[&str]) -> Self {
         let mut cluster = Self::default();
         for node in nodes {
@@ -36,7 +36,7 @@ impl TestCluster {
         cluster
     }
 
-    /// Adds a node with these metadata fields besides its name, and this spec.
+    /// Adds a node with additional metadata fields and this spec.
     pub(crate) fn node(&mut self, name: &str, metadata: &Value, spec: &Value) {
         let named = json!({"metadata": {"name": name}});
         let source = with(named, json!({"metadata": metadata}), json!({"spec": spec}));
@@ -60,7 +60,7 @@ impl TestCluster {
         put(&mut self.snapshot.drivers, source);
     }
 
-    /// Adds a class of the driver, WaitForFirstConsumer unless `fields` override it.
+    /// Adds a StorageClass of the driver; WaitForFirstConsumer unless `fields` override it.
     pub(crate) fn class(&mut self, name: &str, fields: Value) {
         let source = json!({"provisioner": DRIVER, "volumeBindingMode": "WaitForFirstConsumer"});
         put(
@@ -69,7 +69,7 @@ impl TestCluster {
         );
     }
 
-    /// Adds a capacity object with this `nodeTopology`. Null leaves a field unset.
+    /// Adds a capacity object with this `nodeTopology`. Fields whose value is null are left unset.
     pub(crate) fn capacity(&mut self, class: &str, topology: &Value, capacity: &Value, maximum: &Value) {
         self.capacities += 1;
         put(
@@ -101,7 +101,7 @@ impl TestCluster {
             .push(json!({"name": name, "persistentVolumeClaim": {"claimName": name}}));
     }
 
-    /// Adds a PVC that waits for its first consumer.
+    /// Adds an unbound PVC of a WaitForFirstConsumer class.
     pub(crate) fn delayed(&mut self, name: &str, class: &str, size: &str) {
         self.claim(name, class, size, json!({}));
     }
@@ -133,12 +133,12 @@ impl TestCluster {
         );
     }
 
-    /// Adds a pod volume without a PVC of this cluster.
+    /// Adds a volume to the pod.
     pub(crate) fn pod_volume(&mut self, volume: Value) {
         self.volumes.push(volume);
     }
 
-    /// The pod. `spec` overrides the defaults.
+    /// The pod with these additional `spec` fields, which override the defaults.
     pub(crate) fn pod(&self, spec: Value) -> Pod {
         let defaults = json!({"containers": [], "volumes": self.volumes});
         let metadata = json!({"name": "p", "namespace": "ns", "uid": "uid-of-p"});
@@ -146,7 +146,7 @@ impl TestCluster {
         Pod::read(&serde_json::from_value(source).unwrap()).unwrap()
     }
 
-    /// Each node in order: `n1: fits`, or the node with its reasons.
+    /// The result for each node, in order: `n1: fits`, or the node with its reasons.
     pub(crate) fn verdicts(&self, rules: &Rules) -> Vec<String> {
         let assessment = self.assess(rules);
         let feasible = assessment
@@ -184,7 +184,7 @@ pub(crate) fn on(node: &str) -> Value {
     json!({"matchLabels": {"node": node}})
 }
 
-/// Merges objects field by field; later ones win.
+/// Merges objects field by field; later objects take precedence.
 fn with(mut base: Value, first: Value, second: Value) -> Value {
     merge(&mut base, first);
     merge(&mut base, second);

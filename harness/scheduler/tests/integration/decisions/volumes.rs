@@ -1,4 +1,4 @@
-//! Tests of existing volumes and selected nodes. Expected values are literal decisions of kube-scheduler 1.36.
+//! Tests of existing volumes and selected nodes. The expected values were recorded from kube-scheduler 1.36.
 
 use capacity_scheduler::cycle::assess;
 use capacity_scheduler::message::Wording;
@@ -17,7 +17,7 @@ fn a_selected_node_excludes_other_nodes_and_is_still_checked() {
     ] {
         let mut cluster = TestCluster::new(&["n1", "n2"]);
         cluster.capacity_on("n2", "5Gi");
-        // A matching volume does not help: a PVC with a selected node is provisioned.
+        // A matching PersistentVolume is not used, because a PVC with a selected node is provisioned.
         cluster.volume("v", "fast", "1Gi", "n1", json!({}));
         let annotation = json!({"volume.kubernetes.io/selected-node": selected});
         cluster.claim(

@@ -1,4 +1,4 @@
-//! A small cluster for the loop tests, and the actions of the other controllers.
+//! A small cluster for the tests of the scheduling loop, with actions of the other controllers.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ impl Cluster {
         cluster
     }
 
-    /// Starts the scheduler. It stops with the test's runtime.
+    /// Starts the scheduler, which runs until the runtime of the test ends.
     pub(crate) fn start(&self, options: Options) -> JoinHandle<()> {
         let client = self.server.client();
         tokio::spawn(async move {
@@ -74,7 +74,7 @@ impl Cluster {
         );
     }
 
-    /// Creates a pod and a PVC of this size with the pod's name.
+    /// Creates a pod, and a PVC of this size with the same name.
     pub(crate) fn pod_with_claim(&self, name: &str, size: &str) {
         self.server.put(
             "persistentvolumeclaims",
@@ -102,7 +102,7 @@ impl Cluster {
         );
     }
 
-    /// Waits for the selected-node annotation of a PVC.
+    /// Waits for the selected-node annotation of a PVC, and returns its value.
     pub(crate) async fn selected(&self, claim: &str) -> String {
         let is_selected = |object: &Value| named(object, claim) && selected_node(object).is_some();
         let found = self
@@ -138,7 +138,7 @@ impl Cluster {
         self.server.until(text, "pods", contains_text).await["status"]["conditions"][0].clone()
     }
 
-    /// Waits for a PVC's selected node, then acts as the provisioner and the PersistentVolume controller.
+    /// Waits for the selected node of a PVC, then acts as the provisioner and the PersistentVolume controller.
     pub(crate) async fn provision(&self, claim: &str) {
         let volume = format!("pv-{claim}");
         let on_node = json!({"key": "node", "operator": "In", "values": [self.selected(claim).await]});
@@ -150,7 +150,7 @@ impl Cluster {
         self.complete_binding(claim, &volume);
     }
 
-    /// Acts as the PersistentVolume controller on a reserved volume.
+    /// Acts as the PersistentVolume controller: completes the binding of a PVC to a volume that is reserved for it.
     pub(crate) fn complete_binding(&self, claim: &str, volume: &str) {
         let annotations = json!({"pv.kubernetes.io/bind-completed": "yes"});
         let patch = json!({"metadata": {"annotations": annotations}, "spec": {"volumeName": volume}});
@@ -158,14 +158,14 @@ impl Cluster {
             .change("persistentvolumeclaims", "default", claim, &patch);
     }
 
-    /// Acts as a provisioner without capacity on the selected node: clears the selection.
+    /// Acts as a provisioner without capacity on the selected node: removes the selected-node annotation.
     pub(crate) fn clear_selected_node(&self, claim: &str) {
         let patch = json!({"metadata": {"annotations": {"volume.kubernetes.io/selected-node": null, "provisioner": "x"}}});
         self.server
             .change("persistentvolumeclaims", "default", claim, &patch);
     }
 
-    /// Waits for an event about a pod with this reason and at least this count.
+    /// Waits for an Event about a pod with this reason and at least this count.
     pub(crate) async fn event(&self, pod: &str, reason: &str, count: i64) -> Value {
         let matches = |event: &Value| {
             event["regarding"]["name"] == pod

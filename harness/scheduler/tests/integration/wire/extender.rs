@@ -1,4 +1,4 @@
-//! Tests of the extender over HTTP, as kube-scheduler calls it.
+//! Tests of the extender protocol over HTTP, as kube-scheduler uses it.
 
 use capacity_scheduler::Options;
 use serde_json::{Value, json};
@@ -90,7 +90,7 @@ async fn nodes_passed_by_name_are_filtered_and_scored() {
 async fn nodes_passed_as_objects_are_returned_unchanged() {
     let extender = Extender::start(&cluster(), Options::default()).await;
     let node = |name: &str, at: &str| json!({"metadata": {"name": name, "labels": {"node": at}}, "spec": {"podCIDR": "10.0.0.0/24"}});
-    // Older releases write field names in lower case. The topology comes from the labels in the request.
+    // Older releases send field names in lower case. The topology of a node comes from its labels in the request.
     let args = json!({"pod": pod(), "nodes": {"items": [node("n1", "n1"), node("other", "n3")]}});
     let response = extender.post("/filter", &args).await;
     assert_eq!(response["Nodes"]["items"], json!([node("other", "n3")]));
@@ -130,7 +130,7 @@ async fn invalid_requests_are_rejected() {
     }
 }
 
-/// A scheduler with the extender decides like one with its own volume check (KEP-1472, custom schedulers).
+/// A scheduler that uses the extender makes the same decisions as one with its own volume check (KEP-1472, custom schedulers).
 #[tokio::test]
 async fn the_extender_returns_the_nodes_that_the_loop_finds_feasible() {
     for (sizes, request) in [

@@ -1,4 +1,4 @@
-//! Shared by the loop tests: an in-memory API server and a cluster on it. Also tests at HTTP level.
+//! An in-memory API server, and a cluster that uses it, for the tests of the scheduling loop. Also tests at HTTP level.
 
 pub(crate) mod cluster;
 mod extender;

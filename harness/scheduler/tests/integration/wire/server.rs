@@ -1,7 +1,7 @@
-//! A minimal in-memory Kubernetes API for the loop: list, watch, create, merge patch, binding, and discovery of one type.
+//! A minimal in-memory Kubernetes API for the scheduling loop: list, watch, create, merge patch, binding, and discovery of one type.
 //!
-//! Validates nothing and knows only resource versions. Does not replace the fake API server, against which the suites run the loop; without
-//! sockets, tests can use virtual time.
+//! Validates nothing except resource versions. The suites test the loop with the fake API server; this server has no sockets, so that tests
+//! can use virtual time.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -21,14 +21,14 @@ type Body = UnsyncBoxBody<Bytes, Infallible>;
 /// Resource, namespace, name.
 type Key = (String, String, String);
 
-/// A handle to the server; clones share it.
+/// A handle to the server; clones refer to the same server.
 #[derive(Clone)]
 pub(crate) struct Server {
     state: Arc<Mutex<State>>,
     version: watch::Sender<u64>,
 }
 
-/// A fault injected instead of delivering a watch's next event.
+/// A fault that is injected when a watch's next event is delivered.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum WatchFault {
     /// The watch ends.
@@ -37,7 +37,7 @@ pub(crate) enum WatchFault {
     Expire,
     /// The event is delivered twice.
     Repeat,
-    /// The event is delayed by this time.
+    /// The event is delayed by this duration.
     Delay(Duration),
 }
 
@@ -45,7 +45,7 @@ pub(crate) enum WatchFault {
 struct State {
     faults: Vec<(String, WatchFault)>,
     objects: BTreeMap<Key, Value>,
-    /// Every change: resource and watch event. Index plus one is the resource version.
+    /// Every change: its resource and watch event. The resource version of a change is its index plus one.
     log: Vec<(String, Value)>,
     requests: Vec<String>,
     failures: Vec<(String, u16)>,
@@ -98,7 +98,7 @@ impl Server {
         self.version.send_replace(version);
     }
 
-    /// Fails the next request whose method and path start with `request`.
+    /// Makes the next request fail whose method and path start with `request`.
     pub(crate) fn fail_next(&self, request: &str, code: u16) {
         self.state.lock().failures.push((request.to_owned(), code));
     }
@@ -114,7 +114,7 @@ impl Server {
         self.state.lock().faults.push((resource.to_owned(), fault));
     }
 
-    /// Number of requests so far that start with `request` (method, space, path).
+    /// Number of requests so far whose method, space and path start with `request`.
     pub(crate) fn count(&self, request: &str) -> usize {
         let state = self.state.lock();
         state
@@ -131,7 +131,7 @@ impl Server {
         found.map(|(_, object)| object.clone()).collect()
     }
 
-    /// Waits until an object of the resource meets the condition. The timeout is in virtual time.
+    /// Waits until an object of the resource satisfies the condition. The timeout is in virtual time.
     pub(crate) async fn until(
         &self,
         what: &str,
@@ -152,7 +152,7 @@ impl Server {
         match tokio::time::timeout(limit, found).await {
             Ok(object) => object,
             Err(_) => panic!(
-                "a day passed without {what}; {resource}: {:#?}",
+                "{what} is missing after one day of virtual time; {resource}: {:#?}",
                 self.all(resource)
             ),
         }
@@ -376,7 +376,7 @@ fn expired() -> Value {
     json!({"type": "ERROR", "object": status})
 }
 
-/// Discovery of the only type that the loop looks up before use.
+/// The discovery document of the only type for which the loop uses discovery.
 fn discovery(path: &str) -> Response<Body> {
     let group_version = path.trim_start_matches("/apis/");
     let capacities = json!({

@@ -1,4 +1,4 @@
-//! Interrupted, delayed, expired and repeated watches: the scheduler converges to the current state and loses no pod.
+//! Tests with interrupted, delayed, expired and repeated watches: the scheduler converges to the current state and loses no pod.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use proptest::sample::select;
 use super::cluster::Cluster;
 use super::server::WatchFault;
 
-/// One step between the creation of the pods and of the capacity that all of them need.
+/// One step between the creation of the pods and the creation of the capacity that they all need.
 #[derive(Clone, Debug)]
 enum Step {
     Capacity(&'static str, &'static str),
@@ -48,7 +48,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Only an event can requeue a pod: the flush comes after the test's timeout.
+/// The flush comes after the timeout of the test, so that only a watch event can requeue a pod.
 async fn run_steps(steps: Vec<Step>) {
     const PODS: [&str; 3] = ["p", "q", "r"];
     let cluster = Cluster::new(&["n1", "n2"]);
