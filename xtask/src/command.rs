@@ -72,7 +72,7 @@ enum Command {
     Judge {
         /// Folder of the run, as printed with a failure
         folder: PathBuf,
-        /// Print the complete timeline first, even if the run passed (see --keep-passed)
+        /// Print the timeline of the whole case first, a line for equal facts, even if the run passed (see --keep-passed)
         #[arg(long)]
         timeline: bool,
     },

@@ -171,7 +171,7 @@ impl<S, B> RuleText<S, B> {
         let mut effects = effects.into_iter().flatten();
         let (Some(effect), None) = (effects.next(), effects.next()) else {
             return Err(
-                "a rule has exactly one of `code`, `delay`, `hang`, `cut`, `available`, `volume`, `ready`"
+                "a fault rule has exactly one of `code`, `delay`, `hang`, `cut`, `available`, `volume`, `ready`"
                     .to_owned(),
             );
         };

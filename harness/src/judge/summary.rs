@@ -29,7 +29,15 @@ pub(super) fn summary(monitor: &Monitor<'_>, timeouts: Timeouts, reached: Reache
         .summary(&monitor.seen, reason, &timeout);
     of_kind.unwrap_or_else(|| match reason {
         Reason::OtherResponse => "the driver returned a different response".to_owned(),
-        Reason::Violated => "not true at every moment of the step".to_owned(),
+        // The fact that ends the actions of the step decided: no program could react before it.
+        Reason::Violated if reached.after.is_zero() => {
+            "false when the actions of the step were done; `always` requires that it is true from then on, so the step before must establish it"
+                .to_owned()
+        }
+        Reason::Violated => format!(
+            "not true at every moment of the step: false {} after its actions",
+            seconds(reached.after)
+        ),
         Reason::Timeout | Reason::NoEvidence | Reason::OtherMessage => timeout(),
     })
 }
@@ -45,19 +53,28 @@ fn timed_out(expect: &Expect, timeouts: Timeouts, reached: ReachedBound) -> Stri
     }
     parts.extend(match reached.wait {
         Wait::OwnTimeout => None,
-        Wait::NoChanges(time) => Some(format!("then nothing changed for {}", seconds(time))),
-        Wait::NoCalls(time) => Some(format!("then no GetCapacity call was made for {}", seconds(time))),
-        Wait::SchedulerIdle(time) => Some(format!("then the scheduler did nothing for {}", seconds(time))),
+        Wait::NoChanges(time) => Some(format!(
+            "extended until nothing had changed for {}",
+            seconds(time)
+        )),
+        Wait::NoCalls(time) => Some(format!(
+            "extended until no GetCapacity call had been made for {}",
+            seconds(time)
+        )),
+        Wait::SchedulerIdle(time) => Some(format!(
+            "extended until the scheduler had been idle for {}",
+            seconds(time)
+        )),
         Wait::Retry(time) => Some(format!(
-            "then failed operations could be retried for {}",
+            "extended by up to {} for retries, as an operation had failed",
             seconds(time)
         )),
         Wait::Start(time) => Some(format!(
-            "then a started program sent no request for {}",
+            "extended until a started program had sent no request for {}",
             seconds(time)
         )),
         Wait::StillActive(time) => Some(format!(
-            "then programs were still active, for at most {}",
+            "extended by up to {}, as programs were still active",
             seconds(time)
         )),
     });

@@ -8,8 +8,12 @@ use crate::scenario::{AccessSpec, Bytes, DeviceSpec, PoolSpec};
 pub(super) fn storage(spec: &PoolSpec) -> Result<Storage, String> {
     match (&spec.capacity, &spec.filesystem, &spec.devices) {
         (Some(capacity), None, None) => linear(spec, capacity),
-        _ if spec.maximum.is_some() => Err("`maximum` belongs to `capacity`; remove it".to_owned()),
-        _ if spec.overcommit.is_some() => Err("`overcommit` belongs to `capacity`; remove it".to_owned()),
+        _ if spec.maximum.is_some() => {
+            Err("`maximum` belongs to `capacity`; add `capacity`, or remove `maximum`".to_owned())
+        }
+        _ if spec.overcommit.is_some() => {
+            Err("`overcommit` belongs to `capacity`; add `capacity`, or remove `overcommit`".to_owned())
+        }
         (None, Some(filesystem), None) => Ok(Storage::Filesystem {
             size: filesystem.size.count(),
             used: filesystem.used.count(),

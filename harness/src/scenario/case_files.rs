@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::ScenarioError;
+use crate::invocation::program;
 use crate::text::text_of;
 
 /// A set of case files. The id of a file is its path in the set, without extension.
@@ -89,8 +90,15 @@ fn files_in(root: &Path) -> Result<Vec<PathBuf>, ScenarioError> {
     let mut files = Vec::new();
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {
-        let unreadable =
-            |error| ScenarioError::whole(&folder, format!("cannot be read: {error}; check the name"));
+        let unreadable = |error| {
+            ScenarioError::whole(
+                &folder,
+                format!(
+                    "cannot be read: {error}; name a folder of case files; `{} repro FILE` runs a single file",
+                    program()
+                ),
+            )
+        };
         for entry in std::fs::read_dir(&folder).map_err(unreadable)? {
             let path = entry.map_err(unreadable)?.path();
             if path.is_dir() {

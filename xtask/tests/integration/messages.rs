@@ -41,7 +41,7 @@ fn a_failure_reports_how_long_it_waited_and_what_happened_to_the_node() {
     let (out, _) = repro(1, &case("", "n2", "1 refresh"));
     for words in [
         "verdict timed out after ",
-        " s (1 refresh of 100 ms, then nothing changed for ",
+        " s (1 refresh of 100 ms, extended until nothing had changed for ",
         "[ ] n2 is chosen for pod app: n1 was chosen, and the pod is bound there  <-- first missing link",
         "harness expectation 1 timed out",
     ] {
@@ -117,7 +117,7 @@ fn typos_are_reported_with_position_and_suggestion() {
         ),
         (
             text.replacen("20Gi", "{maximum: 1Gi}", 1),
-            "`maximum` belongs to `capacity`; remove it",
+            "`maximum` belongs to `capacity`; add `capacity`, or remove `maximum`",
         ),
         (
             text.replacen("20Gi", "{capacity: 10Gi, maximum: 20Gi}", 1),

@@ -57,7 +57,7 @@ fn one_requirement_is_shown_with_all_its_evidence() {
         ),
         (
             "API-08",
-            "contract  cargo test -p fake-apiserver-full --test contract storage/capacities",
+            "contract  cargo test -p fake-apiserver-full --test contract storage/CSIStorageCapacities",
         ),
         ("SCALE-22", "bench     cargo xtask bench scheduler"),
         ("GATE-35", "Not testable with a program: "),

@@ -205,7 +205,7 @@ async fn schemas_contain_merge_strategies_and_list_types() {
         containers,
         &json!({
             "type": "array",
-            "description": "What runs.",
+            "description": "Containers of the pod.",
             "items": {"$ref": "#/components/schemas/io.k8s.api.core.v1.Container"},
             "x-kubernetes-list-type": "map",
             "x-kubernetes-list-map-keys": ["name"],

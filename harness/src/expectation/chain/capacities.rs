@@ -282,7 +282,7 @@ impl<'a> Window<'a> {
         chain.link(
             format!("StorageClass {class} delivered to the publisher"),
             evidence,
-            "never",
+            self.never_delivered(Role::Publisher),
         )
     }
 

@@ -132,6 +132,17 @@ impl<'a> Window<'a> {
         })
     }
 
+    /// Note of a change that was never delivered to a role: whether a program runs in this role at all.
+    fn never_delivered(&self, role: Role) -> String {
+        match self.case.roles.contains(&role) {
+            true => "never".to_owned(),
+            false => format!(
+                "no {} runs in this case; list it in `cluster.roles`, or begin the id of the case with `story/`",
+                role.as_str()
+            ),
+        }
+    }
+
     /// The fact that informed a role about a commit: its watch event, or a list response of the same or a later revision.
     fn delivery(&self, role: Role, committed: &CommitFact) -> Option<&'a Fact> {
         self.facts.iter().find(|fact| match &fact.what {

@@ -93,7 +93,7 @@ impl<'a> Window<'a> {
         let evidence = self.delivery(Role::Scheduler, created);
         let requests = self.requests(pod);
         let text = format!("pod {pod}, which requests {requests}, delivered to the scheduler");
-        if !chain.link(text, evidence, "never") {
+        if !chain.link(text, evidence, self.never_delivered(Role::Scheduler)) {
             return false;
         }
         let capacity = self.last_commit(|commit| &*commit.resource == RESOURCE);

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::capacities::format_response;
 use super::{Chain, Window, labels};
+use crate::expectation::rows::values_of;
 use crate::journal::{Fact, What};
 use crate::plan::WORKLOADS;
 use crate::scenario::Role;
@@ -132,8 +133,17 @@ impl<'a> Window<'a> {
         };
         let name = self.case.segments.format(&segment);
         if !self.has_publisher() {
+            let objects = self.cluster.objects(RESOURCE).filter(|(_, object)| {
+                CapacityObject::read(&***object)
+                    .is_ok_and(|(_, object)| object.class == claim.class && object.topology.admits(labels))
+            });
+            let smaller: Vec<String> = objects.map(|(_, object)| values_of(object).to_string()).collect();
+            let smaller = match smaller.is_empty() {
+                true => String::new(),
+                false => format!(", only {}", smaller.join(" and ")),
+            };
             return format!(
-                "the API server has no object that large for class {} at {name}; as no publisher runs, only `capacityObjects` of the case creates objects",
+                "the API server has no object that large for class {} at {name}{smaller}; as no publisher runs, only the case creates objects",
                 claim.class
             );
         }

@@ -43,7 +43,7 @@ fn a_missed_expectation_fails_one_second_after_the_last_change() {
     assert!(matches!(verdict, Verdict::Fail(_)));
     assert_eq!(
         summary,
-        "timed out after 1 s (5 refreshes of 100 ms, then nothing changed for 1 s)"
+        "timed out after 1 s (5 refreshes of 100 ms, extended until nothing had changed for 1 s)"
     );
 }
 
@@ -335,7 +335,7 @@ fn the_wait_after_an_error_covers_the_systems_longest_back_off() {
     assert_eq!(wait(&after), 60_000);
     let (_, summary) = verdict(after);
     assert!(
-        summary.ends_with("then failed operations could be retried for 60 s)"),
+        summary.ends_with("extended by up to 60 s for retries, as an operation had failed)"),
         "{summary}"
     );
 }
@@ -382,7 +382,7 @@ fn a_system_has_ten_seconds_to_retry_after_an_error() {
         assert_eq!(wait(&after), 10_000, "{trouble}");
         let (_, summary) = verdict(after);
         assert!(
-            summary.ends_with("then failed operations could be retried for 10 s)"),
+            summary.ends_with("extended by up to 10 s for retries, as an operation had failed)"),
             "{summary}"
         );
     }
@@ -402,7 +402,7 @@ fn a_system_has_ten_seconds_to_retry_after_an_error() {
     assert!((3_900..4_000).contains(&wait(&before)), "{}", wait(&before));
     let (_, summary) = verdict(before);
     assert!(
-        summary.ends_with("then failed operations could be retried for 10 s)"),
+        summary.ends_with("extended by up to 10 s for retries, as an operation had failed)"),
         "{summary}"
     );
 }
