@@ -96,7 +96,9 @@ pub mod extension {
     pub use crate::object::{Object, Objects, namespace_range};
     pub use crate::patch::json_patch;
     pub use crate::patch::managed::overlay;
-    pub use crate::plugin::{AdmissionPlugin, Attributes, Controller, ControllerTransaction, Transaction};
+    pub use crate::plugin::{
+        AdmissionPlugin, Attributes, Controller, ControllerTransaction, OpenApiForms, Transaction,
+    };
     pub use crate::schema::structural as schema;
     pub use crate::schema::{FormError, conform_metadata};
     pub use crate::store::Extension;
@@ -110,11 +112,13 @@ pub mod extension {
     pub mod resource {
         pub use crate::config::release::{Gate, Life, Profile};
         pub use crate::kinds::columns::{
-            AGE, Cell, Column, NAME, NAME_AND_AGE, NAME_AND_CREATION, integer, text,
+            AGE, Cell, Column, NAME, NAME_AND_AGE, NAME_AND_CREATION, condition, count, first, integer, or,
+            since, text,
         };
         pub use crate::kinds::{
             Generation, Grants, Hooks, MetadataChecks, MetadataPasses, NO_HOOKS, PLAIN, PartHooks, Paths,
-            Requester, ResourceDefinition, Review, Setting, StatusMetadata, Unstored, View, not_supported,
+            Requester, ResourceDefinition, Review, SERVICE_DEFINITION, Setting, StatusMetadata, Subresource,
+            Unstored, View, internal_form, not_supported, overhead, pod_tolerations, service_parts,
         };
         pub use crate::machinery::selector::{Selectable, selectable};
     }

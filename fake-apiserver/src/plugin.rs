@@ -2,6 +2,7 @@
 //!
 //! Does not know the individual plugins and controllers, nor how objects are stored.
 
+use crate::config::options::ServerOptions;
 use crate::kinds::{Kind, Part};
 use crate::machinery::status::Status;
 use crate::object::Object;
@@ -74,6 +75,26 @@ pub trait Transaction {
 
     /// Adds a `Warning` header to the response.
     fn warn(&mut self, text: String);
+
+    /// The options of the server.
+    fn options(&self) -> &ServerOptions;
+
+    /// Whether the request is a dry run.
+    fn is_dry_run(&self) -> bool;
+
+    /// A random number below `limit`, which is at least 1.
+    fn random_below(&mut self, limit: u64) -> u64;
+}
+
+/// The forms of OpenAPI documents that another crate adds to v3 in JSON.
+#[derive(Clone, Copy)]
+pub struct OpenApiForms {
+    /// Merges v3 documents, one for each group version, into the document at `/openapi/v2`.
+    pub version2: fn(&mut dyn Iterator<Item = Value>) -> Value,
+    /// Encodes a v2 document in protobuf.
+    pub version2_protobuf: fn(&Value) -> Vec<u8>,
+    /// Encodes a v3 document in protobuf.
+    pub version3_protobuf: fn(&Value) -> Vec<u8>,
 }
 
 /// A controller in another crate. It runs in the transaction of the request that changed an object.
@@ -86,7 +107,25 @@ pub trait Controller: Send + Sync + 'static {
         let _ = (kind, old, new);
     }
 
-    /// Reconciles a written or deleted object before the server responds to the request.
+    /// Creates initial objects at the start of the server.
+    fn start(&self, txn: &mut dyn ControllerTransaction) {
+        let _ = txn;
+    }
+
+    /// Completes an object of a watched resource between preparation and validation of a write (`BeginCreate` and `BeginUpdate` of
+    /// upstream's registry). An error rejects the request.
+    fn begin_write(
+        &self,
+        txn: &mut dyn Transaction,
+        kind: &Kind,
+        object: &mut Value,
+        old: Option<&Value>,
+    ) -> Result<(), Status> {
+        let _ = (txn, kind, object, old);
+        Ok(())
+    }
+
+    /// Reconciles an object that was written or deleted, before the response to the request.
     fn reconcile(&self, txn: &mut dyn ControllerTransaction, kind: &Kind, key: &str, is_deleted: bool);
 }
 
@@ -94,6 +133,12 @@ pub trait Controller: Send + Sync + 'static {
 pub trait ControllerTransaction: Transaction {
     /// The time of the request, in the format of `metadata` timestamps.
     fn now(&self) -> Arc<str>;
+
+    /// Creates an object from its content, on behalf of the server; sets type and system metadata.
+    fn create(&mut self, kind: &Kind, namespace: Option<&str>, name: &str, object: Value);
+
+    /// Deletes an object, without regard to finalizers.
+    fn delete(&mut self, kind: &Kind, namespace: Option<&str>, name: &str);
 
     /// All versions of a custom resource.
     fn custom_resource(&self, group: &str, plural: &str) -> Vec<Kind>;

@@ -1,4 +1,4 @@
-//! Admission plugins and policies of kube-apiserver that envtest suites need beyond the core of `fake-apiserver`.
+//! Admission plugins, policies and kinds of kube-apiserver that envtest suites need beyond the core of `fake-apiserver`.
 //!
 //! ```
 //! use fake_apiserver::{ApiServer, ServerOptions};
@@ -8,11 +8,14 @@
 //! ```
 
 mod defaults;
+mod kinds;
 mod limit_ranger;
+mod openapi;
 mod pod_security;
 mod policies;
 mod resource_quota;
 mod runtime_class;
+mod services;
 
 use std::sync::Arc;
 
@@ -23,6 +26,7 @@ use serde_json::Value;
 /// The extensions of this crate, of custom resources and of admission webhooks. Plugins are in the order of kube-apiserver.
 pub fn extensions() -> Vec<Extension> {
     let plugins = Extension {
+        resources: kinds::definitions(),
         plugins: vec![
             Arc::new(limit_ranger::LimitRanger),
             Arc::new(defaults::AlwaysPullImages),
@@ -36,6 +40,8 @@ pub fn extensions() -> Vec<Extension> {
     };
     vec![
         plugins,
+        services::extension(),
+        openapi::extension(),
         policies::extension(),
         fake_apiserver_apiextensions::extension(),
         fake_apiserver_webhooks::extension(),

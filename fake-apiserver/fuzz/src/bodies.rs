@@ -13,8 +13,8 @@ const PRESENT: &str = "/api/v1/namespaces/default/configmaps/present";
 const SCALE: &str = "/apis/apps/v1/namespaces/default/deployments/d/scale";
 const CLAIM: &str = "/api/v1/namespaces/default/persistentvolumeclaims/c";
 
-/// Collections of kinds with special validation, conversion, defaults, keyed lists or actions.
-const COLLECTIONS: [&str; 16] = [
+/// Collections whose kinds have their own validation, conversion, defaults, keyed lists or actions.
+const COLLECTIONS: [&str; 15] = [
     "/api/v1/namespaces/default/configmaps",
     "/apis/storage.k8s.io/v1/namespaces/default/csistoragecapacities",
     "/api/v1/namespaces/default/pods",
@@ -25,7 +25,6 @@ const COLLECTIONS: [&str; 16] = [
     "/apis/storage.k8s.io/v1/csinodes",
     "/api/v1/nodes",
     "/apis/events.k8s.io/v1/namespaces/default/events",
-    "/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers",
     "/apis/apps/v1/namespaces/default/deployments",
     "/apis/coordination.k8s.io/v1/namespaces/default/leases",
     "/apis/rbac.authorization.k8s.io/v1/clusterroles",

@@ -71,18 +71,18 @@ impl Cidr {
     }
 
     /// Whether this is an IPv4 range.
-    pub(crate) fn is_ipv4(&self) -> bool {
+    pub fn is_ipv4(&self) -> bool {
         self.address.is_ipv4()
     }
 
-    /// Number of assignable addresses: all except the network address and, for IPv4, the broadcast address.
-    pub(crate) fn size(&self) -> u64 {
+    /// Number of assignable addresses: without the network address and, for IPv4, the broadcast address.
+    pub fn size(&self) -> u64 {
         let host = u32::from(self.bits() - self.prefix).min(62);
         ((1_u64 << host) - 1).saturating_sub(u64::from(self.is_ipv4()))
     }
 
     /// The address at an offset; 0 is the network address.
-    pub(crate) fn at(&self, number: u64) -> IpAddr {
+    pub fn at(&self, number: u64) -> IpAddr {
         match ip::first(self.address, self.prefix) {
             IpAddr::V4(first) => {
                 let offset = u32::try_from(number).unwrap_or(u32::MAX);
@@ -93,7 +93,7 @@ impl Cidr {
     }
 
     /// Whether the range contains an address.
-    pub(crate) fn contains(&self, address: IpAddr) -> bool {
+    pub fn contains(&self, address: IpAddr) -> bool {
         let of = Self {
             address,
             prefix: self.prefix,

@@ -19,9 +19,14 @@ const CLIENT: &str = "system:apiserver";
 /// Initial namespaces.
 const INITIAL: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
 
-/// Creates all initial objects.
+/// Creates all initial objects, as the server itself; then those of controllers of other crates.
 pub(crate) fn create(store: &Store) {
-    store.bootstrap(&CLIENT.into(), create_all);
+    let client = CLIENT.into();
+    store.bootstrap(&client, create_all);
+    let mut txn = store.begin(&client);
+    for controller in &*txn.controllers() {
+        controller.start(&mut txn);
+    }
 }
 
 fn create_all(txn: &mut Txn<'_>) {

@@ -1,5 +1,6 @@
 //! Access of controllers in other crates to the state.
 
+use super::kubernetes_service::{SERVER, write};
 use crate::kinds::{Kind, Part};
 use crate::object::Object;
 use crate::patch::managed::{self, FieldManager};
@@ -13,6 +14,14 @@ use std::sync::Arc;
 impl ControllerTransaction for Txn<'_> {
     fn now(&self) -> Arc<str> {
         self.now.clone()
+    }
+
+    fn create(&mut self, kind: &Kind, namespace: Option<&str>, name: &str, object: Value) {
+        write(self, kind, (namespace.unwrap_or_default(), name), SERVER, object);
+    }
+
+    fn delete(&mut self, kind: &Kind, namespace: Option<&str>, name: &str) {
+        self.remove(kind, &kind.key(namespace, name));
     }
 
     fn custom_resource(&self, group: &str, plural: &str) -> Vec<Kind> {

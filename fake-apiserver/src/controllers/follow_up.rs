@@ -1,6 +1,6 @@
 //! Controller work that results from the changes of a transaction.
 
-use super::{namespaces, services};
+use super::namespaces;
 use crate::store::{FollowUp, Txn};
 
 /// Runs the controllers for the changes of a transaction, within the transaction.
@@ -10,10 +10,6 @@ pub(crate) fn follow_up(txn: &mut Txn<'_>) {
             FollowUp::NamespaceCreated(name) => namespaces::add_account(txn, &name),
             FollowUp::NamespaceEnding(name) => namespaces::empty(txn, &name),
             FollowUp::Deleted { namespace } => namespaces::settle(txn, &namespace),
-            FollowUp::Service { old, new } => {
-                let [old, new] = [&old, &new].map(|object| object.as_ref().map(|object| object.value()));
-                services::settle(txn, old, new);
-            }
             FollowUp::Reconcile {
                 controller,
                 kind,

@@ -1,12 +1,11 @@
-//! Objects that describe the server: the service `default/kubernetes` with endpoints and IPAddress, the default
-//! ServiceCIDR, and the trust configuration of extension API servers.
+//! Objects that describe the server: the service `default/kubernetes` with its endpoints, and the trust configuration of
+//! extension API servers.
 
 use crate::config::network::Network;
-use crate::kinds::{CONFIG_MAP, ENDPOINT_SLICE, ENDPOINTS, IP_ADDRESS, Kind, Part, SERVICE, SERVICE_CIDR};
+use crate::kinds::{CONFIG_MAP, ENDPOINT_SLICE, ENDPOINTS, Kind, Part, SERVICE};
 use crate::machinery::metadata;
 use crate::patch::managed::FieldManager;
 use crate::store::Txn;
-use crate::verbs::addresses;
 use serde_json::{Value, json};
 
 /// The field manager of the server's own writes.
@@ -25,12 +24,6 @@ pub(super) fn create(txn: &mut Txn<'_>) {
     } else {
         "IPv6"
     };
-    let ready = json!({
-        "type": "Ready", "status": "True", "reason": "", "message": "Kubernetes default Service CIDR is ready",
-        "lastTransitionTime": txn.now,
-    });
-    let range = json!({"spec": {"cidrs": [network.services.to_string()]}, "status": {"conditions": [ready]}});
-    write(txn, &SERVICE_CIDR, ("", NAME), SERVER, range);
     let address = network.services.at(1).to_string();
     let service = json!({
         "metadata": {"labels": {"component": "apiserver", "provider": "kubernetes"}},
@@ -42,8 +35,6 @@ pub(super) fn create(txn: &mut Txn<'_>) {
         "status": {"loadBalancer": {}},
     });
     write(txn, &SERVICE, (NAMESPACE, NAME), SERVER, service);
-    let owned = addresses::address(&address, NAMESPACE, NAME);
-    write(txn, &IP_ADDRESS, ("", &address), SERVER, owned);
     endpoints(txn, &network);
 }
 

@@ -12,7 +12,6 @@ mod garbage;
 mod kubernetes_service;
 mod namespaces;
 mod roles;
-mod services;
 
 pub(crate) use bootstrap::create as bootstrap;
 pub(crate) use expiry::expire;

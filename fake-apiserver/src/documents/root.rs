@@ -49,7 +49,7 @@ pub(crate) fn paths(api: &Api, own: impl IntoIterator<Item = String>) -> Value {
         paths.extend(versions.iter().map(|version| format!("/apis/{group}/{version}")));
     }
     paths.extend(["/metrics", "/metrics/slis", "/version"].map(str::to_owned));
-    paths.extend(["/openapi/v2", "/openapi/v3", "/openapi/v3/"].map(str::to_owned));
+    paths.extend(["/openapi/v3", "/openapi/v3/"].map(str::to_owned));
     paths.sort_unstable();
     json!({ "paths": paths })
 }

@@ -25,6 +25,7 @@ pub(super) fn answer(
     params: &Params,
 ) -> Plain {
     let api = &endpoint.service.store.api();
+    let open_api = endpoint.service.store.open_api.as_ref();
     match special {
         NonResource::Health(which, rest) => {
             let (store, stop) = (&endpoint.service.store, &endpoint.stop);
@@ -41,13 +42,21 @@ pub(super) fn answer(
             respond::typed(200, metrics::MEDIA, text)
         }
         NonResource::Version => respond::json(200, &root::version(api), head.pretty),
-        NonResource::Paths => respond::json(200, &root::paths(api, health::paths()), head.pretty),
-        NonResource::Swagger => openapi::swagger(api, request.headers())
-            .header(VARY, HeaderValue::from_static("Accept-Encoding"))
-            .zipped(head.accepts_gzip, gzip::DOCUMENT_BYTES_MIN),
+        NonResource::Paths => {
+            let swagger = open_api.map(|_| "/openapi/v2".to_owned());
+            let paths = root::paths(api, health::paths().chain(swagger));
+            respond::json(200, &paths, head.pretty)
+        }
+        NonResource::Swagger => match open_api {
+            Some(forms) => openapi::swagger(api, forms, request.headers())
+                .header(VARY, HeaderValue::from_static("Accept-Encoding"))
+                .zipped(head.accepts_gzip, gzip::DOCUMENT_BYTES_MIN),
+            None => respond::not_found_text(),
+        },
         NonResource::OpenApi(None) => openapi::index(api, request.headers()),
         NonResource::OpenApi(Some(group_path)) => {
-            let found = openapi::group(group_path, api, params, request.headers());
+            let encode = open_api.map(|forms| forms.version3_protobuf);
+            let found = openapi::group(group_path, api, encode, params, request.headers());
             found.unwrap_or_else(|| respond::empty(StatusCode::NOT_FOUND))
         }
         NonResource::Discovery(document) => {

@@ -7,6 +7,7 @@ use super::negotiate;
 use super::respond::{self, Plain};
 use crate::documents::openapi::{OpenApiDocument, document, everything, group_paths};
 use crate::kinds::Api;
+use crate::plugin::OpenApiForms;
 use crate::verbs::call::Params;
 use hyper::header::{
     CACHE_CONTROL, ETAG, EXPIRES, HeaderValue, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED, LOCATION,
@@ -16,7 +17,10 @@ use hyper::{HeaderMap, StatusCode};
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
+
+/// The encoder of a document in protobuf.
+type Encode = fn(&Value) -> Vec<u8>;
 
 /// Cache lifetime, in hours, of a document that is requested by its hash: one year.
 const LIFETIME_HOURS: i64 = 365 * 24;
@@ -34,12 +38,16 @@ const V3_PROTOBUF: [&str; 2] = [
     "application/com.github.proto-openapi.spec.v3@v1.0+protobuf",
 ];
 
-/// `/openapi/v2`: one document for all groups.
-pub(super) fn swagger(api: &Api, headers: &HeaderMap) -> Plain {
-    let Some(media) = negotiate_media_type(headers, V2_PROTOBUF) else {
+/// `/openapi/v2`: one document for everything.
+pub(super) fn swagger(api: &Api, forms: &OpenApiForms, headers: &HeaderMap) -> Plain {
+    let Some(media) = negotiate_media_type(headers, &V2_PROTOBUF) else {
         return respond::empty(StatusCode::NOT_ACCEPTABLE).header(VARY, HeaderValue::from_static("Accept"));
     };
-    document_response(&everything(api), media, headers)
+    document_response(
+        &everything(api, forms),
+        (media, Some(forms.version2_protobuf)),
+        headers,
+    )
 }
 
 /// `/openapi/v3`: the index of documents.
@@ -61,16 +69,23 @@ pub(super) fn index(api: &Api, headers: &HeaderMap) -> Plain {
     answer.header(LAST_MODIFIED, http_time(last))
 }
 
-/// `/openapi/v3/GROUP_PATH`: the document of a group version.
-pub(super) fn group(group_path: &str, api: &Api, params: &Params, headers: &HeaderMap) -> Option<Plain> {
+/// `/openapi/v3/GROUP_PATH`: the document of one group version.
+pub(super) fn group(
+    group_path: &str,
+    api: &Api,
+    encode: Option<Encode>,
+    params: &Params,
+    headers: &HeaderMap,
+) -> Option<Plain> {
     let found = document(group_path, api)?;
-    let Some(media) = negotiate_media_type(headers, V3_PROTOBUF) else {
+    let protobuf: &[&str] = if encode.is_some() { &V3_PROTOBUF } else { &[] };
+    let Some(media) = negotiate_media_type(headers, protobuf) else {
         let refused = respond::empty(StatusCode::NOT_ACCEPTABLE);
         return Some(refused.header(VARY, HeaderValue::from_static("Accept")));
     };
     let requested_hash = params.get("hash");
     if requested_hash.is_empty() {
-        return Some(document_response(&found, media, headers));
+        return Some(document_response(&found, (media, encode), headers));
     }
     if requested_hash != found.hash {
         let redirect = respond::empty(StatusCode::MOVED_PERMANENTLY);
@@ -78,13 +93,17 @@ pub(super) fn group(group_path: &str, api: &Api, params: &Params, headers: &Head
         return Some(redirect.header(ETAG, tag(&found)));
     }
     let end = Timestamp::now() + SignedDuration::from_hours(LIFETIME_HOURS);
-    let answer = document_response(&found, media, headers);
+    let answer = document_response(&found, (media, encode), headers);
     let answer = answer.header(CACHE_CONTROL, HeaderValue::from_static("public, immutable"));
     Some(answer.header(EXPIRES, http_time(end)))
 }
 
-/// The document in a media type, or 304 if the client has cached it.
-fn document_response(document: &OpenApiDocument, media: &'static str, headers: &HeaderMap) -> Plain {
+/// The document in a media type, or 304 if the client has it cached.
+fn document_response(
+    document: &OpenApiDocument,
+    (media, encode): (&'static str, Option<Encode>),
+    headers: &HeaderMap,
+) -> Plain {
     let tag = tag(document);
     let known = headers.get(IF_NONE_MATCH);
     let is_known = match known.and_then(|known| known.to_str().ok()) {
@@ -93,8 +112,10 @@ fn document_response(document: &OpenApiDocument, media: &'static str, headers: &
     };
     let answer = match is_known {
         true => respond::empty(StatusCode::NOT_MODIFIED),
-        false if media == JSON => respond::typed(200, media, document.json.clone()),
-        false => respond::typed(200, media, document.protobuf()),
+        false => match encode.filter(|_| media != JSON) {
+            Some(encode) => respond::typed(200, media, document.protobuf(encode)),
+            None => respond::typed(200, media, document.json.clone()),
+        },
     };
     answer
         .header(VARY, HeaderValue::from_static("Accept"))
@@ -102,15 +123,15 @@ fn document_response(document: &OpenApiDocument, media: &'static str, headers: &
         .header(LAST_MODIFIED, http_time(document.made))
 }
 
-/// The media type of the document that the client prefers.
-fn negotiate_media_type(headers: &HeaderMap, protobuf: [&'static str; 2]) -> Option<&'static str> {
+/// The media type that the client prefers among those of the document.
+fn negotiate_media_type(headers: &HeaderMap, protobuf: &[&'static str]) -> Option<&'static str> {
     let ranges = negotiate::ranges(headers);
     if ranges.is_empty() {
         return Some(JSON);
     }
     ranges.iter().find_map(|range| match media_type(range) {
         "*/*" | "application/*" | JSON => Some(JSON),
-        media => protobuf.contains(&media).then_some(protobuf[0]),
+        media => protobuf.first().copied().filter(|_| protobuf.contains(&media)),
     })
 }
 

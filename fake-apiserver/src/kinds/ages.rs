@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 
-/// The time since `from`, in its one or two largest units, as in the AGE column of `kubectl get`.
-pub(super) fn since(from: &str, now: Timestamp) -> String {
+/// The time since `from` in its one or two largest units, as `kubectl get` shows ages.
+pub fn since(from: &str, now: Timestamp) -> String {
     let Ok(from) = from.parse::<Timestamp>() else {
         return "<unknown>".to_owned();
     };

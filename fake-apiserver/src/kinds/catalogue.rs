@@ -48,9 +48,9 @@ const GROUPS: [&str; 21] = [
 pub(crate) struct Catalogue {
     /// The built-in resources, including those of other crates, in the order of discovery.
     built_in: Arc<[Kind]>,
-    /// The built-in resources of other crates, in the order of their table indexes, which follow those of `KINDS`.
-    extensions: Arc<[Kind]>,
-    /// Custom resources by group and plural name. The preferred version of a resource is first.
+    /// Built-in resources by the numbers of their tables in the store: those of `KINDS`, then those of other crates.
+    tables: Arc<[Kind]>,
+    /// Custom resources by group and plural name; of each, the preferred version is first.
     groups: OrdMap<&'static str, OrdMap<&'static str, Arc<[Kind]>>>,
     /// Custom resources by the index of their table in the store.
     by_table: HashMap<usize, Arc<[Kind]>>,
@@ -105,21 +105,36 @@ impl Catalogue {
         &KNOWN
     }
 
-    /// The catalogue with the built-in resources of this and other crates, without custom resources.
+    /// The catalogue with the resources of other crates, and without custom resources. A definition of another crate replaces the
+    /// one of this crate with the same group, version and plural name.
     pub(crate) fn with_extensions(definitions: &[&'static ResourceDefinition]) -> Self {
-        let numbered = definitions.iter().zip(KINDS.len()..);
-        let extensions: Arc<[Kind]> = numbered
-            .map(|(definition, table_index)| Kind::extension(definition, table_index))
-            .collect();
+        let mut tables = KINDS.to_vec();
         let mut built_in = KINDS.to_vec();
-        for kind in extensions.iter() {
-            let order = place_in_discovery(kind);
+        for definition in definitions {
+            let is_same = |kind: &&mut Kind| {
+                kind.is(definition.group, definition.plural) && kind.version == definition.version
+            };
+            if let Some(kind) = built_in.iter_mut().find(is_same) {
+                let table_index = kind.table_index();
+                *kind = Kind::extension(definition, table_index);
+                tables[table_index] = kind.clone();
+                continue;
+            }
+            let stored = definition.view.map(|view| view.stored);
+            let is_stored =
+                |kind: &Kind| stored.is_some_and(|stored| std::ptr::eq(&raw const **kind, stored));
+            let table_index = tables.iter().position(is_stored).unwrap_or(tables.len());
+            let kind = Kind::extension(definition, table_index);
+            if table_index == tables.len() {
+                tables.push(kind.clone());
+            }
+            let order = place_in_discovery(&kind);
             let at = built_in.partition_point(|other| place_in_discovery(other) <= order);
-            built_in.insert(at, kind.clone());
+            built_in.insert(at, kind);
         }
         Self {
             built_in: built_in.into(),
-            extensions,
+            tables: tables.into(),
             groups: OrdMap::new(),
             by_table: HashMap::new(),
         }
@@ -227,8 +242,7 @@ impl Catalogue {
             .get(&table_index)
             .into_iter()
             .flat_map(|kinds| kinds.iter());
-        let extension = || self.extensions.get(table_index.checked_sub(KINDS.len())?);
-        let built_in = KINDS.get(table_index).or_else(extension);
+        let built_in = self.tables.get(table_index);
         built_in.or_else(|| defined.into_iter().find(|kind| kind.is_stored()))
     }
 

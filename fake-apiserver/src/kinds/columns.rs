@@ -3,7 +3,7 @@
 //! Owns the model of a column and cells that many kinds have; cells of only one kind are in the file of that kind. Does not build the Table
 //! object. Ages are relative to the time of the request, as in kube-apiserver.
 
-use super::ages::since;
+pub use super::ages::since;
 use super::printer::PrinterColumn;
 use crate::machinery::{json, metadata};
 use jiff::Timestamp;
@@ -194,7 +194,7 @@ impl Cell {
 }
 
 /// A text, or the default if it is empty.
-pub(super) fn or(text: &str, instead: &str) -> Value {
+pub fn or(text: &str, instead: &str) -> Value {
     if text.is_empty() {
         instead.into()
     } else {
@@ -202,8 +202,8 @@ pub(super) fn or(text: &str, instead: &str) -> Value {
     }
 }
 
-/// The first entries of a list, and the number of the remaining entries.
-pub(super) fn first(all: &[String], shown: usize, separator: &str) -> String {
+/// The first entries of a list, and the number of further ones.
+pub fn first(all: &[String], shown: usize, separator: &str) -> String {
     let text = all[..all.len().min(shown)].join(separator);
     match all.len().saturating_sub(shown) {
         0 => text,
@@ -219,7 +219,7 @@ fn selector_text(selector: &Value) -> Value {
 }
 
 /// The number of entries of a list or map.
-pub(super) fn count(value: &Value) -> usize {
+pub fn count(value: &Value) -> usize {
     value
         .as_array()
         .map_or_else(|| value.as_object().map_or(0, serde_json::Map::len), Vec::len)
@@ -231,8 +231,8 @@ pub(super) fn containers(list: &Value, field: &str) -> Value {
     texts.collect::<Vec<_>>().join(",").into()
 }
 
-/// The status condition of type `of`.
-pub(super) fn condition<'a>(object: &'a Value, of: &str) -> Option<&'a Value> {
+/// The status condition of that type.
+pub fn condition<'a>(object: &'a Value, of: &str) -> Option<&'a Value> {
     let mut conditions = json::list(&object["status"]["conditions"]).iter();
     conditions.find(|condition| condition["type"] == of)
 }

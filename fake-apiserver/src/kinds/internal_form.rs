@@ -27,8 +27,8 @@ pub(super) fn diff(kind: &str, old: &Value, new: &Value) -> String {
     unified_diff::of(&lines(kind, old), &lines(kind, new))
 }
 
-/// A value of a type in `internal_types.txt`, on one line.
-pub(super) fn shown(kind: &str, value: &Value) -> String {
+/// A value of a type of `internal_types.txt`, on one line.
+pub fn shown(kind: &str, value: &Value) -> String {
     written(kind, value, true).concat()
 }
 

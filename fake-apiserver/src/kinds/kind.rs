@@ -41,12 +41,8 @@ impl Kind {
         Self(Source::Table(definition))
     }
 
-    /// A built-in resource of another crate. `table_index` is the index of its table in the store.
+    /// A built-in resource of another crate. `table_index` is the number of the table in the store that contains its objects.
     pub(super) fn extension(definition: &'static ResourceDefinition, table_index: usize) -> Self {
-        debug_assert!(
-            definition.view.is_none(),
-            "resources of other crates have one version"
-        );
         Self(Source::Extension(definition, table_index))
     }
 
@@ -81,7 +77,9 @@ impl Kind {
     pub fn stored(&self) -> Self {
         let stored = match &self.0 {
             Source::Table(definition) => definition.view.map(|view| Self::table(view.stored)),
-            Source::Extension(..) => None,
+            Source::Extension(definition, table_index) => definition
+                .view
+                .map(|view| Self::extension(view.stored, *table_index)),
             Source::Defined(_, storage) => storage.as_ref().map(|storage| Self::of(storage.clone(), None)),
         };
         stored.unwrap_or_else(|| self.clone())
@@ -98,8 +96,7 @@ impl Kind {
     /// Whether this version is the storage version.
     pub(crate) fn is_stored(&self) -> bool {
         match &self.0 {
-            Source::Table(definition) => definition.view.is_none(),
-            Source::Extension(..) => true,
+            Source::Table(definition) | Source::Extension(definition, _) => definition.view.is_none(),
             Source::Defined(_, storage) => storage.is_none(),
         }
     }

@@ -4,10 +4,7 @@
 //! definition. Does not know requests or storage.
 
 mod ages;
-mod api_service;
-mod autoscaler;
 mod catalogue;
-mod certificates;
 pub(crate) mod columns;
 mod conditions;
 mod config_map;
@@ -20,16 +17,12 @@ mod elsewhere;
 mod endpoint_slice;
 mod endpoints;
 mod event;
-mod flow;
 mod hooks;
-mod ingress;
 mod internal_form;
 mod job;
 mod kind;
 mod lease;
 mod namespace;
-mod network;
-mod network_policy;
 mod node;
 mod part;
 mod pod;
@@ -38,21 +31,16 @@ mod pod_resources;
 mod pod_template;
 mod printer;
 mod priority_class;
-mod quota;
 mod rbac;
 mod request_body;
 mod resource_definition;
 mod resource_names;
 mod review;
-mod runtime_class;
 mod secret;
 mod selectors;
 mod service;
 mod service_account;
-mod service_changes;
-mod service_families;
-mod service_parts;
-mod service_rules;
+pub mod service_parts;
 mod storage_class;
 pub(crate) mod token_lifetime;
 mod volume;
@@ -68,11 +56,14 @@ pub use defined::{
 };
 pub(crate) use endpoints::{first_ready, port_named};
 pub use hooks::{Hooks, NO_HOOKS, PartHooks, Paths, Requester, Setting};
+pub use internal_form::shown as internal_form;
 pub use kind::Kind;
 pub(crate) use kind::Shape;
 pub use part::{Part, Subresource};
 pub(crate) use pod::containers::LISTS as CONTAINER_LISTS;
 pub(crate) use pod::forbid_privileged;
+pub use pod::resources::overhead;
+pub use pod::tolerations as pod_tolerations;
 pub use pod_resources::{pod_limits, pod_requests};
 pub use printer::PrinterColumn;
 pub(crate) use priority_class::system_classes;
@@ -85,9 +76,9 @@ pub use selectors::labels as label_selector;
 pub(crate) use selectors::{
     count as requirement_values, is_operator as is_label_operator, requirement as label_requirement,
 };
+pub use service::DEFINITION as SERVICE_DEFINITION;
 
 pub(crate) use request_body::{BINDING, EVICTION, SCALE, TOKEN_REQUEST, request_kind};
-pub(crate) use service_families::complete as complete_service;
 
 /// All built-in resources, in kube-apiserver's order of discovery: by group, then by name. The preferred version of a
 /// resource is first.
@@ -96,7 +87,6 @@ pub(crate) static KINDS: &[Kind] = &[
     Kind::table(&config_map::CONFIG_MAP),
     Kind::table(&endpoints::ENDPOINTS),
     Kind::table(&event::EVENT),
-    Kind::table(&quota::LIMIT_RANGE),
     Kind::table(&namespace::NAMESPACE),
     Kind::table(&node::NODE),
     Kind::table(&volume::PERSISTENT_VOLUME_CLAIM),
@@ -104,11 +94,9 @@ pub(crate) static KINDS: &[Kind] = &[
     Kind::table(&pod::POD),
     Kind::table(&pod_template::POD_TEMPLATE),
     Kind::table(&workload::REPLICATION_CONTROLLER),
-    Kind::table(&quota::RESOURCE_QUOTA),
     Kind::table(&secret::SECRET),
     Kind::table(&service_account::SERVICE_ACCOUNT),
     Kind::table(&service::SERVICE),
-    Kind::table(&api_service::API_SERVICE),
     Kind::table(&workload::CONTROLLER_REVISION),
     Kind::table(&workload::DAEMON_SET),
     Kind::table(&workload::DEPLOYMENT),
@@ -121,16 +109,8 @@ pub(crate) static KINDS: &[Kind] = &[
     Kind::table(&review::SELF_SUBJECT_ACCESS_REVIEW),
     Kind::table(&review::SELF_SUBJECT_RULES_REVIEW),
     Kind::table(&review::SUBJECT_ACCESS_REVIEW),
-    Kind::table(&autoscaler::HORIZONTAL_POD_AUTOSCALER),
-    Kind::table(&autoscaler::HORIZONTAL_POD_AUTOSCALER_V1),
     Kind::table(&job::CRON_JOB),
     Kind::table(&job::JOB),
-    Kind::table(&certificates::CERTIFICATE_SIGNING_REQUEST),
-    Kind::table(&ingress::INGRESS_CLASS),
-    Kind::table(&ingress::INGRESS),
-    Kind::table(&network::IP_ADDRESS),
-    Kind::table(&network_policy::NETWORK_POLICY),
-    Kind::table(&network::SERVICE_CIDR),
     Kind::table(&pod_disruption_budget::POD_DISRUPTION_BUDGET),
     Kind::table(&rbac::CLUSTER_ROLE_BINDING),
     Kind::table(&rbac::CLUSTER_ROLE),
@@ -148,26 +128,21 @@ pub(crate) static KINDS: &[Kind] = &[
     Kind::table(&volume_attributes_class::VOLUME_ATTRIBUTES_CLASS),
     Kind::table(&priority_class::PRIORITY_CLASS),
     Kind::table(&lease::LEASE),
-    Kind::table(&runtime_class::RUNTIME_CLASS),
     Kind::table(&endpoint_slice::ENDPOINT_SLICE),
     Kind::table(&device::DEVICE_CLASS),
     Kind::table(&device::RESOURCE_CLAIM),
     Kind::table(&device::RESOURCE_CLAIM_TEMPLATE),
     Kind::table(&device::RESOURCE_SLICE),
-    Kind::table(&flow::FLOW_SCHEMA),
-    Kind::table(&flow::PRIORITY_LEVEL_CONFIGURATION),
 ];
 
 /// Kinds of objects that the server itself creates.
 pub(crate) static CONFIG_MAP: Kind = Kind::table(&config_map::CONFIG_MAP);
 pub(crate) static NAMESPACE: Kind = Kind::table(&namespace::NAMESPACE);
-/// Kinds that belong to the `kubernetes` service and to the cluster IPs of services.
+/// Kinds of the `kubernetes` service.
 pub(crate) static ENDPOINTS: Kind = Kind::table(&endpoints::ENDPOINTS);
 pub(crate) static ENDPOINT_SLICE: Kind = Kind::table(&endpoint_slice::ENDPOINT_SLICE);
-pub(crate) static IP_ADDRESS: Kind = Kind::table(&network::IP_ADDRESS);
 pub(crate) static SERVICE: Kind = Kind::table(&service::SERVICE);
-pub(crate) static SERVICE_CIDR: Kind = Kind::table(&network::SERVICE_CIDR);
-/// Kinds whose objects admission, eviction and connect requests read.
+/// Kinds that admission, eviction and streaming connections read.
 pub(crate) static NODE: Kind = Kind::table(&node::NODE);
 pub(crate) static POD: Kind = Kind::table(&pod::POD);
 pub(crate) static POD_DISRUPTION_BUDGET: Kind = Kind::table(&pod_disruption_budget::POD_DISRUPTION_BUDGET);

@@ -1,16 +1,19 @@
-//! Services, with their defaults. `verbs::addresses` allocates cluster IPs and node ports.
+//! Services, with their defaults. Cluster IPs and node ports are not allocated.
 
 use super::resource_definition::not_supported;
 use super::service_parts::{has_node_ports, is_balanced, is_reached};
 use super::workload::SELECTOR;
-use super::{Hooks, NO_HOOKS, PLAIN, ResourceDefinition, Subresource, service_changes, service_rules};
+use super::{Hooks, NO_HOOKS, PLAIN, ResourceDefinition, Subresource};
 use crate::kinds::columns::Cell::{Join, Of, TextOr};
 use crate::kinds::columns::{AGE, NAME, or, text};
 use crate::machinery::json::{self, string};
 use crate::machinery::selector::selectable;
 use serde_json::{Value, json};
 
-pub(super) static SERVICE: ResourceDefinition = ResourceDefinition {
+pub(super) static SERVICE: ResourceDefinition = DEFINITION;
+
+/// The definition of services, for the crate that allocates their addresses.
+pub const DEFINITION: ResourceDefinition = ResourceDefinition {
     kind: "Service",
     plural: "services",
     registry: Some("services/specs"),
@@ -23,9 +26,6 @@ pub(super) static SERVICE: ResourceDefinition = ResourceDefinition {
     returns_deleted: true,
     hooks: Hooks {
         default: service_default,
-        update: service_changes::update,
-        validate_create: service_rules::validate,
-        validate_update: service_rules::validate_update,
         ..NO_HOOKS
     },
     selectable: &[

@@ -3,39 +3,39 @@
 use crate::machinery::json::{list, string, texts};
 use serde_json::Value;
 
-/// Whether the service is an alias of an external DNS name (type ExternalName), without addresses and ports.
-pub(super) fn is_external(service: &Value) -> bool {
+/// Whether the service is an alias of an external DNS name, without addresses and ports.
+pub fn is_external(service: &Value) -> bool {
     service["spec"]["type"] == "ExternalName"
 }
 
-/// Whether the service is headless, that is, has no cluster IP.
-pub(super) fn is_headless(service: &Value) -> bool {
+/// Whether the service is headless: it has no cluster IP.
+pub fn is_headless(service: &Value) -> bool {
     texts(&service["spec"]["clusterIPs"]) == ["None"]
 }
 
 /// Whether the service has node ports.
-pub(super) fn has_node_ports(service: &Value) -> bool {
+pub fn has_node_ports(service: &Value) -> bool {
     ["NodePort", "LoadBalancer"].contains(&string(&service["spec"], "type"))
 }
 
 /// Whether the service has a load balancer.
-pub(super) fn is_balanced(service: &Value) -> bool {
+pub fn is_balanced(service: &Value) -> bool {
     service["spec"]["type"] == "LoadBalancer"
 }
 
-/// Whether the load balancer checks the health of nodes, because only nodes with endpoints receive traffic.
-pub(super) fn is_checked(service: &Value) -> bool {
+/// Whether the load balancer checks the health of nodes, because only nodes with endpoints accept traffic.
+pub fn is_checked(service: &Value) -> bool {
     is_balanced(service) && service["spec"]["externalTrafficPolicy"] == "Local"
 }
 
-/// Whether the service can be reached from outside the cluster.
-pub(super) fn is_reached(service: &Value) -> bool {
+/// Whether the service is reachable from outside the cluster.
+pub fn is_reached(service: &Value) -> bool {
     let spec = &service["spec"];
     has_node_ports(service) || spec["type"] == "ClusterIP" && !list(&spec["externalIPs"]).is_empty()
 }
 
-/// The node port of each port of the service; 0 if unset.
-pub(super) fn node_ports(service: &Value) -> Vec<u64> {
+/// The node ports, one for each port; 0 if unset.
+pub fn node_ports(service: &Value) -> Vec<u64> {
     let ports = list(&service["spec"]["ports"]).iter();
     ports
         .map(|port| port["nodePort"].as_u64().unwrap_or_default())

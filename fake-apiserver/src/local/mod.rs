@@ -95,17 +95,8 @@ impl LocalClient {
         )
     }
 
-    /// Applies a JSON patch, given as a list of operations.
-    pub fn patch_json(&self, at: &ResourceRef, operations: Value) -> Result<Arc<Value>, Status> {
-        self.object(
-            Verb::Patch,
-            self.target(at, Part::Main)?,
-            Payload::Patch(Patch::Json, Ok(operations.into())),
-        )
-    }
-
-    /// Applies an object as a field manager (server-side apply). The fields of `object` identify which one. With `force`, the manager takes
-    /// over fields of other managers; otherwise such fields cause a conflict.
+    /// Applies an object as a field manager (server-side apply), identified by its own fields. `force` takes over fields of other
+    /// managers; without it they are a conflict.
     pub fn apply(&self, object: Value, manager: &str, force: bool) -> Result<Arc<Value>, Status> {
         let target = self.target_of(&object, true)?;
         let params = Params::from([
@@ -123,16 +114,6 @@ impl LocalClient {
     pub fn delete(&self, at: &ResourceRef) -> Result<(), Status> {
         self.call(Verb::Delete, self.target(at, Part::Main)?, Payload::None)
             .map(drop)
-    }
-
-    /// Deletes an object with `DeleteOptions`, for example `{"gracePeriodSeconds": 0}`.
-    pub fn delete_with(&self, at: &ResourceRef, options: Value) -> Result<(), Status> {
-        self.call(
-            Verb::Delete,
-            self.target(at, Part::Main)?,
-            Payload::Object(options.into()),
-        )
-        .map(drop)
     }
 
     /// Deletes all objects of a collection (`deletecollection`).
@@ -153,20 +134,6 @@ impl LocalClient {
             Payload::Object(body.into()),
         )
         .map(drop)
-    }
-
-    /// Replaces a subresource, for example `status`.
-    pub fn update_subresource(
-        &self,
-        at: &ResourceRef,
-        subresource: &str,
-        object: Value,
-    ) -> Result<Arc<Value>, Status> {
-        self.object(
-            Verb::Update,
-            self.target(at, part(subresource)?)?,
-            Payload::Object(object.into()),
-        )
     }
 
     /// Applies a JSON merge patch to a subresource, for example `status`.

@@ -126,15 +126,6 @@ impl ErrorList {
         );
     }
 
-    /// `field.NotFound` with a detail.
-    pub fn not_found_because(&mut self, field: impl Into<String>, value: &str, why: &str) {
-        self.push(
-            "FieldValueNotFound",
-            field,
-            format!("Not found: {}: {why}", go::quoted(value)),
-        );
-    }
-
     /// Number of errors.
     pub fn len(&self) -> usize {
         self.0.len()

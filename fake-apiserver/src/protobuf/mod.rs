@@ -8,7 +8,6 @@ mod decode;
 mod either;
 mod encode;
 mod envelope;
-pub(crate) mod gnostic;
 #[cfg(test)]
 mod maker;
 mod scalars;

@@ -3,7 +3,7 @@
 use crate::admission::{Configured, Policies, Webhooks};
 use crate::config::options::ServerOptions;
 use crate::kinds::ResourceDefinition;
-use crate::plugin::{AdmissionPlugin, Controller};
+use crate::plugin::{AdmissionPlugin, Controller, OpenApiForms};
 use std::sync::Arc;
 
 /// Resources, plugins, webhooks, policies and controllers that another crate adds to a server ([`crate::ApiServer::with_extensions`]).
@@ -19,11 +19,12 @@ pub struct Extension {
     pub policies: Option<Configured<dyn Policies>>,
     /// Controllers, which run after those of the core.
     pub controllers: Vec<Arc<dyn Controller>>,
+    /// Further forms of OpenAPI documents.
+    pub open_api: Option<OpenApiForms>,
 }
 
 impl Extension {
-    /// Merges all extensions into one and removes disabled plugins. If several extensions provide webhooks or policies, the last one is
-    /// used.
+    /// All extensions as one, without the plugins that are disabled. Of several sources of webhooks, policies or OpenAPI forms, the last one is used.
     pub(super) fn joined(all: Vec<Self>, options: &ServerOptions) -> Self {
         let mut joined = Self::default();
         for extension in all {
@@ -32,6 +33,7 @@ impl Extension {
             joined.controllers.extend(extension.controllers);
             joined.webhooks = extension.webhooks.or(joined.webhooks);
             joined.policies = extension.policies.or(joined.policies);
+            joined.open_api = extension.open_api.or(joined.open_api);
         }
         joined
             .plugins

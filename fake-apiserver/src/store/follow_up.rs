@@ -3,9 +3,8 @@
 //! Owns which change causes which work. Does not perform the work.
 
 use super::history::Logged;
-use crate::kinds::{Kind, SERVICE};
+use crate::kinds::Kind;
 use crate::machinery::metadata;
-use crate::object::Object;
 use crate::observe::Change;
 use crate::plugin::Controller;
 use serde_json::Value;
@@ -19,12 +18,7 @@ pub(crate) enum FollowUp {
     NamespaceEnding(String),
     /// An object was deleted from this namespace: if the namespace is terminating, it may now be empty.
     Deleted { namespace: String },
-    /// A service was written or deleted: update the allocated addresses.
-    Service {
-        old: Option<Arc<Object>>,
-        new: Option<Arc<Object>>,
-    },
-    /// An object was written or deleted, and a controller in another crate watches its resource.
+    /// An object was written or deleted whose resource a controller of another crate watches.
     Reconcile {
         controller: Arc<dyn Controller>,
         kind: Kind,
@@ -44,19 +38,13 @@ impl FollowUp {
     /// The work that results from a change.
     pub(super) fn of(kind: &Kind, logged: &Logged, controllers: &[Arc<dyn Controller>]) -> Vec<Self> {
         let is_deleted = logged.change == Change::Deleted;
-        let now = || Some(logged.object()).filter(|_| !is_deleted);
-        let mut work = Vec::new();
-        if *kind == SERVICE {
-            let (old, new) = (logged.old(), now());
-            work.push(Self::Service { old, new });
-        }
         let watching = controllers.iter().filter(|controller| controller.watches(kind));
-        work.extend(watching.map(|controller| Self::Reconcile {
+        let reconcile = watching.map(|controller| Self::Reconcile {
             controller: controller.clone(),
             kind: kind.clone(),
             key: logged.key.clone(),
             is_deleted,
-        }));
-        work
+        });
+        reconcile.collect()
     }
 }

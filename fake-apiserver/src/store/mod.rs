@@ -51,7 +51,7 @@ use crate::machinery::status::Status;
 use crate::object::Objects;
 use crate::observe::{Event, Observer, WatchEnd};
 use crate::outbound::Connections;
-use crate::plugin::{Controller, Plugins};
+use crate::plugin::{Controller, OpenApiForms, Plugins};
 use parking_lot::{Mutex, RwLock};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
@@ -75,7 +75,9 @@ pub(crate) struct Store {
     authorizer: Authorizer,
     registrar: Registrar,
     plugins: Plugins,
-    controllers: Vec<Arc<dyn Controller>>,
+    controllers: Arc<[Arc<dyn Controller>]>,
+    /// The forms of OpenAPI documents that another crate adds.
+    pub(crate) open_api: Option<OpenApiForms>,
     /// None if the server has no admission webhooks.
     webhooks: Option<Configured<dyn Webhooks>>,
     /// None if the server has no admission policies.
@@ -132,6 +134,7 @@ impl Store {
             webhooks,
             policies,
             controllers,
+            open_api,
         } = Extension::joined(extensions, &options);
         let catalogue = match resources.is_empty() {
             true => Catalogue::built_in().clone(),
@@ -163,7 +166,8 @@ impl Store {
             authorizer: Authorizer::new(options.authorization),
             registrar: Registrar::default(),
             plugins: plugins.into(),
-            controllers,
+            controllers: controllers.into(),
+            open_api,
             webhooks,
             policies,
             connections: Connections::default(),

@@ -1,14 +1,21 @@
 //! Access of admission plugins in other crates to a transaction.
 
 use super::txn::Txn;
+use crate::config::options::ServerOptions;
 use crate::kinds::Kind;
 use crate::object::Object;
-use crate::plugin::{Plugins, Transaction};
+use crate::plugin::{Controller, Plugins, Transaction};
+use rand::RngExt;
 use serde_json::Value;
 use std::sync::Arc;
 
 impl Txn<'_> {
-    /// The registered and enabled plugins.
+    /// The controllers of other crates.
+    pub(crate) fn controllers(&self) -> Arc<[Arc<dyn Controller>]> {
+        self.store.controllers.clone()
+    }
+
+    /// The registered plugins that are enabled.
     pub(crate) fn plugins(&self) -> Plugins {
         self.store.plugins.clone()
     }
@@ -45,5 +52,17 @@ impl Transaction for Txn<'_> {
 
     fn warn(&mut self, text: String) {
         self.warnings.push(text);
+    }
+
+    fn options(&self) -> &ServerOptions {
+        self.options()
+    }
+
+    fn is_dry_run(&self) -> bool {
+        self.dry_run
+    }
+
+    fn random_below(&mut self, limit: u64) -> u64 {
+        self.random().random_range(0..limit.max(1))
     }
 }

@@ -3,7 +3,6 @@
 //! All objects are changed and deleted by `write` and `remove`. Does not know encodings or the reactions to changes: these are in
 //! `controllers`.
 
-pub(crate) mod addresses;
 mod admission;
 mod apply;
 mod bind;

@@ -10,7 +10,7 @@ use super::custom;
 use super::decode::nullify_empties;
 use super::dynamic_admission::Write;
 use super::remove::is_finished;
-use super::{addresses, admission, escalation};
+use super::{admission, escalation};
 use crate::kinds::{
     Generation, Kind, MetadataPasses, Part, Requester, Setting, StatusMetadata, forbid_privileged,
 };
@@ -114,7 +114,7 @@ pub(super) fn replace_admitted(
     restore_system_fields(&mut new, before);
     separate(kind, target.part, &mut new, before);
     if target.part == Part::Main {
-        addresses::assign(txn, target, &mut new, Some(before))?;
+        begin_write(txn, kind, &mut new, Some(before))?;
     }
     (kind.stored().hooks.update)(&mut new, before, &setting(txn));
     update_generation(target, &mut new, before);
@@ -132,6 +132,18 @@ pub(super) fn replace_admitted(
     }
     let new = to_storage_version(txn, kind, new)?;
     store(txn, target, old, new)
+}
+
+/// Calls the controllers of other crates that complete objects of the resource.
+pub(super) fn begin_write(
+    txn: &mut Txn<'_>,
+    kind: &Kind,
+    object: &mut Value,
+    old: Option<&Value>,
+) -> Result<(), Status> {
+    let controllers = txn.controllers();
+    let mut watching = controllers.iter().filter(|controller| controller.watches(kind));
+    watching.try_for_each(|controller| controller.begin_write(txn, kind, object, old))
 }
 
 /// Writes a validated object. Writes nothing if it is unchanged, and deletes it if its last finalizer was removed.

@@ -5,7 +5,6 @@
 
 pub mod fuzzed;
 mod imports;
-mod kubectl;
 mod layers;
 mod quantity;
 mod wire;

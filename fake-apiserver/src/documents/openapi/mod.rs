@@ -11,12 +11,11 @@ mod parameters;
 mod paths;
 mod schemas;
 mod texts;
-mod version2;
 
 use super::served;
 use crate::kinds::{Api, Kind};
 use crate::machinery::json;
-use crate::protobuf::gnostic;
+use crate::plugin::OpenApiForms;
 use bytes::{Bytes, BytesMut};
 use jiff::Timestamp;
 use parking_lot::Mutex;
@@ -61,12 +60,11 @@ pub(crate) struct OpenApiDocument {
     /// SHA-512 of the JSON as hexadecimal digits; the ETag of both the JSON and the protobuf form.
     pub(crate) hash: String,
     pub(crate) made: Timestamp,
-    form: OpenApiVersion,
     protobuf: OnceLock<Bytes>,
 }
 
 impl OpenApiDocument {
-    fn new(form: OpenApiVersion, value: &Value) -> Self {
+    fn new(value: &Value) -> Self {
         let mut out = BytesMut::new();
         json::write(&mut out, value);
         let hash = digest(&SHA512, &out);
@@ -74,19 +72,15 @@ impl OpenApiDocument {
             json: out.freeze(),
             hash: hash.as_ref().iter().map(|byte| format!("{byte:02X}")).collect(),
             made: Timestamp::now(),
-            form,
             protobuf: OnceLock::new(),
         }
     }
 
     /// The document in protobuf, encoded on first use.
-    pub(crate) fn protobuf(&self) -> Bytes {
+    pub(crate) fn protobuf(&self, encode: fn(&Value) -> Vec<u8>) -> Bytes {
         let made = self.protobuf.get_or_init(|| {
             let value = serde_json::from_slice(&self.json).unwrap_or_default();
-            match self.form {
-                OpenApiVersion::Two => gnostic::version2(&value),
-                OpenApiVersion::Three => gnostic::version3(&value),
-            }
+            encode(&value).into()
         });
         made.clone()
     }
@@ -131,14 +125,14 @@ pub(crate) fn document(group_path: &str, api: &Api) -> Option<Arc<OpenApiDocumen
 }
 
 /// The OpenAPI v2 document, which covers all groups.
-pub(crate) fn everything(api: &Api) -> Arc<OpenApiDocument> {
+pub(crate) fn everything(api: &Api, forms: &OpenApiForms) -> Arc<OpenApiDocument> {
     let group_paths = group_paths(api);
     let kinds: Vec<&Kind> = group_paths.iter().flat_map(|path| kinds(path, api)).collect();
     cached(OpenApiVersion::Two, "", &kinds, api, || {
-        let documents = group_paths
+        let mut documents = group_paths
             .iter()
             .map(|path| build(path, &self::kinds(path, api), api, OpenApiVersion::Two));
-        version2::from(documents)
+        (forms.version2)(&mut documents)
     })
 }
 
@@ -174,8 +168,8 @@ fn cached(
     if let Some(found) = find(&CACHE.lock()) {
         return found;
     }
-    // Concurrent requests may build the same document; the first finished one is cached.
-    let made = Arc::new(OpenApiDocument::new(form, &make()));
+    // Concurrent requests may build the same document; the first one is cached.
+    let made = Arc::new(OpenApiDocument::new(&make()));
     let mut cache = CACHE.lock();
     if let Some(found) = find(&cache) {
         return found;

@@ -16,7 +16,7 @@ mod status;
 mod update;
 mod volumes;
 
-pub(super) use placement::tolerations;
+pub use placement::tolerations;
 pub(crate) use privileged::forbid_privileged;
 
 use super::resource_definition::not_supported;

@@ -104,7 +104,7 @@ fn label_keys(term: &Value, at: &str, errors: &mut ErrorList) {
 }
 
 /// Validates `spec.tolerations`.
-pub(in crate::kinds) fn tolerations(tolerations: &Value, field: &str, errors: &mut ErrorList) {
+pub fn tolerations(tolerations: &Value, field: &str, errors: &mut ErrorList) {
     for (i, toleration) in list(tolerations).iter().enumerate() {
         let at = format!("{field}[{i}]");
         let (key, operator) = (string(toleration, "key"), string(toleration, "operator"));

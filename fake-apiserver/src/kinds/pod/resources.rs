@@ -14,7 +14,7 @@ pub(super) fn of_container(container: &Value, at: &str, errors: &mut ErrorList) 
 }
 
 /// Validates pod overhead.
-pub(in crate::kinds) fn overhead(overhead: &Value, at: &str, errors: &mut ErrorList) {
+pub fn overhead(overhead: &Value, at: &str, errors: &mut ErrorList) {
     let limits = serde_json::json!({"limits": overhead});
     amounts(&limits, at, errors);
 }

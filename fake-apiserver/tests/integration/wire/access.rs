@@ -1,7 +1,6 @@
 //! Authentication: tokens, service accounts, impersonation, and token and access reviews.
 
 use super::client::{Answer, PODS, Wire, answer, client, pod, request};
-use super::kinds::SIGNED_REQUEST;
 use fake_apiserver::{Admission, Authorization, ServerOptions, User};
 use serde_json::{Value, json};
 
@@ -360,25 +359,4 @@ async fn impersonation_requires_permission_and_changes_the_user() {
         let answer = send_as_with(&wire, Some(&bob), "POST", WHOAMI, json!({}), headers).await;
         assert_eq!(answer.code, code, "{headers:?}: {}", answer.text);
     }
-}
-
-#[tokio::test]
-async fn certificate_signing_requests_record_the_requesting_user() {
-    let wire = Wire::start().await;
-    let path = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
-    let spec = json!({
-        "request": SIGNED_REQUEST, "signerName": "kubernetes.io/kube-apiserver-client", "usages": ["client auth"],
-        "username": "somebody else",
-    });
-    let made = wire
-        .create(path, json!({"metadata": {"name": "r"}, "spec": spec}))
-        .await;
-    assert_eq!(
-        (&made["spec"]["username"], &made["spec"]["groups"]),
-        (&json!("tester"), &json!(["system:authenticated"]))
-    );
-    let changed = wire
-        .merge(&format!("{path}/r"), json!({"spec": {"username": "x"}}))
-        .await;
-    assert_eq!(changed.body["spec"]["username"], "tester");
 }

@@ -112,35 +112,21 @@ async fn services_are_defaulted() {
         let wire = &wire;
         async move {
             let service = json!({"metadata": {"name": "s"}, "spec": spec});
-            let mut spec = wire.create(services, service).await["spec"].clone();
-            // Allocated IP addresses and ports vary.
-            let given = spec["clusterIP"] != "None" && spec["type"] != "ExternalName";
-            if let Some(spec) = spec.as_object_mut().filter(|_| given) {
-                assert!(spec.remove("clusterIP").is_some() && spec.remove("clusterIPs").is_some());
-            }
-            if spec["type"] == "LoadBalancer" {
-                let port = spec["ports"][0]
-                    .as_object_mut()
-                    .and_then(|port| port.remove("nodePort"));
-                assert!(port.is_some());
-            }
-            spec
+            wire.create(services, service).await["spec"].clone()
         }
     };
     assert_eq!(
         spec(json!({"ports": [{"port": 80}]})).await,
         json!({
             "ports": [{"protocol": "TCP", "port": 80, "targetPort": 80}], "type": "ClusterIP",
-            "sessionAffinity": "None", "ipFamilies": ["IPv4"], "ipFamilyPolicy": "SingleStack",
-            "internalTrafficPolicy": "Cluster",
+            "sessionAffinity": "None", "internalTrafficPolicy": "Cluster",
         })
     );
     assert_eq!(
         spec(json!({"clusterIP": "None", "ports": [{"port": 80, "targetPort": "x"}]})).await,
         json!({
             "ports": [{"protocol": "TCP", "port": 80, "targetPort": "x"}], "type": "ClusterIP",
-            "clusterIP": "None", "clusterIPs": ["None"], "sessionAffinity": "None",
-            "ipFamilies": ["IPv4", "IPv6"], "ipFamilyPolicy": "RequireDualStack",
+            "clusterIP": "None", "sessionAffinity": "None",
             "internalTrafficPolicy": "Cluster",
         })
     );
@@ -149,7 +135,7 @@ async fn services_are_defaulted() {
         json!({
             "ports": [{"protocol": "TCP", "port": 80, "targetPort": 80}], "type": "LoadBalancer",
             "sessionAffinity": "ClientIP", "sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 10_800}},
-            "ipFamilies": ["IPv4"], "ipFamilyPolicy": "SingleStack", "internalTrafficPolicy": "Cluster",
+            "internalTrafficPolicy": "Cluster",
             "externalTrafficPolicy": "Cluster", "allocateLoadBalancerNodePorts": true,
         })
     );

@@ -89,17 +89,3 @@ async fn lists_of_other_media_types_are_compressed() {
         assert_eq!(body, plain, "{accept}");
     }
 }
-
-#[tokio::test]
-async fn openapi_v2_is_compressed_and_openapi_v3_is_not() {
-    let wire = Wire::start().await;
-    let requested = [("accept-encoding", "gzip")];
-    let (_, plain) = fetch(&wire, "/openapi/v2", &[]).await;
-    let (headers, zipped) = fetch(&wire, "/openapi/v2", &requested).await;
-    assert_eq!(headers["content-encoding"], "gzip");
-    let vary: Vec<_> = headers.get_all("vary").iter().collect();
-    assert_eq!(vary, ["Accept", "Accept-Encoding"]);
-    assert_eq!(unzipped(&zipped), plain);
-    let (headers, _) = fetch(&wire, "/openapi/v3/api/v1", &requested).await;
-    assert_eq!(headers.get("content-encoding"), None);
-}

@@ -176,9 +176,8 @@ async fn inapplicable_patches_are_errors() {
 async fn equivalent_versions_match_unless_match_policy_is_exact() {
     let wire = Wire::start().await;
     let server = Hook::start(|_| json!({"allowed": true})).await;
-    let scalers = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers";
-    let rules = json!([{"operations": ["CREATE"], "apiGroups": ["autoscaling"], "apiVersions": ["v1"],
-        "resources": ["horizontalpodautoscalers"]}]);
+    let events = "/apis/events.k8s.io/v1/namespaces/default/events";
+    let rules = json!([{"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["events"]}]);
     register_mutating(
         &wire,
         &server,
@@ -191,14 +190,17 @@ async fn equivalent_versions_match_unless_match_policy_is_exact() {
         json!({"rules": rules, "matchPolicy": "Exact"}),
     );
     register(&wire, MUTATING, "exact", vec![exact]).await;
-    let spec = json!({"maxReplicas": 3, "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"}});
-    wire.create(scalers, json!({"metadata": {"name": "a"}, "spec": spec}))
-        .await;
+    let event = json!({
+        "metadata": {"name": "a"}, "eventTime": "2026-01-01T00:00:00.000000Z", "action": "Run", "reason": "Done",
+        "type": "Normal", "reportingController": "example.com/c", "reportingInstance": "c-1",
+        "regarding": {"kind": "Pod", "name": "p", "namespace": "default"},
+    });
+    wire.create(events, event).await;
     let requests = server.requests();
     assert_eq!(requests.len(), 1);
-    assert_eq!(requests[0]["kind"]["version"], "v1");
-    assert_eq!(requests[0]["requestKind"]["version"], "v2");
-    assert_eq!(requests[0]["object"]["apiVersion"], "autoscaling/v1");
+    assert_eq!(requests[0]["kind"]["group"], "");
+    assert_eq!(requests[0]["requestKind"]["group"], "events.k8s.io");
+    assert_eq!(requests[0]["object"]["apiVersion"], "v1");
 }
 
 #[tokio::test]

@@ -1,7 +1,6 @@
 //! Discovery and OpenAPI documents of custom resources.
 
 use super::super::client::Wire;
-use super::super::envelope;
 use super::{DEFINITIONS, definition, foos, with_spec};
 use serde_json::{Value, json};
 
@@ -93,41 +92,4 @@ async fn openapi_v3_describes_custom_resources_in_a_document_of_their_own() {
         document["components"]["schemas"]["com.example.v1.FooList"]["required"],
         json!(["items"])
     );
-    let media = "application/com.github.proto-openapi.spec.v3@v1.0+protobuf";
-    let encoded = envelope::get(&wire, "/openapi/v3/apis/example.com/v1", media).await;
-    assert_eq!(encoded.code, 200);
-    let text = String::from_utf8_lossy(&encoded.bytes).into_owned();
-    assert!(text.contains("com.example.v1.Foo"), "contains the schema");
-}
-
-#[tokio::test]
-async fn openapi_v2_omits_keywords_it_does_not_support() {
-    let wire = Wire::start().await;
-    foos(&wire, described()).await;
-    let of = async |name: &str| wire.get("/openapi/v2").await.body["definitions"][name].clone();
-    let schema = of("com.example.v1.Foo").await;
-    let spec = &schema["properties"]["spec"]["properties"];
-    assert_eq!(
-        spec["color"],
-        json!({"type": "string", "description": "How it looks.", "enum": ["red"]})
-    );
-    assert_eq!(spec["port"], json!({"x-kubernetes-int-or-string": true}));
-    assert_eq!(spec["maybe"], json!({}));
-    assert_eq!(
-        schema["properties"]["status"],
-        json!({"x-kubernetes-preserve-unknown-fields": true})
-    );
-    let mut open = described();
-    open["schema"]["openAPIV3Schema"]["x-kubernetes-preserve-unknown-fields"] = true.into();
-    let place = format!("{DEFINITIONS}/foos.example.com");
-    assert_eq!(
-        wire.merge(&place, json!({"spec": {"versions": [open]}}))
-            .await
-            .code,
-        200
-    );
-    let schema = of("com.example.v1.Foo").await;
-    assert_eq!(schema["properties"], Value::Null, "any properties are valid");
-    wire.delete(&place).await;
-    assert_eq!(of("com.example.v1.Foo").await, Value::Null);
 }

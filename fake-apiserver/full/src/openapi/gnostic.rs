@@ -3,9 +3,6 @@
 //! Owns the message tables and their encoder. Does not know the content of documents. There is no decoder: the server never reads such
 //! documents.
 
-use super::CodecError;
-use super::wire::{put_bytes, put_nested, put_number, put_tag};
-use bytes::Bytes;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -68,26 +65,28 @@ const TYPES: [(&str, Of); 5] = [
     ("double", Of::Double),
     ("any", Of::Any),
 ];
-/// Protobuf wire type of `double`.
+/// Wire types: of numbers and booleans, of `double`, and of length-delimited fields.
+const VARINT: u8 = 0;
 const FIXED64: u8 = 1;
+const BYTES: u8 = 2;
 
-/// Encodes an OpenAPI v2 document.
-pub(crate) fn version2(document: &Value) -> Bytes {
+/// An OpenAPI v2 document.
+pub(super) fn version2(document: &Value) -> Vec<u8> {
     whole(&SECOND, document)
 }
 
-/// Encodes an OpenAPI v3 document.
-pub(crate) fn version3(document: &Value) -> Bytes {
+/// An OpenAPI v3 document.
+pub(super) fn version3(document: &Value) -> Vec<u8> {
     whole(&THIRD, document)
 }
 
-fn whole(messages: &Messages, document: &Value) -> Bytes {
+fn whole(messages: &Messages, document: &Value) -> Vec<u8> {
     let mut out = Vec::new();
-    // Encoding does not fail; only decoding returns errors.
-    message(messages, "Document", document, &mut out).map_or_else(|_| Bytes::new(), |()| out.into())
+    message(messages, "Document", document, &mut out);
+    out
 }
 
-fn message(messages: &Messages, name: &str, value: &Value, out: &mut Vec<u8>) -> Result<(), CodecError> {
+fn message(messages: &Messages, name: &str, value: &Value, out: &mut Vec<u8>) {
     let fields = messages.get(name).map_or(&[][..], Vec::as_slice);
     for field in fields {
         match field.from {
@@ -101,13 +100,12 @@ fn message(messages: &Messages, name: &str, value: &Value, out: &mut Vec<u8>) ->
             From::Whole(_) => {}
             From::Member(member) => {
                 if let Some(value) = value.get(member) {
-                    put_all(messages, field, value, out)?;
+                    put_all(messages, field, value, out);
                 }
             }
-            From::Extensions | From::Others => put_members(messages, fields, field, value, out)?,
+            From::Extensions | From::Others => put_members(messages, fields, field, value, out),
         }
     }
-    Ok(())
 }
 
 /// Writes members as messages of name and value.
@@ -117,7 +115,7 @@ fn put_members(
     field: &GnosticField,
     value: &Value,
     out: &mut Vec<u8>,
-) -> Result<(), CodecError> {
+) {
     let has_own = |name: &str| {
         let mut own = fields.iter();
         own.any(|field| matches!(field.from, From::Member(member) if member == name))
@@ -126,29 +124,23 @@ fn put_members(
         if name.starts_with("x-") == (field.from == From::Extensions) && !has_own(name) {
             put_nested(out, field.number, |out| {
                 put_bytes(out, 1, name.as_bytes());
-                put(messages, 2, field.of, value, out)
-            })?;
+                put(messages, 2, field.of, value, out);
+            });
         }
     }
-    Ok(())
 }
 
-fn put_all(
-    messages: &Messages,
-    field: &GnosticField,
-    value: &Value,
-    out: &mut Vec<u8>,
-) -> Result<(), CodecError> {
+fn put_all(messages: &Messages, field: &GnosticField, value: &Value, out: &mut Vec<u8>) {
     match value {
         Value::Array(items) if field.is_list => items
             .iter()
-            .try_for_each(|item| put(messages, field.number, field.of, item, out)),
+            .for_each(|item| put(messages, field.number, field.of, item, out)),
         value => put(messages, field.number, field.of, value, out),
     }
 }
 
 /// Writes a field. Like proto3, omits `false`.
-fn put(messages: &Messages, number: u32, of: Of, value: &Value, out: &mut Vec<u8>) -> Result<(), CodecError> {
+fn put(messages: &Messages, number: u32, of: Of, value: &Value, out: &mut Vec<u8>) {
     match of {
         Of::Text => put_bytes(out, number, value.as_str().unwrap_or_default().as_bytes()),
         Of::Bool if value == &Value::Bool(true) => put_number(out, number, 1),
@@ -159,12 +151,10 @@ fn put(messages: &Messages, number: u32, of: Of, value: &Value, out: &mut Vec<u8
         }
         Of::Any => put_nested(out, number, |out| {
             put_bytes(out, 2, format!("{value}\n").as_bytes());
-            Ok(())
-        })?,
-        Of::Message(name) => put_nested(out, number, |out| message(messages, name, value, out))?,
+        }),
+        Of::Message(name) => put_nested(out, number, |out| message(messages, name, value, out)),
         Of::Bool => {}
     }
-    Ok(())
 }
 
 impl When {
@@ -234,6 +224,37 @@ impl GnosticField {
             is_list,
         })
     }
+}
+
+fn put_varint(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+fn put_tag(out: &mut Vec<u8>, number: u32, wire_type: u8) {
+    put_varint(out, u64::from(number) << 3 | u64::from(wire_type));
+}
+
+fn put_number(out: &mut Vec<u8>, number: u32, value: u64) {
+    put_tag(out, number, VARINT);
+    put_varint(out, value);
+}
+
+/// Writes a length-delimited field.
+fn put_bytes(out: &mut Vec<u8>, number: u32, bytes: &[u8]) {
+    put_tag(out, number, BYTES);
+    put_varint(out, bytes.len() as u64);
+    out.extend_from_slice(bytes);
+}
+
+/// Writes a nested message.
+fn put_nested(out: &mut Vec<u8>, number: u32, fill: impl FnOnce(&mut Vec<u8>)) {
+    let mut content = Vec::new();
+    fill(&mut content);
+    put_bytes(out, number, &content);
 }
 
 #[cfg(test)]

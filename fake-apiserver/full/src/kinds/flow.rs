@@ -1,10 +1,12 @@
 //! flowcontrol.apiserver.k8s.io: objects are stored with defaults; the server never queues requests.
 
-use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, StatusMetadata};
-use crate::config::release::Life;
-use crate::kinds::columns::Cell::{Number, Of, Text, TextOr};
-use crate::kinds::columns::{AGE, NAME, condition, or, text};
-use crate::machinery::json;
+use fake_apiserver::extension::json;
+use fake_apiserver::extension::resource::Cell::{Number, Of, Text, TextOr};
+use fake_apiserver::extension::resource::Life;
+use fake_apiserver::extension::resource::{AGE, NAME, condition, or, text};
+use fake_apiserver::extension::resource::{
+    Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, StatusMetadata,
+};
 use serde_json::Value;
 
 const FLOW_CONTROL: ResourceDefinition = ResourceDefinition {

@@ -1,13 +1,15 @@
 //! Ingress and IngressClass: defaults and columns; no traffic is routed.
 
-use super::endpoint_slice::SHOWN;
-use super::network::NETWORKING;
-use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, ResourceDefinition};
-use crate::config::release::Life;
-use crate::kinds::columns::Cell::{Of, Text};
-use crate::kinds::columns::{AGE, NAME, count, first, or, text};
-use crate::machinery::json;
+use super::NETWORKING;
+use fake_apiserver::extension::json;
+use fake_apiserver::extension::resource::Cell::{Of, Text};
+use fake_apiserver::extension::resource::Life;
+use fake_apiserver::extension::resource::{AGE, NAME, count, first, or, text};
+use fake_apiserver::extension::resource::{Generation, Hooks, MetadataChecks, NO_HOOKS, ResourceDefinition};
 use serde_json::Value;
+
+/// Number of hosts that a cell shows.
+const SHOWN: usize = 3;
 
 pub(super) static INGRESS_CLASS: ResourceDefinition = ResourceDefinition {
     kind: "IngressClass",

@@ -1,10 +1,10 @@
 //! NetworkPolicy: stored with defaults; not enforced, because there is no network.
 
-use super::network::NETWORKING;
-use super::{Generation, Hooks, NO_HOOKS, ResourceDefinition};
-use crate::kinds::columns::Cell::Labels;
-use crate::kinds::columns::{AGE, NAME, text};
-use crate::machinery::json::{self, list};
+use super::NETWORKING;
+use fake_apiserver::extension::json::{self, list};
+use fake_apiserver::extension::resource::Cell::Labels;
+use fake_apiserver::extension::resource::{AGE, NAME, text};
+use fake_apiserver::extension::resource::{Generation, Hooks, NO_HOOKS, ResourceDefinition};
 use serde_json::{Value, json};
 
 pub(super) static NETWORK_POLICY: ResourceDefinition = ResourceDefinition {

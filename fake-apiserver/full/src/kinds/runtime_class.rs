@@ -1,12 +1,14 @@
 //! RuntimeClass: validation and columns.
 
-use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, internal_form, pod};
-use crate::config::release::Life;
-use crate::kinds::columns::Cell::Text;
-use crate::kinds::columns::{AGE, NAME, text};
-use crate::machinery::error_list::ErrorList;
-use crate::machinery::json::{list, string};
-use crate::machinery::{metadata, names};
+use fake_apiserver::extension::ErrorList;
+use fake_apiserver::extension::json::{list, string};
+use fake_apiserver::extension::resource::Cell::Text;
+use fake_apiserver::extension::resource::Life;
+use fake_apiserver::extension::resource::{AGE, NAME, text};
+use fake_apiserver::extension::resource::{
+    Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, internal_form, overhead, pod_tolerations,
+};
+use fake_apiserver::extension::{metadata, names};
 use serde_json::Value;
 use std::collections::HashSet;
 
@@ -31,8 +33,8 @@ pub(super) static RUNTIME_CLASS: ResourceDefinition = ResourceDefinition {
 fn validate(class: &Value, errors: &mut ErrorList) {
     errors.require_valid("handler", string(class, "handler"), names::label);
     if class["overhead"].is_object() {
-        // The pod overhead is validated like the limits of a container.
-        pod::resources::overhead(&class["overhead"]["podFixed"], "overhead", errors);
+        // Pod overhead is validated like the limits of a container.
+        overhead(&class["overhead"]["podFixed"], "overhead", errors);
     }
     let scheduling = &class["scheduling"];
     metadata::labels(&scheduling["nodeSelector"], "scheduling.nodeSelector", errors);
@@ -42,13 +44,13 @@ fn validate(class: &Value, errors: &mut ErrorList) {
 /// Validates tolerations, which must be unique.
 fn tolerations(all: &Value, errors: &mut ErrorList) {
     let field = "scheduling.tolerations";
-    pod::tolerations(all, field, errors);
+    pod_tolerations(all, field, errors);
     let mut seen = HashSet::new();
     for (i, toleration) in list(all).iter().enumerate() {
         let [key, operator, value, effect] =
             ["key", "operator", "value", "effect"].map(|name| string(toleration, name));
         if !seen.insert((key, operator, value, effect)) {
-            let shown = internal_form::shown("Toleration", toleration);
+            let shown = internal_form("Toleration", toleration);
             errors.duplicate_as(format!("{field}[{i}]"), &shown);
         }
     }

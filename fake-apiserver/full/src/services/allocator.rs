@@ -1,57 +1,32 @@
 //! Allocates cluster IPs and node ports to services when they are written. Each address and port belongs to one service.
 //!
-//! An IPAddress object reserves an allocated IP; ports in use are read from the services themselves. Validation of services decides which
-//! addresses and ports an update may change.
+//! An IPAddress object reserves an allocated IP; ports in use are read from the services themselves. `validation` decides which
+//! of its values an update may change.
 
-use super::call::Target;
-use crate::config::network::Network;
-use crate::kinds::{IP_ADDRESS, SERVICE, complete_service};
-use crate::machinery::error_list::ErrorList;
-use crate::machinery::status::Status;
-use crate::machinery::{json, metadata};
-use crate::store::Txn;
-use rand::RngExt;
+use super::resources;
+use fake_apiserver::extension::{ErrorList, Kind, Transaction, json, metadata};
+use fake_apiserver::{Network, Status};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::net::IpAddr;
 
 const FULL: &str = "range is full";
 
-/// The IPAddress object that reserves an IP for a service.
-pub(crate) fn address(ip: &str, namespace: &str, service: &str) -> Value {
-    let family = if ip.contains(':') { "IPv6" } else { "IPv4" };
-    json!({
-        "metadata": {"labels": {
-            "ipaddress.kubernetes.io/ip-family": family,
-            "ipaddress.kubernetes.io/managed-by": "ipallocator.k8s.io",
-        }},
-        "spec": {"parentRef": {"resource": "services", "namespace": namespace, "name": service}},
-    })
-}
-
 /// Allocates the missing addresses and ports of a service, and reserves the requested ones.
 pub(super) fn assign(
-    txn: &mut Txn<'_>,
-    target: &Target,
+    txn: &mut dyn Transaction,
+    kind: &Kind,
+    network: &Network,
     service: &mut Value,
     old: Option<&Value>,
 ) -> Result<(), Status> {
-    if target.kind != SERVICE {
-        return Ok(());
-    }
-    let network = txn.options().network.clone();
-    let family = if network.services.is_ipv4() {
-        "IPv4"
-    } else {
-        "IPv6"
-    };
-    complete_service(service, old, family).map_err(|errors| refused(service, errors))?;
-    cluster_ip(txn, &network, service, old)?;
-    node_ports(txn, &network, service, old)
+    cluster_ip(txn, kind, network, service, old)?;
+    node_ports(txn, kind, network, service, old)
 }
 
-fn refused(service: &Value, errors: ErrorList) -> Status {
-    Status::invalid(SERVICE.subject(), metadata::text(service, "name"), errors)
+/// The response to a service that is not valid.
+pub(super) fn refused(kind: &Kind, service: &Value, errors: ErrorList) -> Status {
+    Status::invalid(kind.subject(), metadata::text(service, "name"), errors)
 }
 
 fn range_full(what: &str) -> Status {
@@ -59,7 +34,8 @@ fn range_full(what: &str) -> Status {
 }
 
 fn cluster_ip(
-    txn: &mut Txn<'_>,
+    txn: &mut dyn Transaction,
+    kind: &Kind,
     network: &Network,
     service: &mut Value,
     old: Option<&Value>,
@@ -82,7 +58,7 @@ fn cluster_ip(
         return Ok(());
     };
     let is_within = network.services.contains(ip);
-    let why = match txn.dry_run {
+    let why = match txn.is_dry_run() {
         true if is_within => return Ok(()),
         true => {
             let range = &network.services;
@@ -91,34 +67,39 @@ fn cluster_ip(
             )
         }
         false if !is_within => "the provided network does not match the current range".to_owned(),
-        false if txn.get(&IP_ADDRESS, &ip.to_string()).is_some() => {
-            "provided IP is already allocated".to_owned()
-        }
+        false if is_allocated(txn, &ip.to_string()) => "provided IP is already allocated".to_owned(),
         false => return Ok(()),
     };
     let mut errors = ErrorList::default();
     let text = format!("failed to allocate IP {requested}: {why}");
     errors.invalid("spec.clusterIPs", service["spec"]["clusterIPs"].clone(), &text);
-    Err(refused(service, errors))
+    Err(refused(kind, service, errors))
 }
 
-/// A random free IP. Uses the upper part of the range first: the lower part is reserved for static allocation as long as possible.
-fn free_address(txn: &mut Txn<'_>, network: &Network) -> Option<String> {
+/// Whether an IPAddress object reserves the IP.
+fn is_allocated(txn: &dyn Transaction, ip: &str) -> bool {
+    let kind = txn.kind(resources::GROUP, "ipaddresses");
+    kind.is_some_and(|kind| txn.object(&kind, None, ip).is_some())
+}
+
+/// A random free IP. The lower part of the range stays free for static allocation as long as the rest has free IPs.
+fn free_address(txn: &mut dyn Transaction, network: &Network) -> Option<String> {
     let range = network.services;
-    if txn.dry_run {
-        // A dry run reserves nothing and returns a placeholder: the first address of the range.
+    if txn.is_dry_run() {
+        // A dry run reserves nothing and returns a placeholder: the network's own address.
         return Some(range.at(0).to_string());
     }
     let size = range.size();
     let first = if size >= 16 { (size / 16).clamp(16, 256) } else { 0 };
-    let start = txn.random().random_range(first..size.max(first + 1)) + 1;
+    let start = first + txn.random_below(size.saturating_sub(first)) + 1;
     let all = (start..=size).chain(first + 1..start).chain(1..=first);
     all.map(|number| range.at(number).to_string())
-        .find(|ip| txn.get(&IP_ADDRESS, ip).is_none())
+        .find(|ip| !is_allocated(txn, ip))
 }
 
 fn node_ports(
-    txn: &mut Txn<'_>,
+    txn: &mut dyn Transaction,
+    kind: &Kind,
     network: &Network,
     service: &mut Value,
     old: Option<&Value>,
@@ -131,10 +112,10 @@ fn node_ports(
     };
     let own: HashSet<u64> = old.map(ports_of).unwrap_or_default();
     let mut ports = Ports {
-        allocated: allocated(txn, service),
+        allocated: allocated(txn, kind, service),
         own,
         range: network,
-        is_dry_run: txn.dry_run,
+        is_dry_run: txn.is_dry_run(),
         placeholders: 0,
     };
     let count = json::list(&service["spec"]["ports"]).len();
@@ -153,7 +134,7 @@ fn node_ports(
                 ports.reserve(requested).map_err(|why| {
                     let mut errors = ErrorList::default();
                     errors.invalid(format!("spec.ports[{i}].nodePort"), requested, &why);
-                    refused(service, errors)
+                    refused(kind, service, errors)
                 })?;
                 requested
             }
@@ -202,7 +183,7 @@ impl Ports<'_> {
         Ok(())
     }
 
-    fn next(&mut self, txn: &mut Txn<'_>) -> Option<u64> {
+    fn next(&mut self, txn: &mut dyn Transaction) -> Option<u64> {
         let range = &self.range.node_ports;
         let (first, last) = (u64::from(*range.start()), u64::from(*range.end()));
         if self.is_dry_run {
@@ -210,7 +191,7 @@ impl Ports<'_> {
             self.placeholders += 1;
             return Some(last + 1 + self.placeholders);
         }
-        let start = txn.random().random_range(first..=last);
+        let start = first + txn.random_below(last - first + 1);
         let free = (start..=last)
             .chain(first..start)
             .find(|port| !self.allocated.contains(port) && !self.own.contains(port))?;
@@ -220,11 +201,11 @@ impl Ports<'_> {
 }
 
 /// The node ports of all other services.
-fn allocated(txn: &Txn<'_>, service: &Value) -> HashSet<u64> {
+fn allocated(txn: &dyn Transaction, kind: &Kind, service: &Value) -> HashSet<u64> {
     let uid = metadata::text(service, "uid");
-    let services = txn.snapshot(&SERVICE).objects;
+    let services = txn.objects(kind, None);
     let others = services
-        .values()
+        .iter()
         .filter(|other| metadata::text(other.value(), "uid") != uid);
     others.flat_map(|other| ports_of(other.value())).collect()
 }

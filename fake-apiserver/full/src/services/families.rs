@@ -1,20 +1,22 @@
 //! Cluster IPs and IP families of services: defaulting and validation.
 //!
-//! Addresses are allocated by `verbs::addresses`, which calls this code first: as in kube-apiserver, these errors precede all other
-//! validation and are returned alone.
+//! Does not allocate addresses; `allocator` does, after this: as in kube-apiserver, these errors
+//! come before all other validation, and are returned alone.
 
-use super::service_parts::{has_node_ports, is_checked, is_external, is_headless, node_ports};
-use crate::machinery::error_list::ErrorList;
-use crate::machinery::ip;
-use crate::machinery::json::{self, list, string, texts};
+use fake_apiserver::extension::ErrorList;
+use fake_apiserver::extension::ip;
+use fake_apiserver::extension::json::{self, list, string, texts};
+use fake_apiserver::extension::resource::service_parts::{
+    has_node_ports, is_checked, is_external, is_headless, node_ports,
+};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 
 const POLICIES: [&str; 3] = ["PreferDualStack", "RequireDualStack", "SingleStack"];
 const POLICY: &str = "spec.ipFamilyPolicy";
 
-/// Sets unset fields, from the old service or from `family`, the IP family of the cluster.
-pub(crate) fn complete(
+/// Sets unset fields from the old service and from `family`, the IP family of the cluster.
+pub(super) fn complete(
     service: &mut Value,
     old: Option<&Value>,
     family: &'static str,

@@ -1,9 +1,11 @@
 //! Fields that are cleared when an update changes the type of a service: those that do not apply to the new type, unless the client changed
 //! them.
 
-use super::Setting;
-use super::service_parts::{has_node_ports, is_balanced, is_checked, is_external, is_reached, node_ports};
-use crate::machinery::json;
+use fake_apiserver::extension::json;
+use fake_apiserver::extension::resource::Setting;
+use fake_apiserver::extension::resource::service_parts::{
+    has_node_ports, is_balanced, is_checked, is_external, is_reached, node_ports,
+};
 use serde_json::{Value, json};
 
 /// Fields that are cleared together, and the condition under which they apply to a service.

@@ -1,10 +1,11 @@
 //! LimitRange and ResourceQuota. Admission plugins enforce both, and each commit updates the usage of quotas.
 
-use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, Setting};
-use crate::kinds::columns;
-use crate::kinds::columns::Cell::Of;
-use crate::kinds::columns::{AGE, NAME, text};
-use crate::machinery::{json, metadata};
+use fake_apiserver::extension::resource::Cell::Of;
+use fake_apiserver::extension::resource::{AGE, NAME, NAME_AND_CREATION, text};
+use fake_apiserver::extension::resource::{
+    Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, Setting,
+};
+use fake_apiserver::extension::{json, metadata};
 use serde_json::Value;
 
 pub(super) static LIMIT_RANGE: ResourceDefinition = ResourceDefinition {
@@ -14,7 +15,7 @@ pub(super) static LIMIT_RANGE: ResourceDefinition = ResourceDefinition {
     singular: "limitrange",
     short_names: &["limits"],
     create_on_update: true,
-    columns: columns::NAME_AND_CREATION,
+    columns: NAME_AND_CREATION,
     hooks: Hooks {
         default: limit_range_default,
         create: name_limit_range,

@@ -1,11 +1,13 @@
 //! apiregistration.k8s.io. APIServices of aggregated API servers are stored and printed, but
 //! not served.
 
-use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, StatusMetadata};
-use crate::kinds::columns::Cell::Of;
-use crate::kinds::columns::{AGE, NAME, condition, or, text};
-use crate::machinery::json;
-use crate::machinery::names::Messages;
+use fake_apiserver::extension::json;
+use fake_apiserver::extension::names::Messages;
+use fake_apiserver::extension::resource::Cell::Of;
+use fake_apiserver::extension::resource::{AGE, NAME, condition, or, text};
+use fake_apiserver::extension::resource::{
+    Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, StatusMetadata,
+};
 use serde_json::Value;
 
 /// Accepts any name: APIServices have names such as `v1.apps`. Names that are no valid path segment are rejected before this check.

@@ -1,15 +1,18 @@
 //! IPAddress and ServiceCIDR: columns only. Cluster IPs are allocated from the range in the server options, not from ServiceCIDRs.
 
-use super::{MetadataChecks, PLAIN, ResourceDefinition, StatusMetadata};
-use crate::config::release::Life;
-use crate::kinds::columns::Cell::{Join, Of};
-use crate::kinds::columns::{AGE, NAME, or, text};
-use crate::machinery::ip;
-use crate::machinery::json::string;
+use fake_apiserver::extension::ip;
+use fake_apiserver::extension::json::string;
+use fake_apiserver::extension::resource::Cell::{Join, Of};
+use fake_apiserver::extension::resource::Life;
+use fake_apiserver::extension::resource::{AGE, NAME, or, text};
+use fake_apiserver::extension::resource::{MetadataChecks, PLAIN, ResourceDefinition, StatusMetadata};
 use serde_json::Value;
 
-pub(super) const NETWORKING: ResourceDefinition = ResourceDefinition {
-    group: "networking.k8s.io",
+/// The API group.
+pub(super) const GROUP: &str = "networking.k8s.io";
+
+const NETWORKING: ResourceDefinition = ResourceDefinition {
+    group: GROUP,
     ..PLAIN
 };
 

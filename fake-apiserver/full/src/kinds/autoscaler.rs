@@ -2,11 +2,11 @@
 //!
 //! Stored as autoscaling/v2. The v1 form of an object omits metrics for which autoscaling/v1 has no fields.
 
-use super::{Hooks, NO_HOOKS, PLAIN, ResourceDefinition, View};
-use crate::config::release::Life;
-use crate::kinds::columns::Cell::{Digits, Number, Of};
-use crate::kinds::columns::{AGE, NAME, first, text};
-use crate::machinery::{go, json};
+use fake_apiserver::extension::json;
+use fake_apiserver::extension::resource::Cell::{Digits, Number, Of};
+use fake_apiserver::extension::resource::Life;
+use fake_apiserver::extension::resource::{AGE, NAME, first, text};
+use fake_apiserver::extension::resource::{Hooks, NO_HOOKS, PLAIN, ResourceDefinition, View};
 use serde_json::{Value, json};
 
 const ANY_AUTOSCALER: ResourceDefinition = ResourceDefinition {
@@ -161,7 +161,10 @@ fn targets(autoscaler: &Value) -> String {
 
 fn target(metric: &Value, current: &Value) -> String {
     let of = metric["type"].as_str().unwrap_or_default();
-    let member = go::member_name(of);
+    let mut member = of.to_owned();
+    if let Some(first) = member.get_mut(..1) {
+        first.make_ascii_lowercase();
+    }
     let (metric, current) = (&metric[&member], &current[&member]["current"]);
     let is_resource = ["Resource", "ContainerResource"].contains(&of);
     let prefix = match metric["name"].as_str() {

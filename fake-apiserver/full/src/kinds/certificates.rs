@@ -1,13 +1,15 @@
 //! certificates.k8s.io: CertificateSigningRequests are stored with their requester; no signer issues certificates.
 
-use super::resource_definition::not_supported;
-use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, Setting, Subresource};
-use crate::config::release::Life;
-use crate::kinds::ages::since;
-use crate::kinds::columns::Cell::{At, Of, Text};
-use crate::kinds::columns::{AGE, NAME, condition, text};
-use crate::machinery::selector::selectable;
-use crate::machinery::{json, names};
+use fake_apiserver::extension::resource::Cell::{At, Of, Text};
+use fake_apiserver::extension::resource::Life;
+use fake_apiserver::extension::resource::not_supported;
+use fake_apiserver::extension::resource::selectable;
+use fake_apiserver::extension::resource::since;
+use fake_apiserver::extension::resource::{AGE, NAME, condition, text};
+use fake_apiserver::extension::resource::{
+    Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, Setting, Subresource,
+};
+use fake_apiserver::extension::{json, names};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 

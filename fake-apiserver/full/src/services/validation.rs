@@ -1,12 +1,12 @@
 //! Validation of the type and ports of a service.
 //!
-//! Addresses and IP families are validated in `service_families`.
+//! Addresses and families are validated in `families`.
 
-use super::service_families;
-use super::service_parts::{has_node_ports, is_external, is_headless};
-use crate::machinery::error_list::ErrorList;
-use crate::machinery::json::{list, string};
-use crate::machinery::{metadata, names};
+use super::families;
+use fake_apiserver::extension::ErrorList;
+use fake_apiserver::extension::json::{list, string};
+use fake_apiserver::extension::resource::service_parts::{has_node_ports, is_external, is_headless};
+use fake_apiserver::extension::{metadata, names};
 use serde_json::Value;
 use std::collections::HashSet;
 
@@ -36,7 +36,7 @@ pub(super) fn validate(service: &Value, errors: &mut ErrorList) {
         errors.one_of(&format!("{at}.protocol"), protocol, &names::PROTOCOLS);
     }
     metadata::labels(&spec["selector"], "spec.selector", errors);
-    service_families::validate(service, errors);
+    families::validate(service, errors);
     match string(spec, "type") {
         "" => errors.required("spec.type", ""),
         of => errors.one_of("spec.type", of, &TYPES),
@@ -64,6 +64,6 @@ fn of_type(service: &Value, errors: &mut ErrorList) {
 
 /// Validates an update. Immutable fields are checked first.
 pub(super) fn validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
-    service_families::validate_update(new, old, errors);
+    families::validate_update(new, old, errors);
     validate(new, errors);
 }

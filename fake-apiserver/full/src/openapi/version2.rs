@@ -2,10 +2,11 @@
 //!
 //! Owns the differences between v3 and v2. Does not know how the v3 documents are built.
 
-use super::schemas::COMPONENTS;
 use serde_json::{Map, Value, json};
 
-/// Prefix of references to schemas in OpenAPI v2.
+/// Prefix of references to schemas in v3.
+const COMPONENTS: &str = "#/components/schemas/";
+/// Prefix of references to schemas.
 const DEFINITIONS: &str = "#/definitions/";
 /// Prefix of references to parameters in OpenAPI v2.
 const PARAMETERS: &str = "#/parameters/";
@@ -13,7 +14,7 @@ const PARAMETERS: &str = "#/parameters/";
 const INLINE: [&str; 3] = ["dryRun", "fieldValidation", "name"];
 
 /// Merges several v3 documents into one v2 document.
-pub(super) fn from(documents: impl Iterator<Item = Value>) -> Value {
+pub(super) fn from(documents: &mut dyn Iterator<Item = Value>) -> Value {
     let mut shared = Map::new();
     let (mut paths, mut definitions) = (Map::new(), Map::new());
     let mut info = Value::Null;

@@ -170,7 +170,7 @@ async fn kubectl_sessions_print_the_recorded_output() {
             admission: Admission::kubernetes_defaults(),
             ..ServerOptions::default()
         };
-        let server = ApiServer::with_extensions(options, None, crate::wire::extensions());
+        let server = ApiServer::with_extensions(options, None, crate::extensions());
         let token = server.add_user(User::new("example").in_group("system:masters"));
         let running = server.start_tls().await.expect("a free loopback port");
         let home = tempfile::tempdir().expect("a temporary home folder can be created");

@@ -298,3 +298,67 @@ async fn unsupported_media_types_return_an_empty_406() {
     // The index ignores the Accept header.
     assert_eq!(fetch(&wire, "/openapi/v3", "application/yaml").await.0, 200);
 }
+
+#[tokio::test]
+async fn openapi_v2_is_compressed_and_openapi_v3_is_not() {
+    let wire = Wire::start().await;
+    let requested = [("accept-encoding", "gzip")];
+    let zipped = request(&wire.client, "GET", "/openapi/v2", &requested, String::new()).await;
+    assert_eq!(zipped.headers()["content-encoding"], "gzip");
+    let vary: Vec<_> = zipped.headers().get_all("vary").iter().collect();
+    assert_eq!(vary, ["Accept", "Accept-Encoding"]);
+    let plain = request(
+        &wire.client,
+        "GET",
+        "/openapi/v3/api/v1",
+        &requested,
+        String::new(),
+    )
+    .await;
+    assert_eq!(plain.headers().get("content-encoding"), None);
+}
+
+#[tokio::test]
+async fn openapi_v2_of_custom_resources_omits_keywords_that_it_does_not_have() {
+    let wire = Wire::start().await;
+    let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    let mut version = json!({"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {
+        "type": "object", "properties": {
+            "spec": {"type": "object", "properties": {
+                "color": {"type": "string", "description": "How it looks.", "default": "red", "enum": ["red"]},
+                "port": {"x-kubernetes-int-or-string": true},
+                "maybe": {"type": "string", "nullable": true},
+            }},
+            "status": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
+        },
+    }}});
+    let definition = json!({"metadata": {"name": "foos.example.com"}, "spec": {
+        "group": "example.com", "scope": "Namespaced", "names": {"plural": "foos", "kind": "Foo"}, "versions": [version],
+    }});
+    wire.create(definitions, definition).await;
+    let of = async |name: &str| wire.get("/openapi/v2").await.body["definitions"][name].clone();
+    let schema = of("com.example.v1.Foo").await;
+    let spec = &schema["properties"]["spec"]["properties"];
+    assert_eq!(
+        spec["color"],
+        json!({"type": "string", "description": "How it looks.", "enum": ["red"]})
+    );
+    assert_eq!(spec["port"], json!({"x-kubernetes-int-or-string": true}));
+    assert_eq!(spec["maybe"], json!({}));
+    assert_eq!(
+        schema["properties"]["status"],
+        json!({"x-kubernetes-preserve-unknown-fields": true})
+    );
+    version["schema"]["openAPIV3Schema"]["x-kubernetes-preserve-unknown-fields"] = true.into();
+    let path = format!("{definitions}/foos.example.com");
+    assert_eq!(
+        wire.merge(&path, json!({"spec": {"versions": [version]}}))
+            .await
+            .code,
+        200
+    );
+    let schema = of("com.example.v1.Foo").await;
+    assert_eq!(schema["properties"], Value::Null, "any properties are valid");
+    wire.delete(&path).await;
+    assert_eq!(of("com.example.v1.Foo").await, Value::Null);
+}
