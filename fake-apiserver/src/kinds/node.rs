@@ -10,12 +10,9 @@ use crate::machinery::error_list::ErrorList;
 use crate::machinery::selector::{Selectable, selectable};
 use crate::machinery::{json, names};
 use serde_json::{Value, json};
-use std::cmp::Ordering;
 use std::collections::HashSet;
 
 use std::net::IpAddr;
-
-const FEATURE_BYTES_MAX: usize = 253;
 
 pub(super) static NODE: ResourceDefinition = ResourceDefinition {
     kind: "Node",
@@ -129,7 +126,6 @@ fn node_warn(new: &Value, _: &Value) -> Vec<String> {
 fn node_validate(object: &Value, errors: &mut ErrorList) {
     node_taints(object, errors);
     node_amounts(object, errors);
-    node_features(object, errors);
     let ranges = json::texts(&object["spec"]["podCIDRs"]);
     for (i, range) in ranges.iter().enumerate() {
         if !is_range(range) {
@@ -212,43 +208,9 @@ fn node_amounts(object: &Value, errors: &mut ErrorList) {
     }
 }
 
-/// Validates `declaredFeatures`, which must be sorted and unique.
-fn node_features(object: &Value, errors: &mut ErrorList) {
-    let features = json::texts(&object["status"]["declaredFeatures"]);
-    for (i, feature) in features.iter().enumerate() {
-        let field = |i: usize| format!("status.declaredFeatures[{i}]");
-        if let Some(why) = feature_fault(feature) {
-            let why = format!("invalid feature name {feature:?}: must {why}");
-            errors.invalid(field(i), *feature, &why);
-        }
-        let Some(next) = features.get(i + 1) else { return };
-        match feature.cmp(next) {
-            Ordering::Less => {}
-            Ordering::Equal => errors.duplicate(field(i + 1), *next),
-            Ordering::Greater => errors.invalid(field(i + 1), *next, "list must be sorted alphabetically"),
-        }
-    }
-}
-
-fn feature_fault(feature: &str) -> Option<&'static str> {
-    let is_word = |part: &str| {
-        part.starts_with(|first: char| first.is_ascii_alphabetic())
-            && part.bytes().all(|byte| byte.is_ascii_alphanumeric())
-    };
-    if feature.len() > FEATURE_BYTES_MAX {
-        return Some("be no more than 253 characters");
-    }
-    let is_upper = feature.starts_with(|first: char| first.is_ascii_uppercase());
-    (!is_upper || !feature.split('/').all(is_word)).then_some(
-        "start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature or \
-         MyFeature/mySubFeature), and contain only alphanumeric characters and slashes",
-    )
-}
-
-/// Validates an update: fields are immutable once set. (As in kube-apiserver, quantities and taints are validated a second time.)
+/// Validates an update: assigned fields are immutable. (As in kube-apiserver, quantities and taints are validated again.)
 fn node_validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
     node_amounts(new, errors);
-    node_features(new, errors);
     let addresses = new["status"]["addresses"]
         .as_array()
         .map_or(&[][..], Vec::as_slice);

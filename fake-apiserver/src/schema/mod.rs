@@ -16,7 +16,6 @@ pub use conform::conform_metadata;
 pub(crate) use conform::{Conformed, conform, zero};
 pub(crate) use empties::{Empty, nullify_empties, put_back};
 pub use form_error::FormError;
-pub(crate) use scalar::check_time;
 pub(crate) use types::{Field, Ownership, Presence, Strategy, Type, ValueType};
 
 #[cfg(test)]

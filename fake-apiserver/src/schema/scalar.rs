@@ -27,12 +27,7 @@ pub(super) const TIME_LAYOUT: Layout = ("2006-01-02T15:04:05Z07:00", "%Y-%m-%dT%
 
 pub(super) const MICRO_TIME_LAYOUT: Layout = ("2006-01-02T15:04:05.000000Z07:00", "%Y-%m-%dT%H:%M:%S.%6fZ");
 
-/// Checks that a text is a time; errors have Go's message.
-pub(crate) fn check_time(text: &str) -> Result<(), String> {
-    time(text, TIME_LAYOUT).map(drop)
-}
-
-/// Converts a time to canonical form.
+/// The canonical form of a time.
 pub(super) fn time(text: &str, (layout, format): Layout) -> Result<String, String> {
     let refuse = |rest: &str, wanted: &str| {
         Err(format!(

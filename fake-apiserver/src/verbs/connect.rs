@@ -7,13 +7,11 @@ use super::bind::node_of;
 use super::call::{Answer, Call, Payload};
 use super::escalation::may_create;
 use super::read::existing;
-use crate::kinds::{CONTAINER_LISTS, ENDPOINTS, NODE, POD, Subresource, first_ready};
-use crate::machinery::error_list::ErrorList;
+use crate::kinds::{CONTAINER_LISTS, NODE, POD, Subresource};
 use crate::machinery::ip;
 use crate::machinery::json::{list, string};
 use crate::machinery::metadata;
 use crate::machinery::status::{GroupResource, Status};
-use crate::schema;
 use crate::store::Txn;
 use serde_json::Value;
 use std::fmt::{self, Display, Formatter};
@@ -30,12 +28,7 @@ const ADDRESS_TYPES: [&str; 5] = [
     "ExternalIP",
 ];
 
-const LOG_OPTIONS: GroupResource<'static> = GroupResource {
-    group: "",
-    kind: "PodLogOptions",
-};
-
-/// The resource in the 404 error if the node of a pod does not exist.
+/// The resource in the 404 for a pod whose node does not exist.
 const PODS: GroupResource<'static> = GroupResource {
     group: "",
     kind: "pods",
@@ -51,7 +44,6 @@ pub(super) fn connect(txn: &Txn<'_>, call: &Call, what: Subresource) -> Result<A
 
 /// Returns the log of a container: an error, or an empty log if the pod is not scheduled.
 fn log(txn: &Txn<'_>, call: &Call) -> Result<Answer, Status> {
-    check_log_options(call)?;
     let pod = existing(txn, call)?;
     let container = container(pod.value(), call)?;
     let Some(node) = node_of(pod.value()) else {
@@ -69,47 +61,7 @@ fn log(txn: &Txn<'_>, call: &Call) -> Result<Answer, Status> {
     )))
 }
 
-/// Validates the log options (`ValidatePodLogOptions`).
-fn check_log_options(call: &Call) -> Result<(), Status> {
-    let number = |name: &str| call.params.number(name);
-    let (tail, bytes, seconds) = (
-        number("tailLines")?,
-        number("limitBytes")?,
-        number("sinceSeconds")?,
-    );
-    let since = call.params.get("sinceTime");
-    if !since.is_empty() {
-        schema::check_time(since).map_err(Status::bad_request)?;
-    }
-    let mut errors = ErrorList::default();
-    if let Some(tail) = tail.filter(|tail| *tail < 0) {
-        errors.invalid("tailLines", tail, "must be greater than or equal to 0");
-    }
-    let too_few = "must be greater than 0";
-    if let Some(bytes) = bytes.filter(|bytes| *bytes < 1) {
-        errors.invalid("limitBytes", bytes, too_few);
-    }
-    match seconds {
-        Some(_) if !since.is_empty() => {
-            // In kube-apiserver, this error has no field path.
-            errors.forbidden(
-                "[]",
-                "at most one of `sinceTime` or `sinceSeconds` may be specified",
-            );
-        }
-        Some(seconds) if seconds < 1 => errors.invalid("sinceSeconds", seconds, too_few),
-        _ => {}
-    }
-    if !call.params.get("stream").is_empty() {
-        errors.forbidden("stream", "may not be specified");
-    }
-    match errors.is_empty() {
-        true => Ok(()),
-        false => Err(Status::invalid(LOG_OPTIONS, call.target.name(), errors)),
-    }
-}
-
-/// Handles exec, attach and port-forward.
+/// exec, attach or port-forward.
 fn stream(txn: &Txn<'_>, call: &Call, names_container: bool) -> Result<Answer, Status> {
     // WebSocket connections start with a GET, but require permission to `create` (`AuthorizePodWebsocketUpgradeCreatePermission`).
     may_create(txn, &call.target)?;
@@ -211,34 +163,10 @@ fn proxy(txn: &Txn<'_>, call: &Call) -> Result<Answer, Status> {
             port: port.unwrap_or(named.usual_port()),
         }));
     }
-    let port = service_port(found.value(), &named)?;
-    let endpoints = txn.get(&ENDPOINTS, &key).ok_or_else(missing)?;
-    if let Some(address) = first_ready(endpoints.value(), port) {
-        return Err(unavailable(failed(address)));
-    }
     Err(unavailable(format!(
         "no endpoints available for service {:?}",
         call.target.name()
     )))
-}
-
-/// The name of the service port that the request gives by name or number.
-fn service_port<'a>(service: &'a Value, named: &Named<'a>) -> Result<&'a str, Status> {
-    let ports = list(&service["spec"]["ports"]);
-    let name = |port: &'a Value| string(port, "name");
-    let wanted = named.port;
-    let found = match ports {
-        [only] if wanted.is_empty() => Some(name(only)),
-        _ if wanted.is_empty() => Some(""),
-        _ => ports
-            .iter()
-            .find(|port| name(port) == wanted || port["port"].as_i64() == wanted.parse().ok())
-            .map(name),
-    };
-    found.ok_or_else(|| {
-        let service = named.name;
-        unavailable(format!("no service port {wanted} found for service {service:?}"))
-    })
 }
 
 /// A parsed `NAME`, `NAME:PORT` or `SCHEME:NAME:PORT`.

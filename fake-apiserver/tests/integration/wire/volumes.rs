@@ -27,49 +27,18 @@ fn attachment(inline: &Value) -> Value {
 
 /// Invalid volume sources, each with the part of the error message that follows the volume's name.
 fn refused() -> Vec<(Value, &'static str)> {
-    let iqn = "iqn.2001-04.com.example:storage";
-    let pair = "must be a host:port pair or multiple pairs separated by commas";
-    let disk = "https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd";
-    let azure: &str = format!(
-        "[spec.azureDisk.diskName: Required value, spec.azureDisk.diskURI: Required value, \
-         spec.azureDisk.diskURI: Unsupported value: \"\": supported values: {disk:?}]"
-    )
-    .leak();
-    let registry: &str = format!("spec.quobyte.registry: Invalid value: \"h:1,x\": {pair}").leak();
     vec![
         (
-            json!({"iscsi": {"targetPortal": "x", "iqn": iqn, "lun": 300}}),
-            "spec.iscsi.lun: Invalid value: 300: must be between 0 and 255, inclusive",
+            json!({"azureDisk": {}}),
+            "[spec.azureDisk.diskName: Required value, spec.azureDisk.diskURI: Required value]",
         ),
         (
-            json!({"iscsi": {"targetPortal": "x", "iqn": "naa.0123456789ABCDEF", "lun": 1, "initiatorName": "x",
-                "chapAuthSession": true}}),
-            "[spec.iscsi.iqn: Invalid value: \"naa.0123456789ABCDEF\": must be valid format, \
-             spec.iscsi.secretRef: Required value, spec.iscsi.initiatorname: Invalid value: \"x\": must be valid format]",
-        ),
-        (json!({"azureDisk": {}}), azure),
-        (
-            json!({"fc": {"targetWWNs": ["a"], "wwids": ["b"]}}),
-            "[spec.fc.targetWWNs: Invalid value: [\"a\"]: targetWWNs and wwids can not be specified simultaneously, \
-             spec.fc.lun: Required value: lun is required if targetWWNs is specified]",
-        ),
-        (json!({"quobyte": {"registry": "h:1,x", "volume": "v"}}), registry),
-        (
-            json!({"flexVolume": {"driver": "x/y", "options": {"kubernetes.io/fsType": "x"}}}),
-            "spec.flexVolume.options[kubernetes.io/fsType]: Invalid value: \"kubernetes.io/fsType\": kubernetes.io \
-             and k8s.io namespaces are reserved",
-        ),
-        (
-            json!({"flocker": {"datasetName": "a", "datasetUUID": "b"}}),
-            "spec.flocker: Invalid value: \"resource\": datasetName and datasetUUID can not be specified simultaneously",
+            json!({"iscsi": {"targetPortal": "x"}}),
+            "spec.iscsi.iqn: Required value",
         ),
         (
             json!({"gcePersistentDisk": {"pdName": "a", "partition": 300}}),
             "spec.persistentDisk.partition: Invalid value: 300: must be between 1 and 255, inclusive",
-        ),
-        (
-            json!({"azureFile": {"secretName": "x", "shareName": "y", "secretNamespace": ""}}),
-            "spec.azureFile.secretNamespace: Required value",
         ),
         (
             json!({"rbd": {}}),
@@ -80,8 +49,8 @@ fn refused() -> Vec<(Value, &'static str)> {
             "spec.cinder.secretRef.namespace: Required value",
         ),
         (
-            json!({"storageos": {"volumeName": "10.0.0.1"}}),
-            "spec.storageos.volumeName: Invalid value: \"10.0.0.1\": must not contain dots",
+            json!({"nfs": {"server": "x", "path": "y"}}),
+            "spec.nfs.path: Invalid value: \"y\": must be an absolute path",
         ),
     ]
 }
