@@ -22,8 +22,7 @@ pub struct Defect {
     pub text: String,
     /// Ids of the requirements that the defect violates. A case for one of them must be able to fail because of the defect.
     pub violates: BTreeSet<String>,
-    /// The bug report that the defect is modelled on; `None` if the defect is derived from requirements only.
-    #[serde(default)]
+    /// The bug report that it is modelled on; `None` if only requirements.
     pub source: Option<String>,
     /// How the traffic of a correct program is manipulated to show the defect; empty if source code, the API server or the driver is
     /// changed instead.

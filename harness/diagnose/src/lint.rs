@@ -73,67 +73,33 @@ impl<'a> Cluster<'a> {
     }
 }
 
-/// Checks of single CSIStorageCapacity objects: code, check, advice. An object may fail several checks.
-const CHECKS: [(&str, Check, &str); 11] = [
-    (
-        "class-missing",
-        class_missing,
-        "create the class, or delete the object",
-    ),
-    (
-        "class-immediate",
-        class_immediate,
-        "set volumeBindingMode: WaitForFirstConsumer, or delete the object",
-    ),
-    (
-        "not-tracked",
-        capacity_not_tracked,
-        "set storageCapacity: true in the CSIDriver once the objects are complete",
-    ),
-    (
-        "topology-unset",
-        topology_unset,
-        "set nodeTopology; {} matches every node",
-    ),
-    ("topology-invalid", topology_invalid, "correct the selector"),
-    (
-        "topology-node-selector-terms",
-        node_selector_terms,
-        "use matchLabels or matchExpressions: nodeTopology is a LabelSelector, not a NodeSelector",
-    ),
-    (
-        "topology-matches-no-node",
-        matches_no_node,
-        "compare the selector with the labels of the nodes, or delete the object if the nodes are gone",
-    ),
-    (
-        "topology-covers-all",
-        matches_all_nodes,
-        "use {} only for storage that every node can access; check whether the selector is missing",
-    ),
-    (
-        "no-limit",
-        neither_value_set,
-        "set capacity or maximumVolumeSize, or delete the object",
-    ),
-    (
-        "negative",
-        negative_quantity,
-        "publish the free capacity, or zero if there is none",
-    ),
-    (
-        "overflow",
-        quantity_overflow,
-        "publish at most 9223372036854775807 bytes",
-    ),
-];
+macro_rules! checks {
+    ($($code:literal: $check:ident, $advice:literal;)+) => {
+        /// Checks of single capacity objects: code, check, advice. An object may fail several.
+        const CHECKS: &[(&str, Check, &str)] = &[$(($code, $check, $advice)),+];
+    };
+}
+
+checks! {
+    "class-missing": class_missing, "create the class, or delete the object";
+    "class-immediate": class_immediate, "set volumeBindingMode: WaitForFirstConsumer, or delete the object";
+    "not-tracked": capacity_not_tracked, "set storageCapacity: true in the CSIDriver once the objects are complete";
+    "topology-unset": topology_unset, "set nodeTopology; {} matches every node";
+    "topology-invalid": topology_invalid, "correct the selector";
+    "topology-node-selector-terms": node_selector_terms, "use matchLabels or matchExpressions: nodeTopology is a LabelSelector, not a NodeSelector";
+    "topology-matches-no-node": matches_no_node, "compare the selector with the labels of the nodes, or delete the object if the nodes are gone";
+    "topology-covers-all": matches_all_nodes, "use {} only for storage that every node can access; check whether the selector is missing";
+    "no-limit": neither_value_set, "set capacity or maximumVolumeSize, or delete the object";
+    "negative": negative_quantity, "publish the free capacity, or zero if there is none";
+    "overflow": quantity_overflow, "publish at most 9223372036854775807 bytes";
+}
 
 /// All findings, grouped by object.
 pub fn lint(snapshot: &Snapshot) -> Vec<Finding> {
     let mut findings = Vec::new();
     let cluster = Cluster::of(snapshot);
     for object in snapshot.capacities.iter() {
-        for (code, check, advice) in CHECKS {
+        for &(code, check, advice) in CHECKS {
             if let Some(message) = check(&cluster, object) {
                 findings.push(finding(code, object, message, advice));
             }

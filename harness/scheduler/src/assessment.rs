@@ -8,11 +8,11 @@ use std::sync::Arc;
 use crate::capacity_check::Demand;
 use crate::claims::{self, PodClaims, PreFilterReason};
 use crate::filter::{self, VolumePlan};
-use crate::filter_error::FilterError;
 use crate::filters::{FilterReason, NodeFilters};
 use crate::objects::{Node, Pod};
 use crate::rules::Rules;
 use crate::score;
+use crate::snapshot::FilterError;
 use crate::snapshot::Snapshot;
 
 /// A node that passed all filters.

@@ -10,10 +10,10 @@ use std::sync::Arc;
 use capacity_types::{Arithmetic, Labels, NodeTopology, Quantity, RequirementError};
 
 use crate::capacity_index::Group;
-use crate::filter_error::FilterError;
 use crate::node_labels::NodeLabels;
 use crate::objects::{Capacity, Claim, Class};
 use crate::rules::{Choice, Rules};
+use crate::snapshot::FilterError;
 use crate::snapshot::Snapshot;
 
 /// Result of the capacity check.

@@ -15,7 +15,6 @@ mod control;
 pub mod cycle;
 pub mod extender;
 pub mod filter;
-pub mod filter_error;
 pub mod filters;
 mod listen;
 pub mod message;
@@ -34,7 +33,6 @@ pub mod snapshot;
 pub mod static_match;
 pub mod status;
 pub mod store;
-pub mod taint_wording;
 mod transport;
 pub mod volume_index;
 

@@ -6,7 +6,9 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Maximum length of an Event's note, in bytes.
+use crate::objects::Taint;
+
+/// Maximum length of an event's note, in bytes.
 const NOTE_MAX: usize = 1024;
 /// Suffix of a truncated note.
 const CUT: &str = " ...";
@@ -142,6 +144,31 @@ pub fn note(text: &str) -> String {
         end -= 1;
     }
     format!("{}{CUT}", &text[..end])
+}
+
+/// The wording of an untolerated taint.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TaintWording {
+    /// A full clause with key and value.
+    Long,
+    /// Key and value.
+    KeyValue,
+    /// Neither key nor value.
+    #[default]
+    Generic,
+}
+
+impl TaintWording {
+    pub(crate) fn reason(self, taint: &Taint) -> Cow<'static, str> {
+        let Taint { key, value, .. } = taint;
+        match self {
+            Self::Long => {
+                format!("node(s) had taint {{{key}: {value}}}, that the pod didn't tolerate").into()
+            }
+            Self::KeyValue => format!("node(s) had untolerated taint {{{key}: {value}}}").into(),
+            Self::Generic => "node(s) had untolerated taint(s)".into(),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@ use std::str::FromStr;
 
 use capacity_types::Arithmetic;
 
+use crate::message::TaintWording;
 use crate::message::Wording;
-use crate::taint_wording::TaintWording;
 
 /// A Kubernetes release from 1.19, the first with storage capacity tracking (KEP-1472), to 1.37.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use capacity_types::Arithmetic;
 
+use crate::message::TaintWording;
 use crate::message::Wording;
 use crate::shape::Shape;
-use crate::taint_wording::TaintWording;
 
 /// Settings of a scheduling decision.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use crate::attachments::Attachments;
 use crate::capacity_index::CapacityIndex;
-use crate::filter_error::FilterError;
 use crate::node_pods::NodePods;
 use crate::objects::{
     Claim, Class, CsiNode, DisruptionBudget, Driver, Lease, Namespace, Node, ObjectKey, Volume,
@@ -88,4 +87,16 @@ impl Snapshot {
             problem: problem.clone(),
         })
     }
+}
+
+/// An object cannot be read, so the attempt is aborted and retried (KEP-1472: only a missing CSIDriver skips the check).
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{resource} \"{key}\" cannot be read: {problem}")]
+pub struct FilterError {
+    /// Resource and API group.
+    pub resource: &'static str,
+    /// The object.
+    pub key: ObjectKey,
+    /// The parse error.
+    pub problem: String,
 }

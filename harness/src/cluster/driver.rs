@@ -6,14 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use capacity_types::Segment;
-use fake_csi::Method;
-use fake_csi::{CsiClient, CsiRequest, CsiResponse, Forwarder, NodeIdentity, ResponseValue};
+use fake_csi::{CsiClient, CsiRequest, CsiResponse, Forwarder, Method, NodeIdentity, ResponseValue};
 use futures::future::join_all;
 use serde_json::Value;
 use tokio::time::Instant;
 
 use super::Cluster;
-use super::endpoint::Endpoint;
 use crate::journal::{AnswerFact, ProcessEvent, ProcessFact, What};
 use crate::network::Network;
 use crate::plan::{CsiCall, CsiCallKind, Plan};
@@ -294,4 +292,13 @@ fn json_of(figure: &ResponseValue) -> Value {
         ResponseValue::Number(number) => Value::from(*number),
         ResponseValue::Text(text) => Value::from(text.clone()),
     }
+}
+
+/// An endpoint of the driver. Its path does not change while the driver is stopped.
+pub(super) struct Endpoint {
+    pub(super) socket: PathBuf,
+    /// Topology segment of its node.
+    pub(super) segment: Option<Segment>,
+    /// Dropping it closes the endpoint; `None` while the driver is stopped.
+    pub(super) running: Option<fake_csi::Running>,
 }

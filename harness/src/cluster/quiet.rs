@@ -36,19 +36,9 @@ impl Cluster {
             if let Some(external) = &self.external {
                 let _ = tokio::time::timeout(IN_FLIGHT_TIMEOUT, external.quiet()).await;
             }
-            let (from, began) = (self.journal.len(), self.journal.now());
-            tokio::time::sleep(settle).await;
-            // If this task was delayed, tasks of the programs may be delayed too.
-            let is_starved = self.journal.now() - began > settle * 2;
             let is_activity =
                 |what: &What| what.is_activity() && !(self.api.is_real() && is_failed_request(what));
-            if !is_starved
-                && !self
-                    .journal
-                    .since(from)
-                    .iter()
-                    .any(|fact| is_activity(&fact.what))
-            {
+            if self.is_inactive_for(settle, is_activity).await {
                 return;
             }
         }
@@ -69,21 +59,25 @@ impl Cluster {
         while self.journal.now() - start < TIMEOUT {
             // Has a timeout, because a client that does not read its watch would block the case.
             let _ = tokio::time::timeout(IN_FLIGHT_TIMEOUT, self.api.quiet()).await;
-            let (from, began) = (self.journal.len(), self.journal.now());
-            tokio::time::sleep(settle).await;
-            let is_starved = self.journal.now() - began > settle * 2;
             let is_activity =
                 |what: &What| matches!(what, What::Request(_) | What::Commit(_) | What::Delivery(_));
-            if !is_starved
-                && !self
-                    .journal
-                    .since(from)
-                    .iter()
-                    .any(|fact| is_activity(&fact.what))
-            {
+            if self.is_inactive_for(settle, is_activity).await {
                 return;
             }
         }
+    }
+
+    /// Sleeps, and returns whether no such fact was recorded meanwhile. If this task was delayed, other tasks may still be.
+    async fn is_inactive_for(&self, settle: Duration, is_activity: impl Fn(&What) -> bool) -> bool {
+        let (from, began) = (self.journal.len(), self.journal.now());
+        tokio::time::sleep(settle).await;
+        let is_starved = self.journal.now() - began > settle * 2;
+        !is_starved
+            && !self
+                .journal
+                .since(from)
+                .iter()
+                .any(|fact| is_activity(&fact.what))
     }
 }
 

@@ -8,62 +8,25 @@ use super::actions::{add_behind, begin_with, each, replace};
 use crate::plan::{Action, CsiCall, CsiCallKind, Plan};
 use crate::scenario::ResponseSpec;
 
-pub(super) fn hide_segments(plan: &mut Plan) {
-    let segments = plan.driver_nodes.iter_mut().map(|(_, segment)| segment);
-    segments.for_each(|segment| segment.clear());
-}
-
-pub(super) fn never_be_ready(plan: &mut Plan) {
-    script(plan, [always(Method::Probe, fails(Code::FailedPrecondition))]);
-}
-
 pub(super) fn promise_capacity(plan: &mut Plan) {
     plan.driver.get_capacity = true;
-    script(plan, [always(Method::GetCapacity, fails(Code::Unimplemented))]);
-}
-
-pub(super) fn return_constant_capacity(plan: &mut Plan) {
-    let all = initial_capacity(plan);
-    script(plan, [capacity(all)]);
-}
-
-pub(super) fn exaggerate(plan: &mut Plan) {
-    let all = initial_capacity(plan);
-    script(plan, [capacity(all.saturating_mul(2))]);
-}
-
-pub(super) fn understate(plan: &mut Plan) {
-    let all = initial_capacity(plan);
-    script(plan, [capacity(all / 2)]);
-}
-
-pub(super) fn return_negative_capacity(plan: &mut Plan) {
-    script(plan, [capacity(-1)]);
-}
-
-pub(super) fn lower_second_response(plan: &mut Plan) {
-    let lower = capacity(initial_capacity(plan) / 2);
-    script(plan, [once(later(lower))]);
+    fail(plan, Method::GetCapacity, Code::Unimplemented);
 }
 
 pub(super) fn raise_minimum(plan: &mut Plan) {
-    let all = initial_capacity(plan);
-    let effect = Effect::Capacity {
-        available: all,
-        maximum: Some(all),
-        minimum: Some(all.saturating_add(1)),
-    };
-    script(plan, [always(Method::GetCapacity, effect)]);
-}
-
-pub(super) fn ignore_fragmentation(plan: &mut Plan) {
-    let all = initial_capacity(plan);
-    script(plan, [once(capacity(all))]);
+    add_rule(plan, |all| {
+        let minimum = Some(all.saturating_add(1));
+        let effect = Effect::Capacity {
+            available: all,
+            maximum: Some(all),
+            minimum,
+        };
+        always(Method::GetCapacity, effect)
+    });
 }
 
 pub(super) fn grow_later(plan: &mut Plan) {
-    let all = initial_capacity(plan);
-    script(plan, [once(capacity(all))]);
+    add_rule(plan, |all| once(capacity(all)));
     for (_, storage) in &mut plan.driver.pools {
         if let Storage::Linear { capacity, .. } = storage {
             *capacity = capacity.saturating_mul(1000);
@@ -102,14 +65,6 @@ pub(super) fn fail_on_unknown_parameters(plan: &mut Plan) {
     script(plan, scripts);
 }
 
-pub(super) fn ignore_parameters(plan: &mut Plan) {
-    each_device(plan, |device| device.parameters.clear());
-}
-
-pub(super) fn ignore_uses(plan: &mut Plan) {
-    each_device(plan, |device| device.access = Access::Any);
-}
-
 pub(super) fn forget_raw_devices(plan: &mut Plan) {
     each_storage(plan, |storage| {
         if let Storage::Devices(devices) = storage {
@@ -122,10 +77,7 @@ pub(super) fn need_reservations(plan: &mut Plan) {
     let mut reserves = plan.extenders.iter().any(|extender| extender.reserves);
     each(plan, |action| reserves |= matches!(action, Action::Reserve(_)));
     if !reserves {
-        script(
-            plan,
-            [always(Method::CreateVolume, fails(Code::FailedPrecondition))],
-        );
+        fail(plan, Method::CreateVolume, Code::FailedPrecondition);
     }
 }
 
@@ -211,12 +163,23 @@ fn each_storage(plan: &mut Plan, mut change: impl FnMut(&mut Storage)) {
     });
 }
 
-fn each_device(plan: &mut Plan, mut change: impl FnMut(&mut Device)) {
+pub(super) fn each_device(plan: &mut Plan, mut change: impl FnMut(&mut Device)) {
     each_storage(plan, |storage| {
         if let Storage::Devices(devices) = storage {
             devices.values_mut().for_each(&mut change);
         }
     });
+}
+
+/// Makes all calls of a method fail.
+pub(super) fn fail(plan: &mut Plan, method: Method, code: Code) {
+    script(plan, [always(method, fails(code))]);
+}
+
+/// Adds a fault rule that depends on the initial total capacity.
+pub(super) fn add_rule(plan: &mut Plan, rule: impl FnOnce(i64) -> Rule) {
+    let rule = rule(initial_capacity(plan));
+    script(plan, [rule]);
 }
 
 fn fails(code: Code) -> Effect {
@@ -235,7 +198,7 @@ fn always(method: Method, effect: Effect) -> Rule {
     }
 }
 
-fn capacity(bytes: i64) -> Rule {
+pub(super) fn capacity(bytes: i64) -> Rule {
     always(
         Method::GetCapacity,
         Effect::Capacity {
@@ -246,11 +209,11 @@ fn capacity(bytes: i64) -> Rule {
     )
 }
 
-fn later(script: Rule) -> Rule {
+pub(super) fn later(script: Rule) -> Rule {
     Rule { skip: 1, ..script }
 }
 
-fn once(script: Rule) -> Rule {
+pub(super) fn once(script: Rule) -> Rule {
     Rule {
         times: Some(1),
         ..script

@@ -5,207 +5,101 @@
 //! original plan.
 
 mod actions;
-mod calls;
 mod driver;
+mod evidence;
 mod objects;
-mod requests;
 mod server;
 
 use std::fmt;
 use std::str::FromStr;
 
 use fake_apiserver::{Release, ResourceRef};
-use fake_csi::Method;
+use fake_csi::{Access, Code, Method};
+use serde_json::json;
+
+use actions::each_object;
 
 use crate::journal::Fact;
 use crate::plan::Plan;
 
 /// A deliberate defect of the API server or the driver.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Defect {
-    /// The API server ignores feature gates.
-    ServerIgnoresGates,
-    /// The API server always emulates the newest release.
-    ServerIsNewest,
-    /// The API server always emulates a release before KEP-1472.
-    ServerIsOldest,
-    /// The API server always emulates the last release in which `storageCapacity` of a CSIDriver is immutable.
-    ServerIsBeta,
-    /// The API server drops the spec of created CSIDrivers.
-    ServerForgetsDriverSpec,
-    /// The API server responds to requests for CSINodes with 404 (Not Found).
-    ServerLacksCsiNodes,
-    /// The API server treats an update (PUT) as a creation and ignores its resourceVersion.
-    ServerCreatesInstead,
-    /// The API server accepts changes of storageClassName and nodeTopology of a CSIStorageCapacity.
-    ServerAllowsClassChange,
-    /// The API server rejects changes of capacity and maximumVolumeSize of a CSIStorageCapacity.
-    ServerMakesCapacityImmutable,
-    /// The API server accepts invalid CSIStorageCapacity objects and corrects the invalid fields.
-    ServerAcceptsInvalidObjects,
-    /// The API server ignores `generateName`.
-    ServerGeneratesNoNames,
-    /// When a StorageClass is deleted, the API server also deletes its CSIStorageCapacity objects.
-    ServerKnowsOneNamespace,
-    /// The API server deletes the CSIStorageCapacity objects of a deleted class.
-    ServerDeletesWithTheClass,
-    /// The API server sets the capacity of a CSIStorageCapacity to zero if it is unset.
-    ServerFillsInCapacity,
-    /// The API server stores only the first of several CSIStorageCapacity objects for the same class and topology.
-    ServerKeepsOneObject,
-    /// The API server's metrics contain no request durations.
-    ServerTimesNoRequests,
-    /// The API server's metrics contain no request counts.
-    ServerCountsNoRequests,
-    /// The driver ignores the storage cost of a class: a volume uses as many raw bytes as its size.
-    DriverForgetsCosts,
-    /// The driver's name is not a DNS subdomain.
-    DriverHasOddName,
-    /// The driver's Probe always fails.
-    DriverIsNeverReady,
-    /// The driver advertises VOLUME_ACCESSIBILITY_CONSTRAINTS, but NodeGetInfo returns no topology segment.
-    DriverHidesItsSegment,
-    /// The driver advertises the capability GET_CAPACITY, but GetCapacity fails with UNIMPLEMENTED.
-    DriverPromisesCapacity,
-    /// GetCapacity returns the initial total capacity for every segment.
-    DriverReturnsConstantCapacity,
-    /// GetCapacity returns twice the capacity.
-    DriverExaggerates,
-    /// GetCapacity returns half of the capacity.
-    DriverUnderstates,
-    /// GetCapacity returns a negative number.
-    DriverReturnsNegativeCapacity,
-    /// The second GetCapacity response has a lower capacity, although nothing has changed.
-    DriverLowersSecondResponse,
-    /// GetCapacity fails with INTERNAL for unknown parameters.
-    DriverFailsOnUnknownParameters,
-    /// A second CreateVolume or DeleteVolume call for the same volume fails.
-    DriverRefusesRepeats,
-    /// GetCapacity returns a minimum_volume_size above the available capacity.
-    DriverRaisesMinimum,
-    /// The pools have a thousand times the configured capacity; only the first GetCapacity response returns the configured one.
-    DriverGrowsLater,
-    /// GetCapacity returns the whole capacity as maximum_volume_size.
-    DriverIgnoresFragmentation,
-    /// The driver uses every device for every class.
-    DriverIgnoresParameters,
-    /// The driver uses every device for every access type (block or mount).
-    DriverIgnoresUses,
-    /// The driver does not count raw block devices as storage.
-    DriverForgetsRawDevices,
-    /// CreateVolume fails without a reservation.
-    DriverNeedsReservations,
-    /// The driver ignores reservations.
-    DriverReservesNothing,
-    /// The driver forgets for which PVC a device is reserved, so that creating the volume does not end the reservation.
-    DriverForgetsHolders,
-    /// CreateVolume without sufficient capacity fails with INTERNAL.
-    DriverReturnsWrongErrorCode,
-    /// A client other than the publisher calls GetCapacity whenever a pod is created or the storage changes.
-    DriverIsCalledByAnotherClient,
+#[derive(Clone, Copy)]
+pub struct Defect {
+    name: &'static str,
+    /// Applies the defect to a plan.
+    change: fn(&mut Plan),
 }
 
-/// Removes from a plan what cannot affect a run with these facts: driver faults, an error code that was never returned, node segments that
-/// were never requested, and objects that were never read.
-fn observable(spoiled: Plan, plan: &Plan, facts: &[Fact]) -> Plan {
-    let mut observable = actions::without_scripts(spoiled);
-    if !calls::any_is_refused(facts, "RESOURCE_EXHAUSTED") {
-        observable.driver.exhausted = 0;
-    }
-    if !calls::any_is_of(facts, Method::NodeGetInfo) {
-        let segments = observable.driver_nodes.iter_mut().map(|(_, segment)| segment);
-        segments.for_each(|segment| segment.clear());
-    }
-    observable.objects.retain(|object| {
-        let resource = ResourceRef::plural_of(object);
-        resource.is_none_or(|resource| plan.depends_on(resource) || requests::any_is_for(facts, resource))
-    });
-    observable
+macro_rules! defects {
+    ($($name:literal => $change:expr;)+) => {
+        const DEFECTS: &[Defect] = &[$(Defect { name: $name, change: $change }),+];
+    };
 }
 
-/// All defects by their command-line names.
-const NAMES: [(&str, Defect); 40] = [
-    ("server-ignores-gates", Defect::ServerIgnoresGates),
-    ("server-is-newest", Defect::ServerIsNewest),
-    ("server-is-oldest", Defect::ServerIsOldest),
-    ("server-is-beta", Defect::ServerIsBeta),
-    ("server-forgets-driver-spec", Defect::ServerForgetsDriverSpec),
-    ("server-lacks-csi-nodes", Defect::ServerLacksCsiNodes),
-    ("server-creates-instead", Defect::ServerCreatesInstead),
-    ("server-allows-class-change", Defect::ServerAllowsClassChange),
-    (
-        "server-makes-capacity-immutable",
-        Defect::ServerMakesCapacityImmutable,
-    ),
-    (
-        "server-accepts-invalid-objects",
-        Defect::ServerAcceptsInvalidObjects,
-    ),
-    ("server-generates-no-names", Defect::ServerGeneratesNoNames),
-    ("server-knows-one-namespace", Defect::ServerKnowsOneNamespace),
-    ("server-deletes-with-the-class", Defect::ServerDeletesWithTheClass),
-    ("server-fills-in-capacity", Defect::ServerFillsInCapacity),
-    ("server-keeps-one-object", Defect::ServerKeepsOneObject),
-    ("server-times-no-requests", Defect::ServerTimesNoRequests),
-    ("server-counts-no-requests", Defect::ServerCountsNoRequests),
-    ("driver-forgets-costs", Defect::DriverForgetsCosts),
-    ("driver-has-odd-name", Defect::DriverHasOddName),
-    ("driver-is-never-ready", Defect::DriverIsNeverReady),
-    ("driver-hides-its-segment", Defect::DriverHidesItsSegment),
-    ("driver-promises-capacity", Defect::DriverPromisesCapacity),
-    (
-        "driver-returns-constant-capacity",
-        Defect::DriverReturnsConstantCapacity,
-    ),
-    ("driver-exaggerates", Defect::DriverExaggerates),
-    ("driver-understates", Defect::DriverUnderstates),
-    (
-        "driver-returns-negative-capacity",
-        Defect::DriverReturnsNegativeCapacity,
-    ),
-    (
-        "driver-lowers-second-response",
-        Defect::DriverLowersSecondResponse,
-    ),
-    (
-        "driver-fails-on-unknown-parameters",
-        Defect::DriverFailsOnUnknownParameters,
-    ),
-    ("driver-refuses-repeats", Defect::DriverRefusesRepeats),
-    ("driver-raises-minimum", Defect::DriverRaisesMinimum),
-    ("driver-grows-later", Defect::DriverGrowsLater),
-    ("driver-ignores-fragmentation", Defect::DriverIgnoresFragmentation),
-    ("driver-ignores-parameters", Defect::DriverIgnoresParameters),
-    ("driver-ignores-uses", Defect::DriverIgnoresUses),
-    ("driver-forgets-raw-devices", Defect::DriverForgetsRawDevices),
-    ("driver-needs-reservations", Defect::DriverNeedsReservations),
-    ("driver-reserves-nothing", Defect::DriverReservesNothing),
-    ("driver-forgets-holders", Defect::DriverForgetsHolders),
-    (
-        "driver-returns-wrong-error-code",
-        Defect::DriverReturnsWrongErrorCode,
-    ),
-    (
-        "driver-is-called-by-another-client",
-        Defect::DriverIsCalledByAnotherClient,
-    ),
-];
+// The texts of `suites/defects.yaml` describe them.
+defects! {
+    "server-ignores-gates" => |plan| server::each_release(plan, |_, gates| gates.clear());
+    "server-is-newest" => |plan| server::always_be(plan, Release::default());
+    "server-is-oldest" => |plan| server::always_be(plan, Release::OLDEST);
+    "server-is-beta" => |plan| server::always_be(plan, server::last_beta());
+    "server-forgets-driver-spec" => |plan| each_object(plan, "CSIDriver", |object| object["spec"] = json!({}));
+    "server-lacks-csi-nodes" => |plan| server::lack(plan, "csinodes");
+    "server-creates-instead" => objects::create_instead;
+    "server-allows-class-change" => objects::allow_class_change;
+    "server-makes-capacity-immutable" => objects::make_capacity_immutable;
+    "server-accepts-invalid-objects" => objects::accept_invalid_objects;
+    "server-generates-no-names" => objects::generate_no_names;
+    "server-knows-one-namespace" => objects::know_one_namespace;
+    "server-deletes-with-the-class" => objects::delete_with_the_class;
+    "server-fills-in-capacity" => objects::fill_in_capacity;
+    "server-keeps-one-object" => objects::keep_one_object;
+    "server-times-no-requests" => |plan| server::withhold_metric(plan, "apiserver_request_duration_seconds");
+    "server-counts-no-requests" => |plan| server::withhold_metric(plan, "apiserver_request_total");
+    "driver-forgets-costs" => |plan| plan.driver.costs.clear();
+    "driver-has-odd-name" => |plan| plan.driver.name = "Disk_1".to_owned();
+    "driver-is-never-ready" => |plan| driver::fail(plan, Method::Probe, Code::FailedPrecondition);
+    "driver-hides-its-segment" => clear_segments;
+    "driver-promises-capacity" => driver::promise_capacity;
+    "driver-returns-constant-capacity" => |plan| driver::add_rule(plan, driver::capacity);
+    "driver-exaggerates" => |plan| driver::add_rule(plan, |all| driver::capacity(all.saturating_mul(2)));
+    "driver-understates" => |plan| driver::add_rule(plan, |all| driver::capacity(all / 2));
+    "driver-returns-negative-capacity" => |plan| driver::add_rule(plan, |_| driver::capacity(-1));
+    "driver-lowers-second-response" => |plan| driver::add_rule(plan, |all| driver::once(driver::later(driver::capacity(all / 2))));
+    "driver-fails-on-unknown-parameters" => driver::fail_on_unknown_parameters;
+    "driver-refuses-repeats" => driver::refuse_repeats;
+    "driver-raises-minimum" => driver::raise_minimum;
+    "driver-grows-later" => driver::grow_later;
+    "driver-ignores-fragmentation" => |plan| driver::add_rule(plan, |all| driver::once(driver::capacity(all)));
+    "driver-ignores-parameters" => |plan| driver::each_device(plan, |device| device.parameters.clear());
+    "driver-ignores-uses" => |plan| driver::each_device(plan, |device| device.access = Access::Any);
+    "driver-forgets-raw-devices" => driver::forget_raw_devices;
+    "driver-needs-reservations" => driver::need_reservations;
+    "driver-reserves-nothing" => driver::reserve_nothing;
+    "driver-forgets-holders" => driver::forget_holders;
+    "driver-returns-wrong-error-code" => driver::return_wrong_error_code;
+    "driver-is-called-by-another-client" => driver::add_calls_of_another_client;
+}
 
 /// The unknown name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("API server and driver have no defect {0:?}; choose one of {names}", names = NAMES.map(|(name, _)| name).join(", "))]
+#[error("the surroundings have no defect {0:?}; choose one of {names}", names = names())]
 pub struct UnknownDefect(String);
+
+fn names() -> String {
+    let names: Vec<&str> = DEFECTS.iter().map(|defect| defect.name).collect();
+    names.join(", ")
+}
 
 impl Defect {
     /// All defects, in table order.
     pub fn all() -> impl Iterator<Item = Self> {
-        NAMES.into_iter().map(|(_, defect)| defect)
+        DEFECTS.iter().copied()
     }
 
     /// The plan from which a cluster with this defect is built.
     pub(crate) fn spoil(self, plan: &Plan) -> Plan {
         let mut plan = plan.clone();
-        self.change()(&mut plan);
+        (self.change)(&mut plan);
         plan
     }
 
@@ -217,65 +111,52 @@ impl Defect {
         }
         let (scripts, own) = (actions::scripts(&spoiled), actions::scripts(plan));
         let is_met = match scripts.strip_suffix(own.as_slice()) {
-            Some(added) => added.iter().any(|script| calls::meet(facts, script)),
+            Some(added) => added.iter().any(|script| evidence::meet(facts, script)),
             None => true,
         };
         is_met || observable(spoiled, plan, facts) != observable(plan.clone(), plan, facts)
     }
+}
 
-    /// The function that edits a plan so that the cluster has the defect.
-    fn change(self) -> fn(&mut Plan) {
-        match self {
-            Defect::ServerIgnoresGates => |plan| server::each_release(plan, |_, gates| gates.clear()),
-            Defect::ServerIsNewest => |plan| server::always_be(plan, Release::default()),
-            Defect::ServerIsOldest => |plan| server::always_be(plan, Release::OLDEST),
-            Defect::ServerIsBeta => |plan| server::always_be(plan, server::last_beta()),
-            Defect::ServerForgetsDriverSpec => objects::forget_driver_spec,
-            Defect::ServerLacksCsiNodes => |plan| server::lack(plan, "csinodes"),
-            Defect::ServerCreatesInstead => objects::create_instead,
-            Defect::ServerAllowsClassChange => objects::allow_class_change,
-            Defect::ServerMakesCapacityImmutable => objects::make_capacity_immutable,
-            Defect::ServerAcceptsInvalidObjects => objects::accept_invalid_objects,
-            Defect::ServerGeneratesNoNames => objects::generate_no_names,
-            Defect::ServerKnowsOneNamespace => objects::know_one_namespace,
-            Defect::ServerDeletesWithTheClass => objects::delete_with_the_class,
-            Defect::ServerFillsInCapacity => objects::fill_in_capacity,
-            Defect::ServerKeepsOneObject => objects::keep_one_object,
-            Defect::ServerTimesNoRequests => {
-                |plan| server::withhold_metric(plan, "apiserver_request_duration_seconds")
-            }
-            Defect::ServerCountsNoRequests => |plan| server::withhold_metric(plan, "apiserver_request_total"),
-            Defect::DriverForgetsCosts => |plan| plan.driver.costs.clear(),
-            Defect::DriverHasOddName => |plan| plan.driver.name = "Disk_1".to_owned(),
-            Defect::DriverIsNeverReady => driver::never_be_ready,
-            Defect::DriverHidesItsSegment => driver::hide_segments,
-            Defect::DriverPromisesCapacity => driver::promise_capacity,
-            Defect::DriverReturnsConstantCapacity => driver::return_constant_capacity,
-            Defect::DriverExaggerates => driver::exaggerate,
-            Defect::DriverUnderstates => driver::understate,
-            Defect::DriverReturnsNegativeCapacity => driver::return_negative_capacity,
-            Defect::DriverLowersSecondResponse => driver::lower_second_response,
-            Defect::DriverFailsOnUnknownParameters => driver::fail_on_unknown_parameters,
-            Defect::DriverRefusesRepeats => driver::refuse_repeats,
-            Defect::DriverRaisesMinimum => driver::raise_minimum,
-            Defect::DriverGrowsLater => driver::grow_later,
-            Defect::DriverIgnoresFragmentation => driver::ignore_fragmentation,
-            Defect::DriverIgnoresParameters => driver::ignore_parameters,
-            Defect::DriverIgnoresUses => driver::ignore_uses,
-            Defect::DriverForgetsRawDevices => driver::forget_raw_devices,
-            Defect::DriverNeedsReservations => driver::need_reservations,
-            Defect::DriverReservesNothing => driver::reserve_nothing,
-            Defect::DriverForgetsHolders => driver::forget_holders,
-            Defect::DriverReturnsWrongErrorCode => driver::return_wrong_error_code,
-            Defect::DriverIsCalledByAnotherClient => driver::add_calls_of_another_client,
-        }
+/// The plan without parts that cannot affect a run with these facts: driver faults, an unused error code, node segments that are never
+/// requested, and objects that are never read.
+fn observable(spoiled: Plan, plan: &Plan, facts: &[Fact]) -> Plan {
+    let mut observable = actions::without_scripts(spoiled);
+    if !evidence::any_is_refused(facts, "RESOURCE_EXHAUSTED") {
+        observable.driver.exhausted = 0;
+    }
+    if !evidence::any_is_of(facts, Method::NodeGetInfo) {
+        clear_segments(&mut observable);
+    }
+    observable.objects.retain(|object| {
+        let resource = ResourceRef::plural_of(object);
+        resource.is_none_or(|resource| plan.depends_on(resource) || evidence::any_is_for(facts, resource))
+    });
+    observable
+}
+
+fn clear_segments(plan: &mut Plan) {
+    let segments = plan.driver_nodes.iter_mut().map(|(_, segment)| segment);
+    segments.for_each(|segment| segment.clear());
+}
+
+impl PartialEq for Defect {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Defect {}
+
+impl fmt::Debug for Defect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
     }
 }
 
 impl fmt::Display for Defect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let named = NAMES.iter().find(|(_, defect)| defect == self);
-        f.write_str(named.map_or("", |(name, _)| name))
+        f.write_str(self.name)
     }
 }
 
@@ -283,10 +164,8 @@ impl FromStr for Defect {
     type Err = UnknownDefect;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        let named = NAMES.iter().find(|(known, _)| *known == name);
-        named
-            .map(|(_, defect)| *defect)
-            .ok_or_else(|| UnknownDefect(name.to_owned()))
+        let known = Self::all().find(|defect| defect.name == name);
+        known.ok_or_else(|| UnknownDefect(name.to_owned()))
     }
 }
 

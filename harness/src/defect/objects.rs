@@ -1,15 +1,12 @@
 //! Defects in how the API server handles objects. The harness emulates them by sending different requests.
 
 use capacity_types::capacity_api::RESOURCE;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::actions::{add_behind, each, each_object, replace};
 use crate::plan::{Action, NAMESPACE, Plan, Target};
 
 const KIND: &str = "CSIStorageCapacity";
-pub(super) fn forget_driver_spec(plan: &mut Plan) {
-    each_object(plan, "CSIDriver", |object| object["spec"] = json!({}));
-}
 
 pub(super) fn create_instead(plan: &mut Plan) {
     each(plan, |action| {

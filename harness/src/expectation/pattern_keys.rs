@@ -40,101 +40,29 @@ const STORAGE_METHODS: &[Method] = &[
     Method::NodeUnpublishVolume,
 ];
 
-/// Keys that apply to some kinds only. `by` and `node` apply to every kind.
-const KEYS: [Key; 14] = [
-    Key {
-        name: "name",
-        is_set: |it| it.name.is_some(),
-        kinds: &["write", "request", "delivery", "call", "extender"],
-        methods: VOLUME_METHODS,
-    },
-    Key {
-        name: "having",
-        is_set: |it| !it.having.is_null(),
-        kinds: &["write"],
-        methods: &[],
-    },
-    Key {
-        name: "code",
-        is_set: |it| it.code.is_some(),
-        kinds: &["request", "call", "extender"],
-        methods: &[],
-    },
-    Key {
-        name: "harness",
-        is_set: |it| it.harness,
-        kinds: &["write", "request"],
-        methods: &[],
-    },
-    Key {
-        name: "version",
-        is_set: |it| it.version.is_some(),
-        kinds: &["request"],
-        methods: &[],
-    },
-    Key {
-        name: "segment",
-        is_set: |it| it.segment.is_some(),
-        kinds: CALL_ONLY,
-        methods: STORAGE_METHODS,
-    },
-    Key {
-        name: "parameters",
-        is_set: |it| it.parameters.is_some(),
-        kinds: CALL_ONLY,
-        methods: STORAGE_METHODS,
-    },
-    Key {
-        name: "secrets",
-        is_set: |it| it.secrets.is_some(),
-        kinds: CALL_ONLY,
-        methods: &[
-            Method::CreateVolume,
-            Method::DeleteVolume,
-            Method::ControllerModifyVolume,
-        ],
-    },
-    Key {
-        name: "capabilities",
-        is_set: |it| it.capabilities.is_some(),
-        kinds: CALL_ONLY,
-        methods: &[
-            Method::GetCapacity,
-            Method::CreateVolume,
-            Method::ValidateVolumeCapabilities,
-        ],
-    },
-    Key {
-        name: "minimum",
-        is_set: |it| it.minimum.is_some(),
-        kinds: CALL_ONLY,
-        methods: &[Method::GetCapacity],
-    },
-    Key {
-        name: "required",
-        is_set: |it| it.required.is_some(),
-        kinds: CALL_ONLY,
-        methods: &[Method::CreateVolume, Method::ControllerExpandVolume],
-    },
-    Key {
-        name: "mutable",
-        is_set: |it| it.mutable.is_some(),
-        kinds: CALL_ONLY,
-        methods: &[Method::CreateVolume, Method::ControllerModifyVolume],
-    },
-    Key {
-        name: "copy",
-        is_set: |it| it.copy.is_some(),
-        kinds: CALL_ONLY,
-        methods: &[Method::CreateVolume],
-    },
-    Key {
-        name: "placed",
-        is_set: |it| it.placed.is_some(),
-        kinds: CALL_ONLY,
-        methods: &[Method::CreateVolume, Method::ControllerExpandVolume],
-    },
-];
+macro_rules! keys {
+    ($($name:literal, $is_set:expr, $kinds:expr, $methods:expr;)+) => {
+        /// Every kind may have `by` and `node` as well.
+        const KEYS: &[Key] = &[$(Key { name: $name, is_set: $is_set, kinds: $kinds, methods: $methods }),+];
+    };
+}
+
+keys! {
+    "name", |it| it.name.is_some(), &["write", "request", "delivery", "call", "extender"], VOLUME_METHODS;
+    "having", |it| !it.having.is_null(), &["write"], &[];
+    "code", |it| it.code.is_some(), &["request", "call", "extender"], &[];
+    "harness", |it| it.harness, &["write", "request"], &[];
+    "version", |it| it.version.is_some(), &["request"], &[];
+    "segment", |it| it.segment.is_some(), CALL_ONLY, STORAGE_METHODS;
+    "parameters", |it| it.parameters.is_some(), CALL_ONLY, STORAGE_METHODS;
+    "secrets", |it| it.secrets.is_some(), CALL_ONLY, &[Method::CreateVolume, Method::DeleteVolume, Method::ControllerModifyVolume];
+    "capabilities", |it| it.capabilities.is_some(), CALL_ONLY, &[Method::GetCapacity, Method::CreateVolume, Method::ValidateVolumeCapabilities];
+    "minimum", |it| it.minimum.is_some(), CALL_ONLY, &[Method::GetCapacity];
+    "required", |it| it.required.is_some(), CALL_ONLY, &[Method::CreateVolume, Method::ControllerExpandVolume];
+    "mutable", |it| it.mutable.is_some(), CALL_ONLY, &[Method::CreateVolume, Method::ControllerModifyVolume];
+    "copy", |it| it.copy.is_some(), CALL_ONLY, &[Method::CreateVolume];
+    "placed", |it| it.placed.is_some(), CALL_ONLY, &[Method::CreateVolume, Method::ControllerExpandVolume];
+}
 
 /// Checks that all keys of a pattern fit its kind.
 pub(crate) fn check(spec: &Pattern) -> Result<(), String> {

@@ -47,58 +47,25 @@ pub struct Rule {
     pub source: &'static str,
 }
 
-const ARGUMENTS: &str = "csi-arguments";
-const CALLS: &str = "csi-calls";
-const REPEATED_START_CALLS: &str = "csi-calls-at-start";
-const VERSION: &str = "api-version";
-const INVALID: &str = "api-invalid";
-const LABELS: &str = "object-labels";
-const DUPLICATE_OBJECT: &str = "object-twice";
-const DUPLICATE_WATCH: &str = "watch-twice";
+macro_rules! rules {
+    ($($id:ident = $name:literal, $text:literal, $source:literal;)+) => {
+        $(const $id: &str = $name;)+
 
-/// All rules.
-pub const RULES: [Rule; 8] = [
-    Rule {
-        name: ARGUMENTS,
-        text: "the arguments of a CSI call are valid according to the CSI spec",
-        source: "CSI, GetCapacityRequest and CreateVolumeRequest",
-    },
-    Rule {
-        name: CALLS,
-        text: "GetCapacity is called about once per poll interval for each class and segment",
-        source: "KEP-1472, GetCapacity is called periodically",
-    },
-    Rule {
-        name: REPEATED_START_CALLS,
-        text: "at the start, before the first poll, the driver is called at most twice for the same class and segment",
-        source: "KEP-1472, GetCapacity is called periodically",
-    },
-    Rule {
-        name: VERSION,
-        text: "requests use an API version that the release serves",
-        source: "Kubernetes, deprecated API migration guide",
-    },
-    Rule {
-        name: INVALID,
-        text: "requests to the API server are well-formed and valid",
-        source: "Kubernetes API concepts, status codes 400, 415 and 422",
-    },
-    Rule {
-        name: LABELS,
-        text: "a published object has labels with its manager and its driver",
-        source: "KEP-1472, CSIStorageCapacity lifecycle",
-    },
-    Rule {
-        name: DUPLICATE_OBJECT,
-        text: "one object is created for each class and segment",
-        source: "KEP-1472, CSIStorageCapacity lifecycle",
-    },
-    Rule {
-        name: DUPLICATE_WATCH,
-        text: "a client has one watch for the same objects",
-        source: "Kubernetes API concepts, efficient detection of changes",
-    },
-];
+        /// All rules.
+        pub const RULES: &[Rule] = &[$(Rule { name: $id, text: $text, source: $source }),+];
+    };
+}
+
+rules! {
+    ARGUMENTS = "csi-arguments", "the arguments of a CSI call are valid according to the CSI spec", "CSI, GetCapacityRequest and CreateVolumeRequest";
+    CALLS = "csi-calls", "GetCapacity is called about once per poll interval for each class and segment", "KEP-1472, GetCapacity is called periodically";
+    REPEATED_START_CALLS = "csi-calls-at-start", "at the start, before the first poll, the driver is called at most twice for the same class and segment", "KEP-1472, GetCapacity is called periodically";
+    VERSION = "api-version", "requests use an API version that the release serves", "Kubernetes, deprecated API migration guide";
+    INVALID = "api-invalid", "requests to the API server are well-formed and valid", "Kubernetes API concepts, status codes 400, 415 and 422";
+    LABELS = "object-labels", "a published object has labels with its manager and its driver", "KEP-1472, CSIStorageCapacity lifecycle";
+    DUPLICATE_OBJECT = "object-twice", "one object is created for each class and segment", "KEP-1472, CSIStorageCapacity lifecycle";
+    DUPLICATE_WATCH = "watch-twice", "a client has one watch for the same objects", "Kubernetes API concepts, efficient detection of changes";
+}
 
 /// The rule with this name.
 pub fn rule(name: &str) -> Option<&'static Rule> {

@@ -12,10 +12,8 @@ use capacity_spec::world::{
 use capacity_types::Segment;
 use capacity_types::capacity_api::RESOURCE;
 
-use super::Oracle;
 use super::calls::is_same;
-use super::change::change;
-use super::orders;
+use super::{Oracle, orders};
 use crate::client_name::HARNESS;
 use crate::journal::{Change as Committed, CommitFact, DeliveryFact, ExtenderFact, Fact, RequestFact, What};
 use crate::plan::{Action, NAMESPACE, WORKLOADS};
@@ -406,4 +404,16 @@ fn owner_deleted(commit: &CommitFact) -> Vec<Event> {
     let uid = uid.filter(|_| commit.change == Committed::Deleted);
     let event = uid.map(|uid| Event::Changed(Change::OwnerDeleted(uid.to_owned())));
     event.into_iter().collect()
+}
+
+/// The change of a commit. None if the specification does not use objects of the resource.
+pub(crate) fn change(commit: &CommitFact) -> Option<Change> {
+    let namespace = commit.namespace.as_deref().unwrap_or_default();
+    match commit.change {
+        Committed::Deleted => Change::removed(&commit.resource, namespace, &commit.name),
+        // Infallible: the API server accepts readable objects only.
+        Committed::Added | Committed::Modified => {
+            Change::set(&commit.resource, &*commit.object).ok().flatten()
+        }
+    }
 }

@@ -13,7 +13,6 @@
 //! Does not know rules, which [`capacity_spec`] owns, or verdicts.
 
 mod calls;
-mod change;
 mod demands;
 mod follow;
 mod observed_revisions;
@@ -42,8 +41,8 @@ use program_metrics::ProgramMetrics;
 use programs::Programs;
 use storage::Storage;
 
-pub(crate) use change::change;
 pub use demands::{Demands, demands};
+pub(crate) use follow::change;
 
 /// The specification applied to one run.
 pub(crate) struct Oracle<'p> {

@@ -37,124 +37,58 @@ const MAXIMUM_VOLUME_SIZE_SINCE: u8 = 21;
 /// The first release that serves `resource.k8s.io/v1` (minor version).
 const RESOURCE_V1_SINCE: u8 = 34;
 
-/// Features that do not depend on a single setting.
-const GENERAL_FEATURES: [Feature; 23] = [
-    beyond("publisher.beyond", |plan| goes_beyond(plan, Role::Publisher)),
-    beyond("scheduler.beyond", |plan| goes_beyond(plan, Role::Scheduler)),
-    beyond("cleaner.beyond", |plan| goes_beyond(plan, Role::Cleaner)),
-    beyond("driver.beyond", |plan| goes_beyond(plan, Role::Driver)),
-    Feature {
-        name: "publisher.central",
-        text: "one instance publishes objects for all nodes",
-        needed: Needed::ByPlan(|plan| has_role(plan, Role::Publisher) && plan.mode == Mode::Central),
-    },
-    Feature {
-        name: "publisher.distributed",
-        text: "one instance per node publishes objects for its node (`--node-deployment`)",
-        needed: Needed::ByPlan(|plan| has_role(plan, Role::Publisher) && plan.mode == Mode::Distributed),
-    },
-    Feature {
-        name: "publisher.provisioning",
-        text: "it provisions volumes for PVCs, and deletes them",
-        needed: Needed::ByPlan(|plan| has_role(plan, Role::Publisher) && has_claims(plan)),
-    },
-    Feature {
-        name: "publisher.reconnect",
-        text: "it reconnects to the driver after the connection is lost, instead of exiting",
-        needed: Needed::ByPlan(|plan| has_role(plan, Role::Publisher) && plan.actions().any(cuts_connection)),
-    },
-    Feature {
-        name: "publisher.volume-sources",
-        text: "it provisions volumes with secrets, from other PVCs (clones), from snapshots, and with a VolumeAttributesClass",
-        needed: Needed::ByPlan(|_| false),
-    },
-    Feature {
-        name: "publisher.retain-unknown-capacity",
-        text: "it retains an object unchanged while GetCapacity fails or returns a negative capacity",
-        needed: Needed::ByPlan(|_| false),
-    },
-    Feature {
-        name: "publisher.wait-for-api-server",
-        text: "if the API server is unavailable at its start (429, 5xx, cut connections), it retries instead of exiting",
-        needed: Needed::ByPlan(|_| false),
-    },
-    Feature {
-        name: "publisher.retries-infeasible",
-        text: "it soon retries CreateVolume after an INVALID_ARGUMENT error",
-        needed: Needed::ByPlan(|_| false),
-    },
-    Feature {
-        name: "publisher.registration-grace",
-        text: "it retains the objects of a node whose driver is unregistered only briefly",
-        needed: Needed::ByPlan(|_| false),
-    },
-    Feature {
-        name: "publisher.v1beta1",
-        text: "it works with API servers 1.21 to 1.23, which serve CSIStorageCapacity as v1beta1",
-        needed: Needed::ByPlan(|plan| {
-            has_role(plan, Role::Publisher) && serves_at_any_time(plan, Served::V1Beta1)
-        }),
-    },
-    Feature {
-        name: "publisher.v1alpha1",
-        text: "it works with API servers 1.19 and 1.20, which serve CSIStorageCapacity only as v1alpha1",
-        needed: Needed::ByPlan(|plan| {
-            has_role(plan, Role::Publisher) && serves_at_any_time(plan, Served::V1Alpha1)
-        }),
-    },
-    Feature {
-        name: "publisher.wait-for-capacity-api",
-        text: "it waits while the API server does not serve CSIStorageCapacity, instead of exiting",
-        needed: Needed::ByPlan(|plan| {
-            has_role(plan, Role::Publisher) && serves_at_any_time(plan, Served::Not)
-        }),
-    },
-    Feature {
-        name: "scheduler.old-releases",
-        text: "it works with API servers older than 1.34, which lack resources that a current scheduler lists",
-        needed: Needed::ByPlan(|plan| {
-            has_role(plan, Role::Scheduler) && runs_older_than(plan, RESOURCE_V1_SINCE)
-        }),
-    },
-    Feature {
-        name: "driver.maximum",
-        text: "it returns maximum_volume_size in GetCapacity",
-        needed: Needed::ByPlan(|_| false),
-    },
-    Feature {
-        name: "scheduler.extenders",
-        text: "it calls extenders (`KubeSchedulerConfiguration.extenders`)",
-        needed: Needed::ByPlan(|plan| has_role(plan, Role::Scheduler) && !plan.extenders.is_empty()),
-    },
-    Feature {
-        name: "scheduler.log",
-        text: "with its configured arguments, it logs for each rejected node the PVC that did not fit, as `<namespace>/<claim> of class <class>, <size>`",
-        needed: Needed::ByPlan(|_| false),
-    },
-    Feature {
-        name: "publisher.metrics",
-        text: "it serves metrics at the URL in `metrics` of the manifest",
-        needed: Needed::ByPlan(|plan| plan.reads_metrics_of(MetricsSource::Publisher)),
-    },
-    Feature {
-        name: "scheduler.metrics",
-        text: "it serves metrics at the URL in `metrics` of the manifest",
-        needed: Needed::ByPlan(|plan| plan.reads_metrics_of(MetricsSource::Scheduler)),
-    },
-    Feature {
-        name: "cleaner.metrics",
-        text: "it serves metrics at the URL in `metrics` of the manifest",
-        needed: Needed::ByPlan(|plan| plan.reads_metrics_of(MetricsSource::Cleaner)),
-    },
-];
+macro_rules! features {
+    ($($name:literal, $text:expr, $needed:expr;)+) => {
+        /// Features that are not about a single setting.
+        const GENERAL_FEATURES: &[Feature] = &[$(Feature { name: $name, text: $text, needed: Needed::ByPlan($needed) }),+];
+    };
+}
 
-/// Feature that programs of a role need for cases marked `beyond`.
-const fn beyond(name: &'static str, needed: fn(&Plan) -> bool) -> Feature {
-    Feature {
-        name,
-        text: "it has the behaviour that cases marked `beyond` require, which neither the KEPs nor the CSI spec require",
-        needed: Needed::ByPlan(needed),
-    }
+const BEYOND: &str = "it has the behaviour that cases marked `beyond` require, which neither the KEPs nor the CSI spec require";
+
+features! {
+    "publisher.beyond", BEYOND, |plan| goes_beyond(plan, Role::Publisher);
+    "scheduler.beyond", BEYOND, |plan| goes_beyond(plan, Role::Scheduler);
+    "cleaner.beyond", BEYOND, |plan| goes_beyond(plan, Role::Cleaner);
+    "driver.beyond", BEYOND, |plan| goes_beyond(plan, Role::Driver);
+    "publisher.central", "one instance publishes objects for all nodes",
+        |plan| has_role(plan, Role::Publisher) && plan.mode == Mode::Central;
+    "publisher.distributed", "one instance per node publishes objects for its node (`--node-deployment`)",
+        |plan| has_role(plan, Role::Publisher) && plan.mode == Mode::Distributed;
+    "publisher.provisioning", "it provisions volumes for PVCs, and deletes them",
+        |plan| has_role(plan, Role::Publisher) && has_claims(plan);
+    "publisher.reconnect", "it reconnects to the driver after the connection is lost, instead of exiting",
+        |plan| has_role(plan, Role::Publisher) && plan.actions().any(cuts_connection);
+    "publisher.volume-sources", "it provisions volumes with secrets, from other PVCs (clones), from snapshots, and with a VolumeAttributesClass",
+        |_| false;
+    "publisher.retain-unknown-capacity", "it retains an object unchanged while GetCapacity fails or returns a negative capacity",
+        |_| false;
+    "publisher.wait-for-api-server", "if the API server is unavailable at its start (429, 5xx, cut connections), it retries instead of exiting",
+        |_| false;
+    "publisher.retries-infeasible", "it soon retries CreateVolume after an INVALID_ARGUMENT error",
+        |_| false;
+    "publisher.registration-grace", "it retains the objects of a node whose driver is unregistered only briefly",
+        |_| false;
+    "publisher.v1beta1", "it works with API servers 1.21 to 1.23, which serve CSIStorageCapacity as v1beta1",
+        |plan| has_role(plan, Role::Publisher) && serves_at_any_time(plan, Served::V1Beta1);
+    "publisher.v1alpha1", "it works with API servers 1.19 and 1.20, which serve CSIStorageCapacity only as v1alpha1",
+        |plan| has_role(plan, Role::Publisher) && serves_at_any_time(plan, Served::V1Alpha1);
+    "publisher.wait-for-capacity-api", "it waits while the API server does not serve CSIStorageCapacity, instead of exiting",
+        |plan| has_role(plan, Role::Publisher) && serves_at_any_time(plan, Served::Not);
+    "scheduler.old-releases", "it works with API servers older than 1.34, which lack resources that a current scheduler lists",
+        |plan| has_role(plan, Role::Scheduler) && runs_older_than(plan, RESOURCE_V1_SINCE);
+    "driver.maximum", "it returns maximum_volume_size in GetCapacity",
+        |_| false;
+    "scheduler.extenders", "it calls extenders (`KubeSchedulerConfiguration.extenders`)",
+        |plan| has_role(plan, Role::Scheduler) && !plan.extenders.is_empty();
+    "scheduler.log", "with its configured arguments, it logs for each rejected node the PVC that did not fit, as `<namespace>/<claim> of class <class>, <size>`",
+        |_| false;
+    "publisher.metrics", "it serves metrics at the URL in `metrics` of the manifest",
+        |plan| plan.reads_metrics_of(MetricsSource::Publisher);
+    "scheduler.metrics", "it serves metrics at the URL in `metrics` of the manifest",
+        |plan| plan.reads_metrics_of(MetricsSource::Scheduler);
+    "cleaner.metrics", "it serves metrics at the URL in `metrics` of the manifest",
+        |plan| plan.reads_metrics_of(MetricsSource::Cleaner);
 }
 
 fn goes_beyond(plan: &Plan, role: Role) -> bool {
@@ -175,7 +109,7 @@ pub fn features() -> impl Iterator<Item = Feature> {
         }),
         Claim::Nothing | Claim::Other(_) => None,
     });
-    GENERAL_FEATURES.into_iter().chain(of_settings)
+    GENERAL_FEATURES.iter().copied().chain(of_settings)
 }
 
 /// The feature with this name, which may be the current or the old spelling.

@@ -8,8 +8,8 @@ use fake_csi::SpecVersion;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::from_text::gates;
 use super::from_text::{parsed, time};
-use super::gates::gates;
 use super::{
     Bytes, ExtenderSpec, FromShort, GrantSpec, Mode, PoolSpec, PublisherSpec, Role, SchedulerSpec, Short,
     Size, Spanned,
@@ -17,62 +17,46 @@ use super::{
 
 /// Everything that exists before the programs under test start.
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ClusterSpec {
-    /// Kubernetes release that the API server emulates, such as `"1.20"`. Unset: 1.36.
-    #[serde(default)]
+    /// The API server's release, such as `"1.20"`. Unset: 1.36.
     pub release: Release,
     /// Feature gates of the API server. Omitted gates have the default of the release; CSIStorageCapacity is off before 1.21.
     #[serde(default, deserialize_with = "gates")]
     pub gates: BTreeMap<String, bool>,
     /// Roles whose programs run. Unset: the first part of the case's id; if that is not a role, publisher and scheduler.
     pub roles: Option<Vec<Role>>,
-    /// Whether the publisher is deployed centrally or on each node.
-    #[serde(default)]
+    /// How the publisher is deployed.
     pub mode: Mode,
     /// Settings of the publisher.
-    #[serde(default)]
     pub publisher: PublisherSpec,
     /// Settings of the scheduler.
-    #[serde(default)]
     pub scheduler: SchedulerSpec,
-    /// Scheduler extenders in the order in which the scheduler calls them. The harness implements them.
-    #[serde(default)]
+    /// Scheduler extenders in call order; the harness implements them.
     pub extenders: Vec<ExtenderSpec>,
-    /// RBAC rules by role. If set, RBAC is on, and each listed role has exactly these permissions. Roles that are not listed have all
-    /// permissions.
-    #[serde(default)]
+    /// Enables RBAC: each of these roles has exactly the permissions of its rules. Unlisted roles have all permissions.
     pub grants: BTreeMap<Role, Vec<GrantSpec>>,
-    /// Whether `expect: specification` also checks the metrics of the programs and of the API server.
-    #[serde(default)]
+    /// Whether `specification` also checks the metrics of the programs and of the API server.
     pub metrics: bool,
     /// How long the driver must be absent from a node before the cleaner deletes the CSIStorageCapacity objects of that node, such as
     /// `300ms`. Unset: `200ms`.
     #[serde(default, deserialize_with = "time")]
     pub orphan_after: Option<Duration>,
     /// The CSI driver.
-    #[serde(default)]
     pub driver: DriverSpec,
-    /// Nodes, as names or with labels.
-    #[serde(default)]
+    /// Nodes, by name or with labels.
     pub nodes: Vec<Short<NodeSpec>>,
-    /// StorageClasses, as names or with settings.
-    #[serde(default)]
+    /// Storage classes, by name or with settings.
     pub classes: Vec<Short<ClassSpec>>,
-    /// Names of StorageClasses that PVCs use although they do not exist. Any other undefined name is an error.
-    #[serde(default)]
+    /// Classes that PVCs use although they do not exist; any other undefined name is an error.
     pub missing_classes: Vec<String>,
     /// Raw storage by topology segment.
-    #[serde(default)]
     pub backend: BTreeMap<String, Spanned<Short<PoolSpec>>>,
-    /// CSIStorageCapacity objects that a user or an earlier publisher has created.
-    #[serde(default)]
+    /// CSIStorageCapacity objects created by hand, or left behind by an earlier publisher.
     pub capacity_objects: Vec<CapacitySpec>,
-    /// PersistentVolumes that exist at the start.
-    #[serde(default)]
+    /// PersistentVolumes that already exist.
     pub volumes: Vec<VolumeSpec>,
-    /// Any other API objects that exist at the start, as manifests.
-    #[serde(default)]
+    /// Any other objects, as API manifests.
     pub objects: Vec<Spanned<Value>>,
 }
 
@@ -281,8 +265,7 @@ pub struct CapacitySpec {
     pub class: String,
     /// Topology segment in short form, or the name of the only node in a segment. Write either `segment` or `topology`.
     pub segment: Option<String>,
-    /// nodeTopology, as in the API: `null` omits the field (no node), `{}` selects every node.
-    #[serde(default)]
+    /// nodeTopology in API notation; `null` omits it (no node), `{}` selects every node.
     pub topology: Option<Value>,
     /// capacity.
     pub capacity: Option<Size>,

@@ -15,8 +15,6 @@ mod error;
 mod extender;
 mod external_driver;
 mod from_text;
-mod gates;
-mod grant;
 mod load;
 mod metrics;
 mod ordered;
@@ -50,9 +48,7 @@ pub use coverage::PairCoverage;
 pub use error::ScenarioError;
 pub use extender::ExtenderSpec;
 pub use external_driver::ExternalDriver;
-pub(crate) use from_text::parsed;
-pub(crate) use gates::gates;
-pub use grant::GrantSpec;
+pub(crate) use from_text::{gates, parsed};
 pub use load::{coverage, load_cluster, load_file, load_row, load_tree, load_tree_where};
 pub use metrics::{MetricsSource, SumCondition, SumConditions};
 pub(crate) use parse::read;
@@ -64,7 +60,7 @@ pub use server::{ApplySpec, ReplaceSpec};
 pub use short::{FromShort, Short};
 pub use size::{Bytes, Size};
 pub use step::StepSpec;
-pub use systems::{Deviation, Mode, PublisherSpec, SchedulerSpec, ShapePoint};
+pub use systems::{Deviation, GrantSpec, Mode, PublisherSpec, SchedulerSpec, ShapePoint};
 pub(crate) use yaml_errors::yaml_error;
 
 /// A runnable case: a file without a table, or one row of a table.
@@ -108,9 +104,7 @@ pub struct ScenarioFile {
     /// Whether, and for which programs, a failure counts.
     #[serde(default)]
     pub level: Level,
-    /// What the case requires beyond the KEPs and the CSI spec. Such a case is not core, and runs only for programs that claim the feature
-    /// `<role>.beyond`.
-    #[serde(default)]
+    /// What the case requires beyond the KEPs and the CSI spec. Such a case is not core, and runs for systems that claim `<role>.beyond`.
     pub beyond: Option<String>,
     /// Features that programs must claim; other programs skip the case.
     #[serde(default)]
@@ -118,17 +112,14 @@ pub struct ScenarioFile {
     /// Public bug reports about bugs that this case detects.
     #[serde(default)]
     pub catches: Vec<String>,
-    /// Table that expands the file to one case per row.
-    #[serde(default)]
+    /// Table that expands the file to one case per row. Parsed by `table`; declared here so that the key is valid.
     pub table: Option<table::Table>,
-    /// Axes of named values. They expand the file to cases that contain every pair of values.
-    #[serde(default)]
+    /// Axes of named values that expand the file to cases covering every pair of values. Parsed by `axes`; declared here so that the key is
+    /// valid.
     pub axes: Option<Value>,
-    /// With `axes`: default values of the cells that the values of axes set.
-    #[serde(default)]
+    /// With `axes`: default values of the cells that axis values set.
     pub cells: Option<Value>,
-    /// With `axes`: combinations of values that are excluded.
-    #[serde(default)]
+    /// With `axes`: combinations of values that do not occur.
     pub constraints: Option<Value>,
     /// Everything that exists before the programs under test start.
     #[serde(default)]

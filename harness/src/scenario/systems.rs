@@ -1,10 +1,10 @@
-//! Settings of the programs under test in the case format: deployment of the publisher, and settings of publisher and scheduler.
+//! Settings of the systems under test in the case format: deployment of the publisher, settings of publisher and scheduler, and permissions.
 
 use fake_apiserver::Release;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// How the publisher is deployed (KEP-1472, "with central controller" and "without central controller").
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
     /// One publisher for all nodes.
@@ -114,7 +114,7 @@ pub struct SchedulerSpec {
 }
 
 /// A known bug of kube-scheduler.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Deviation {
     /// Pods are not requeued when the CSIDriver stops tracking capacity.
@@ -144,4 +144,19 @@ pub struct ShapePoint {
     pub utilization: u8,
     /// Score at that utilization, from 0 to 10.
     pub score: u8,
+}
+
+/// A PolicyRule of a ClusterRole or Role.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct GrantSpec {
+    /// Namespace of the Role; unset: cluster-wide, as ClusterRole.
+    #[serde(skip_serializing)]
+    pub namespace: Option<String>,
+    /// API groups; the core group is `""`.
+    pub api_groups: Vec<String>,
+    /// Plural resource names; a subresource follows after a slash.
+    pub resources: Vec<String>,
+    /// Verbs: get, list, watch, create, update, patch, delete, deletecollection.
+    pub verbs: Vec<String>,
 }

@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn every_case_key_of_a_setting_exists() {
-        for setting in &SETTINGS {
+        for setting in SETTINGS {
             let mut value = serde_json::json!([]);
             for key in setting.case_key.split('.').rev() {
                 value = serde_json::json!({key: value});

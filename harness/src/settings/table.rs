@@ -3,40 +3,6 @@
 use super::{Claim, Setting, Settings, Value};
 use crate::scenario::{Deviation, Mode, Role, SchedulerSpec};
 
-const fn publisher(
-    name: &'static str,
-    case_key: &'static str,
-    values: &'static str,
-    claim: Claim,
-    value: fn(&Settings) -> Value,
-) -> Setting {
-    Setting {
-        role: Role::Publisher,
-        name,
-        case_key,
-        values,
-        claim,
-        value,
-    }
-}
-
-const fn scheduler(
-    name: &'static str,
-    case_key: &'static str,
-    values: &'static str,
-    claim: Claim,
-    value: fn(&Settings) -> Value,
-) -> Setting {
-    Setting {
-        role: Role::Scheduler,
-        name,
-        case_key,
-        values,
-        claim,
-        value,
-    }
-}
-
 const fn feature(name: &'static str, text: &'static str, is_needed: fn(&Settings) -> bool) -> Claim {
     Claim::Feature {
         name,
@@ -48,213 +14,92 @@ const fn feature(name: &'static str, text: &'static str, is_needed: fn(&Settings
 const SWITCH: &str = "`false` (unset), `true`";
 const GATE: &str = "`none` (unset), `true`, `false`";
 
-/// All settings of all roles.
-pub const SETTINGS: [Setting; 21] = [
-    publisher(
-        "mode",
-        "mode",
-        "`central` (unset), `distributed`",
+macro_rules! settings {
+    ($($role:ident $name:literal, $case_key:literal, $values:expr, $claim:expr, $value:expr;)+) => {
+        /// All settings of all roles.
+        pub const SETTINGS: &[Setting] = &[
+            $(Setting { role: Role::$role, name: $name, case_key: $case_key, values: $values, claim: $claim, value: $value }),+
+        ];
+    };
+}
+
+settings! {
+    Publisher "mode", "mode", "`central` (unset), `distributed`",
         Claim::Other("publisher.distributed"),
-        |it| Value {
-            text: it.mode.as_str().to_owned(),
-            is_set: it.mode != Mode::Central,
-            is_usual: it.mode == Mode::Central,
-        },
-    ),
-    publisher(
-        "ownerLevel",
-        "publisher.ownerLevel",
-        "`none` (unset), or the number of owners above the pod: `0`, `1` …",
-        feature(
-            "publisher.owner",
-            "it sets an ownerReference on its objects: to its pod or to an owner of the pod",
-            |it| it.publisher.owner_level.is_some(),
-        ),
-        |it| optional(it.publisher.owner_level),
-    ),
-    publisher(
-        "publish",
-        "publisher.publish",
-        "`true` (unset), `false`",
-        feature(
-            "publisher.provision-only",
-            "it can provision volumes without publishing CSIStorageCapacity objects (`--enable-capacity=false`)",
-            |it| !it.publisher.publish,
-        ),
-        |it| switch(it.publisher.publish, true),
-    ),
-    publisher(
-        "identifyByOwner",
-        "publisher.identifyByOwner",
-        SWITCH,
-        feature(
-            "publisher.identify-by-owner",
-            "it can identify its objects by their owner instead of by labels, as external-provisioner 2.0.0 did",
-            |it| it.publisher.identify_by_owner,
-        ),
-        |it| switch(it.publisher.identify_by_owner, false),
-    ),
-    publisher(
-        "extraCreateMetadata",
-        "publisher.extraCreateMetadata",
-        SWITCH,
-        feature(
-            "publisher.extra-create-metadata",
-            "it can pass the names of PVC and PV to CreateVolume (`--extra-create-metadata`)",
-            |it| it.publisher.extra_create_metadata,
-        ),
-        |it| switch(it.publisher.extra_create_metadata, false),
-    ),
-    publisher(
-        "getCapacityQps",
-        "publisher.getCapacityQps",
-        "`none` (unset), or GetCapacity calls per second",
-        feature(
-            "publisher.get-capacity-qps",
-            "it can limit its GetCapacity calls per second",
-            |it| it.publisher.get_capacity_qps.is_some(),
-        ),
-        |it| optional(it.publisher.get_capacity_qps),
-    ),
-    publisher(
-        "immediate",
-        "publisher.immediate",
-        SWITCH,
-        feature(
-            "publisher.immediate",
-            "it can publish objects for storage classes with volumeBindingMode Immediate",
-            |it| it.publisher.immediate,
-        ),
-        |it| switch(it.publisher.immediate, false),
-    ),
-    publisher(
-        "zeroCapacityObjects",
-        "publisher.zeroCapacityObjects",
-        SWITCH,
-        feature(
-            "publisher.zero-capacity-objects",
-            "it can publish an object for zero capacity instead of omitting the object",
-            |it| it.publisher.zero_capacity_objects,
-        ),
-        |it| switch(it.publisher.zero_capacity_objects, false),
-    ),
-    publisher(
-        "strictTopology",
-        "publisher.strictTopology",
-        SWITCH,
-        feature(
-            "publisher.strict-topology",
-            "it can request only the selected node's topology segment in CreateVolume (`--strict-topology`)",
-            |it| it.publisher.strict_topology,
-        ),
-        |it| switch(it.publisher.strict_topology, false),
-    ),
-    publisher(
-        "deleteUnknownCapacity",
-        "publisher.deleteUnknownCapacity",
-        SWITCH,
-        feature(
-            "publisher.delete-unknown-capacity",
-            "it can delete an object while the driver does not report its capacity",
-            |it| it.publisher.delete_unknown_capacity,
-        ),
-        |it| switch(it.publisher.delete_unknown_capacity, false),
-    ),
-    publisher(
-        "election",
-        "publisher.replicas",
-        SWITCH,
-        feature(
-            "publisher.leader-election",
-            "several replicas can run with leader election: only the leader writes",
-            |it| it.publisher.has_election(),
-        ),
-        |it| switch(it.publisher.has_election(), false),
-    ),
-    Setting {
-        role: Role::Cleaner,
-        name: "driver",
-        case_key: "driver.name",
-        values: "the name of the driver",
-        claim: Claim::Nothing,
-        value: |it| always(it.driver.clone()),
-    },
-    Setting {
-        role: Role::Cleaner,
-        name: "orphanAfter",
-        case_key: "orphanAfter",
-        values: "a duration in milliseconds, such as `200ms`",
-        claim: Claim::Nothing,
-        value: |it| always(format!("{}ms", it.orphan_after.as_millis())),
-    },
-    scheduler(
-        "release",
-        "scheduler.release",
-        "`none` (unset), or a release such as `1.34`",
-        feature(
-            "scheduler.release",
-            "it can behave like the scheduler of another Kubernetes release",
-            |it| it.scheduler.release.is_some(),
-        ),
-        |it| optional(it.scheduler.release),
-    ),
-    scheduler(
-        "capacityGate",
-        "scheduler.capacityGate",
-        GATE,
-        feature(
-            "scheduler.capacity-gate",
-            "it can ignore capacity, as with the feature gate CSIStorageCapacity disabled",
-            |it| it.scheduler.capacity_gate.is_some(),
-        ),
-        |it| gate(&it.scheduler, it.scheduler.capacity_gate, true),
-    ),
-    scheduler(
-        "volumeCapacityPriority",
-        "scheduler.volumeCapacityPriority",
-        GATE,
-        feature(
-            "scheduler.volume-capacity-priority",
-            "it has the feature gate VolumeCapacityPriority of Kubernetes 1.21 to 1.32 (KEP-1845)",
-            |it| it.scheduler.volume_capacity_priority.is_some(),
-        ),
-        |it| gate(&it.scheduler, it.scheduler.volume_capacity_priority, false),
-    ),
-    scheduler(
-        "scoring",
-        "scheduler.scoring",
-        GATE,
-        feature(
-            "scheduler.scoring",
-            "it scores nodes by storage capacity (KEP-4049, feature gate StorageCapacityScoring)",
-            |it| it.scheduler.scoring == Some(true),
-        ),
-        |it| gate(&it.scheduler, it.scheduler.scoring, false),
-    ),
-    scheduler(
-        "shape",
-        "scheduler.shape",
-        "`none` (unset), or the JSON of VolumeBindingArgs.shape",
-        feature(
-            "scheduler.shape",
-            "its scoring function can be configured (`VolumeBindingArgs.shape`)",
-            |it| it.scheduler.shape.is_some(),
-        ),
+        |it| Value { text: it.mode.as_str().to_owned(), is_set: it.mode != Mode::Central, is_usual: it.mode == Mode::Central };
+    Publisher "ownerLevel", "publisher.ownerLevel", "`none` (unset), or the number of owners above the pod: `0`, `1` …",
+        feature("publisher.owner", "it sets an ownerReference on its objects: to its pod or to an owner of the pod",
+            |it| it.publisher.owner_level.is_some()),
+        |it| optional(it.publisher.owner_level);
+    Publisher "publish", "publisher.publish", "`true` (unset), `false`",
+        feature("publisher.provision-only", "it can provision volumes without publishing CSIStorageCapacity objects (`--enable-capacity=false`)",
+            |it| !it.publisher.publish),
+        |it| switch(it.publisher.publish, true);
+    Publisher "identifyByOwner", "publisher.identifyByOwner", SWITCH,
+        feature("publisher.identify-by-owner", "it can identify its objects by their owner instead of by labels, as external-provisioner 2.0.0 did",
+            |it| it.publisher.identify_by_owner),
+        |it| switch(it.publisher.identify_by_owner, false);
+    Publisher "extraCreateMetadata", "publisher.extraCreateMetadata", SWITCH,
+        feature("publisher.extra-create-metadata", "it can pass the names of PVC and PV to CreateVolume (`--extra-create-metadata`)",
+            |it| it.publisher.extra_create_metadata),
+        |it| switch(it.publisher.extra_create_metadata, false);
+    Publisher "getCapacityQps", "publisher.getCapacityQps", "`none` (unset), or GetCapacity calls per second",
+        feature("publisher.get-capacity-qps", "it can limit its GetCapacity calls per second",
+            |it| it.publisher.get_capacity_qps.is_some()),
+        |it| optional(it.publisher.get_capacity_qps);
+    Publisher "immediate", "publisher.immediate", SWITCH,
+        feature("publisher.immediate", "it can publish objects for storage classes with volumeBindingMode Immediate",
+            |it| it.publisher.immediate),
+        |it| switch(it.publisher.immediate, false);
+    Publisher "zeroCapacityObjects", "publisher.zeroCapacityObjects", SWITCH,
+        feature("publisher.zero-capacity-objects", "it can publish an object for zero capacity instead of omitting the object",
+            |it| it.publisher.zero_capacity_objects),
+        |it| switch(it.publisher.zero_capacity_objects, false);
+    Publisher "strictTopology", "publisher.strictTopology", SWITCH,
+        feature("publisher.strict-topology", "it can request only the selected node's topology segment in CreateVolume (`--strict-topology`)",
+            |it| it.publisher.strict_topology),
+        |it| switch(it.publisher.strict_topology, false);
+    Publisher "deleteUnknownCapacity", "publisher.deleteUnknownCapacity", SWITCH,
+        feature("publisher.delete-unknown-capacity", "it can delete an object while the driver does not report its capacity",
+            |it| it.publisher.delete_unknown_capacity),
+        |it| switch(it.publisher.delete_unknown_capacity, false);
+    Publisher "election", "publisher.replicas", SWITCH,
+        feature("publisher.leader-election", "several replicas can run with leader election: only the leader writes",
+            |it| it.publisher.has_election()),
+        |it| switch(it.publisher.has_election(), false);
+    Cleaner "driver", "driver.name", "the name of the driver",
+        Claim::Nothing,
+        |it| always(it.driver.clone());
+    Cleaner "orphanAfter", "orphanAfter", "a duration in milliseconds, such as `200ms`",
+        Claim::Nothing,
+        |it| always(format!("{}ms", it.orphan_after.as_millis()));
+    Scheduler "release", "scheduler.release", "`none` (unset), or a release such as `1.34`",
+        feature("scheduler.release", "it can behave like the scheduler of another Kubernetes release",
+            |it| it.scheduler.release.is_some()),
+        |it| optional(it.scheduler.release);
+    Scheduler "capacityGate", "scheduler.capacityGate", GATE,
+        feature("scheduler.capacity-gate", "it can ignore capacity, as with the feature gate CSIStorageCapacity disabled",
+            |it| it.scheduler.capacity_gate.is_some()),
+        |it| gate(&it.scheduler, it.scheduler.capacity_gate, true);
+    Scheduler "volumeCapacityPriority", "scheduler.volumeCapacityPriority", GATE,
+        feature("scheduler.volume-capacity-priority", "it has the feature gate VolumeCapacityPriority of Kubernetes 1.21 to 1.32 (KEP-1845)",
+            |it| it.scheduler.volume_capacity_priority.is_some()),
+        |it| gate(&it.scheduler, it.scheduler.volume_capacity_priority, false);
+    Scheduler "scoring", "scheduler.scoring", GATE,
+        feature("scheduler.scoring", "it scores nodes by storage capacity (KEP-4049, feature gate StorageCapacityScoring)",
+            |it| it.scheduler.scoring == Some(true)),
+        |it| gate(&it.scheduler, it.scheduler.scoring, false);
+    Scheduler "shape", "scheduler.shape", "`none` (unset), or the JSON of VolumeBindingArgs.shape",
+        feature("scheduler.shape", "its scoring function can be configured (`VolumeBindingArgs.shape`)",
+            |it| it.scheduler.shape.is_some()),
         |it| {
             let shape = it.scheduler.shape.as_ref();
             // Serializing numbers cannot fail.
             optional(shape.map(|shape| serde_json::to_string(shape).unwrap_or_default()))
-        },
-    ),
-    scheduler(
-        "bugCompatible",
-        "scheduler.bugCompatible",
-        "`none` (unset), or names of known bugs separated by commas",
-        feature(
-            "scheduler.bug-compatible",
-            "it can reproduce a known bug of kube-scheduler if a case requires that, and has none of these bugs otherwise",
-            |it| !it.scheduler.bug_compatible.is_empty(),
-        ),
+        };
+    Scheduler "bugCompatible", "scheduler.bugCompatible", "`none` (unset), or names of known bugs separated by commas",
+        feature("scheduler.bug-compatible", "it can reproduce a known bug of kube-scheduler if a case requires that, and has none of these bugs otherwise",
+            |it| !it.scheduler.bug_compatible.is_empty()),
         |it| {
             let deviations: Vec<&str> = it
                 .scheduler
@@ -263,27 +108,15 @@ pub const SETTINGS: [Setting; 21] = [
                 .map(|it| Deviation::as_str(*it))
                 .collect();
             optional((!deviations.is_empty()).then(|| deviations.join(",")))
-        },
-    ),
-    scheduler(
-        "kep4049Sum",
-        "scheduler.kep4049Sum",
-        SWITCH,
-        feature(
-            "scheduler.kep-4049-sum",
-            "it can add a class's capacity once per PVC when scoring, as the text of KEP-4049 says",
-            |it| it.scheduler.kep4049_sum,
-        ),
-        |it| switch(it.scheduler.kep4049_sum, false),
-    ),
-    scheduler(
-        "extenders",
-        "extenders",
-        "`none` (unset), or the JSON of KubeSchedulerConfiguration.extenders",
+        };
+    Scheduler "kep4049Sum", "scheduler.kep4049Sum", SWITCH,
+        feature("scheduler.kep-4049-sum", "it can add a class's capacity once per PVC when scoring, as the text of KEP-4049 says",
+            |it| it.scheduler.kep4049_sum),
+        |it| switch(it.scheduler.kep4049_sum, false);
+    Scheduler "extenders", "extenders", "`none` (unset), or the JSON of KubeSchedulerConfiguration.extenders",
         Claim::Other("scheduler.extenders"),
-        |it| optional(it.extenders.as_ref()),
-    ),
-];
+        |it| optional(it.extenders.as_ref());
+}
 
 fn switch(on: bool, usual: bool) -> Value {
     Value {

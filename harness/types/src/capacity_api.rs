@@ -1,4 +1,4 @@
-//! Versions of the CSIStorageCapacity API, and how server responses show which versions are served.
+//! Versions and labels of the CSIStorageCapacity API, and how server responses show whether a version is served.
 //!
 //! `v1` is served since Kubernetes 1.24, `v1beta1` since 1.21 and `v1alpha1` since 1.19, until they were removed. No version is served if
 //! the feature gate is disabled (KEP-1472). All versions have the same fields. The caller sends the requests.
@@ -27,6 +27,11 @@ pub fn is_served<'a>(resources: impl IntoIterator<Item = &'a str>) -> bool {
 pub fn is_type_missing(code: u16, object: Option<&str>) -> bool {
     code == 404 && object.is_none_or(str::is_empty)
 }
+
+/// Name of the CSI driver.
+pub const DRIVER_LABEL: &str = "csi.storage.k8s.io/drivername";
+/// Identity of the publisher that manages the object; an object without it is managed by an administrator.
+pub const MANAGED_BY_LABEL: &str = "csi.storage.k8s.io/managed-by";
 
 #[cfg(test)]
 mod tests {

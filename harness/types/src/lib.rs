@@ -5,10 +5,8 @@
 
 pub mod capacity_api;
 mod capacity_values;
-mod claim;
 pub mod exposition;
 pub mod flow;
-mod labels;
 mod node_selector;
 pub mod pod;
 pub mod quantity;
@@ -16,11 +14,11 @@ mod requirement;
 pub mod segment;
 mod selector;
 
+pub use self::capacity_api::{DRIVER_LABEL, MANAGED_BY_LABEL};
 pub use self::capacity_values::CapacityValues;
-pub use self::claim::{ephemeral_claim_name, ephemeral_volume};
 pub use self::flow::flow;
-pub use self::labels::{DRIVER_LABEL, MANAGED_BY_LABEL};
 pub use self::node_selector::NodeSelector;
+pub use self::pod::{ephemeral_claim_name, ephemeral_volume};
 pub use self::quantity::{Arithmetic, Quantity, QuantityError};
 pub use self::requirement::{Operator, Requirement, RequirementError};
 pub use self::segment::Segment;

@@ -1,6 +1,5 @@
-//! Reads the volumes of a pod, and the StorageClass of a PVC, from API objects.
+//! Reads the volumes of a pod and the storage class of a claim from API objects; names of PersistentVolumeClaims that the API defines.
 
-use crate::ephemeral_claim_name;
 use serde_json::Value;
 
 /// `spec.volumes` of a pod.
@@ -31,4 +30,14 @@ const BETA_CLASS: &str = "volume.beta.kubernetes.io/storage-class";
 pub fn class_of(object: &Value) -> Option<&str> {
     let annotated = object["metadata"]["annotations"][BETA_CLASS].as_str();
     annotated.or_else(|| object["spec"]["storageClassName"].as_str())
+}
+
+/// Name of the PersistentVolumeClaim of a generic ephemeral volume: `<pod name>-<volume name>` (Kubernetes API, `EphemeralVolumeSource`).
+pub fn ephemeral_claim_name(pod: &str, volume: &str) -> String {
+    format!("{pod}-{volume}")
+}
+
+/// Name that cases give to the generic ephemeral volume with this index in a pod.
+pub fn ephemeral_volume(index: usize) -> String {
+    format!("scratch-{index}")
 }

@@ -109,10 +109,9 @@ impl Requirement {
         values: &[String],
         allowed: &[Operator],
     ) -> Result<Self, RequirementError> {
-        let operator = find_operator(operator, allowed)?;
-        check_value_count(key, operator, values)?;
-        check_syntax(key, operator, values)?;
-        Ok(Self::new(key, operator, values))
+        let requirement = Self::compile_field(key, operator, values, allowed)?;
+        check_syntax(key, requirement.operator, values)?;
+        Ok(requirement)
     }
 
     /// Compiles a requirement on a field. Its values need not be valid label values, because node names may be longer than these.
@@ -124,18 +123,14 @@ impl Requirement {
     ) -> Result<Self, RequirementError> {
         let operator = find_operator(operator, allowed)?;
         check_value_count(key, operator, values)?;
-        Ok(Self::new(key, operator, values))
-    }
-
-    fn new(key: &str, operator: Operator, values: &[String]) -> Self {
         let mut values = values.to_vec();
         values.sort_unstable();
         values.dedup();
-        Self {
+        Ok(Self {
             key: key.to_owned(),
             operator,
             values: values.into_boxed_slice(),
-        }
+        })
     }
 
     /// Whether a set of labels satisfies the requirement.

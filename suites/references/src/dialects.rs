@@ -39,244 +39,83 @@ enum Change {
     Driver(fn(&mut Plan)),
 }
 
-/// All alternatives. Choices of the same behaviour must be adjacent.
-pub const CHOICES: &[Choice] = &[
-    Choice {
-        name: "update",
-        value: "patch",
-        source: "KEP-1472 names no verb for updating an object",
-        change: Change::Publisher(|it| {
-            it.dialect.update = UpdateVerb::MergePatch;
-        }),
-    },
-    Choice {
-        name: "update",
-        value: "apply",
-        source: "KEP-1472 names no verb for updating an object",
-        change: Change::Publisher(|it| {
-            it.dialect.update = UpdateVerb::Apply;
-        }),
-    },
-    Choice {
-        name: "sizes",
-        value: "bytes",
-        source: "CSIStorageCapacity.capacity is a resource.Quantity in bytes",
-        change: Change::Publisher(|it| {
-            it.dialect.sizes = SizeForm::Bytes;
-        }),
-    },
-    Choice {
-        name: "selector",
-        value: "expressions",
-        source: "nodeTopology is a LabelSelector; the examples of KEP-1472 have matchExpressions",
-        change: Change::Publisher(|it| {
-            it.dialect.selector = SelectorForm::Expressions;
-        }),
-    },
-    Choice {
-        name: "names",
-        value: "uuid",
-        source: "KEP-1472, CSIStorageCapacity: csisc-<uuid> is recommended",
-        change: Change::Publisher(|it| {
-            it.dialect.names = NameForm::Uuid;
-        }),
-    },
-    Choice {
-        name: "names",
-        value: "reverse-domain",
-        source: "KEP-1472, CSIStorageCapacity: a reverse-domain name that ends with the driver name is recommended",
-        change: Change::Publisher(|it| {
-            it.dialect.names = NameForm::ReverseDomain;
-        }),
-    },
-    Choice {
-        name: "owner",
-        value: "plain",
-        source: "KEP-1472, CSIStorageCapacity lifecycle: objects should have an owner reference",
-        change: Change::Publisher(|it| {
-            it.dialect.plain_owner = true;
-        }),
-    },
-    Choice {
-        name: "capabilities",
-        value: "mount",
-        source: "CSI, GetCapacityRequest.volume_capabilities is optional",
-        change: Change::Publisher(|it| {
-            it.dialect.capabilities = true;
-        }),
-    },
-    Choice {
-        name: "own-topology",
-        value: "csi-node",
-        source: "KEP-1472, Without central controller, names no source of the node's topology",
-        change: Change::Publisher(|it| {
-            it.dialect.topology_of_csi_node = true;
-        }),
-    },
-    Choice {
-        name: "long-label",
-        value: "hash",
-        source: "KEP-1472 does not say how a managed-by label is shortened",
-        change: Change::Publisher(|it| {
-            it.dialect.hashed_instance = true;
-        }),
-    },
-    Choice {
-        name: "discovery",
-        value: "cached",
-        source: "KEP-1472 does not say when API versions are discovered",
-        change: Change::Publisher(|it| {
-            it.dialect.cached_discovery = true;
-        }),
-    },
-    Choice {
-        name: "start",
-        value: "slow",
-        source: "a program may need time before its first request",
-        change: Change::Publisher(start_slowly),
-    },
-    Choice {
-        name: "retry",
-        value: "slow",
-        source: "KEP-1472 names no back-off; the manifest's retryIntervalMax bounds it",
-        change: Change::Publisher(retry_slowly),
-    },
-    Choice {
-        name: "workers",
-        value: "one",
-        source: "KEP-1472 names no number of workers",
-        change: Change::Publisher(|it| {
-            it.capacity_threads = 1;
-        }),
-    },
-    Choice {
-        name: "workers",
-        value: "two",
-        source: "KEP-1472 names no number of workers",
-        change: Change::Publisher(|it| {
-            it.capacity_threads = 2;
-        }),
-    },
-    Choice {
-        name: "immediate",
-        value: "published",
-        source: "KEP-1472, With central controller: all classes that reference the driver",
-        change: Change::Publisher(|it| {
-            it.capacity_for_immediate_binding = true;
-        }),
-    },
-    Choice {
-        name: "zero",
-        value: "published",
-        source: "KEP-1472, CSIStorageCapacity: no object and zero mean the same",
-        change: Change::Publisher(|it| {
-            it.publish_zero = Some(true);
-        }),
-    },
-    Choice {
-        name: "unregistered",
-        value: "at-once",
-        source: "KEP-1472 does not say for how long the objects of an unregistered driver are retained",
-        change: Change::Publisher(|it| {
-            it.unregistration_grace = Some(Duration::ZERO);
-        }),
-    },
-    Choice {
-        name: "ties",
-        value: "first",
-        source: "KEP-1472 does not say which of several fitting nodes a pod gets; equal pods may get the same one",
-        change: Change::Scheduler(|it| {
-            it.ties = Ties::First;
-        }),
-    },
-    Choice {
-        name: "ties",
-        value: "last",
-        source: "KEP-1472 does not say which of several fitting nodes a pod gets; equal pods may get the same one",
-        change: Change::Scheduler(|it| {
-            it.ties = Ties::Last;
-        }),
-    },
-    Choice {
-        name: "refusals",
-        value: "plain",
-        source: "KEP-1472, Rollout, Upgrade and Rollback Planning, quotes the reason and no text around it",
-        change: Change::Scheduler(|it| {
-            it.message_style = MessageStyle::Plain;
-        }),
-    },
-    Choice {
-        name: "backoff",
-        value: "slow",
-        source: "no document says how soon a scheduler tries a pod again",
-        change: Change::Scheduler(|it| {
+macro_rules! choices {
+    ($($role:ident $name:literal = $value:literal, $source:literal: $change:expr;)+) => {
+        /// All alternatives; choices of the same behaviour are adjacent.
+        pub const CHOICES: &[Choice] = &[
+            $(Choice { name: $name, value: $value, source: $source, change: Change::$role($change) }),+
+        ];
+    };
+}
+
+choices! {
+    Publisher "update" = "patch", "KEP-1472 names no verb for updating an object":
+        |it| it.dialect.update = UpdateVerb::MergePatch;
+    Publisher "update" = "apply", "KEP-1472 names no verb for updating an object":
+        |it| it.dialect.update = UpdateVerb::Apply;
+    Publisher "sizes" = "bytes", "CSIStorageCapacity.capacity is a resource.Quantity in bytes":
+        |it| it.dialect.sizes = SizeForm::Bytes;
+    Publisher "selector" = "expressions", "nodeTopology is a LabelSelector; the examples of KEP-1472 have matchExpressions":
+        |it| it.dialect.selector = SelectorForm::Expressions;
+    Publisher "names" = "uuid", "KEP-1472, CSIStorageCapacity: csisc-<uuid> is recommended":
+        |it| it.dialect.names = NameForm::Uuid;
+    Publisher "names" = "reverse-domain", "KEP-1472, CSIStorageCapacity: a reverse-domain name that ends with the driver name is recommended":
+        |it| it.dialect.names = NameForm::ReverseDomain;
+    Publisher "owner" = "plain", "KEP-1472, CSIStorageCapacity lifecycle: objects should have an owner reference":
+        |it| it.dialect.plain_owner = true;
+    Publisher "capabilities" = "mount", "CSI, GetCapacityRequest.volume_capabilities is optional":
+        |it| it.dialect.capabilities = true;
+    Publisher "own-topology" = "csi-node", "KEP-1472, Without central controller, names no source of the node's topology":
+        |it| it.dialect.topology_of_csi_node = true;
+    Publisher "long-label" = "hash", "KEP-1472 does not say how a managed-by label is shortened":
+        |it| it.dialect.hashed_instance = true;
+    Publisher "discovery" = "cached", "KEP-1472 does not say when API versions are discovered":
+        |it| it.dialect.cached_discovery = true;
+    Publisher "start" = "slow", "a program may need time before its first request":
+        start_slowly;
+    Publisher "retry" = "slow", "KEP-1472 names no back-off; the manifest's retryIntervalMax bounds it":
+        retry_slowly;
+    Publisher "workers" = "one", "KEP-1472 names no number of workers":
+        |it| it.capacity_threads = 1;
+    Publisher "workers" = "two", "KEP-1472 names no number of workers":
+        |it| it.capacity_threads = 2;
+    Publisher "immediate" = "published", "KEP-1472, With central controller: all classes that reference the driver":
+        |it| it.capacity_for_immediate_binding = true;
+    Publisher "zero" = "published", "KEP-1472, CSIStorageCapacity: no object and zero mean the same":
+        |it| it.publish_zero = Some(true);
+    Publisher "unregistered" = "at-once", "KEP-1472 does not say for how long the objects of an unregistered driver are retained":
+        |it| it.unregistration_grace = Some(Duration::ZERO);
+    Scheduler "ties" = "first", "KEP-1472 does not say which of several fitting nodes a pod gets; equal pods may get the same one":
+        |it| it.ties = Ties::First;
+    Scheduler "ties" = "last", "KEP-1472 does not say which of several fitting nodes a pod gets; equal pods may get the same one":
+        |it| it.ties = Ties::Last;
+    Scheduler "refusals" = "plain", "KEP-1472, Rollout, Upgrade and Rollback Planning, quotes the reason and no text around it":
+        |it| it.message_style = MessageStyle::Plain;
+    Scheduler "backoff" = "slow", "no document says how soon a scheduler tries a pod again":
+        |it| {
             it.initial_backoff = Duration::from_secs(1);
             it.max_backoff = Duration::from_secs(2);
-        }),
-    },
-    Choice {
-        name: "start",
-        value: "slow",
-        source: "a program may need time before its first request",
-        change: Change::Cleaner(start_slowly),
-    },
-    Choice {
-        name: "retry",
-        value: "slow",
-        source: "KEP-1472 names no back-off; the manifest's retryIntervalMax bounds it",
-        change: Change::Cleaner(retry_slowly),
-    },
-    Choice {
-        name: "checks",
-        value: "regular",
-        source: "KEP-1472, CSIStorageCapacity lifecycle: objects go after a certain amount of time",
-        change: Change::Cleaner(|it| {
-            it.dialect.regular_checks = true;
-        }),
-    },
-    Choice {
-        name: "nodes",
-        value: "csi-node",
-        source: "KEP-1472, CSIStorageCapacity lifecycle: it watches CSINode objects",
-        change: Change::Cleaner(|it| {
-            it.dialect.csi_nodes_alone = true;
-        }),
-    },
-    Choice {
-        name: "figures",
-        value: "vary",
-        source: "CSI, GetCapacity, does not exclude other writers to the storage",
-        change: Change::Driver(|it| {
-            it.driver.varies_by = 8192;
-        }),
-    },
-    Choice {
-        name: "volume-size",
-        value: "left-out",
-        source: "CSI, Volume.capacity_bytes is optional: 0 means that it is unknown",
-        change: Change::Driver(|it| {
-            it.driver.returns_volume_size = false;
-        }),
-    },
-    Choice {
-        name: "unknown-parameter",
-        value: "refused",
-        source: "CSI, error scheme: INVALID_ARGUMENT where a field is invalid",
-        change: Change::Driver(|it| {
-            let parameters = [("unheard-of".to_owned(), "1".to_owned())];
-            reject_get_capacity(it, None, parameters.into());
-        }),
-    },
-    Choice {
-        name: "unknown-segment",
-        value: "refused",
-        source: "CSI, error scheme: INVALID_ARGUMENT where a field is invalid",
-        change: Change::Driver(|it| {
+        };
+    Cleaner "start" = "slow", "a program may need time before its first request":
+        start_slowly;
+    Cleaner "retry" = "slow", "KEP-1472 names no back-off; the manifest's retryIntervalMax bounds it":
+        retry_slowly;
+    Cleaner "checks" = "regular", "KEP-1472, CSIStorageCapacity lifecycle: objects go after a certain amount of time":
+        |it| it.dialect.regular_checks = true;
+    Cleaner "nodes" = "csi-node", "KEP-1472, CSIStorageCapacity lifecycle: it watches CSINode objects":
+        |it| it.dialect.csi_nodes_alone = true;
+    Driver "figures" = "vary", "CSI, GetCapacity, does not exclude other writers to the storage":
+        |it| it.driver.varies_by = 8192;
+    Driver "volume-size" = "left-out", "CSI, Volume.capacity_bytes is optional: 0 means that it is unknown":
+        |it| it.driver.returns_volume_size = false;
+    Driver "unknown-parameter" = "refused", "CSI, error scheme: INVALID_ARGUMENT where a field is invalid":
+        |it| reject_get_capacity(it, None, [("unheard-of".to_owned(), "1".to_owned())].into());
+    Driver "unknown-segment" = "refused", "CSI, error scheme: INVALID_ARGUMENT where a field is invalid":
+        |it| {
             let segment = it.segments.usual("nowhere");
             reject_get_capacity(it, Some(segment), [].into());
-        }),
-    },
-];
+        };
+}
 
 fn start_slowly(options: &mut publisher::Options) {
     options.dialect.start_delay = Duration::from_secs(2);

@@ -33,19 +33,15 @@ pub struct Entry {
     /// The requirement in one sentence, in the words of this project.
     pub text: String,
     /// Verbatim quote from the document; `None` if no document states it.
-    #[serde(default)]
     pub quote: Option<String>,
-    /// The document that contains the quote, if it differs from the document of `source`.
-    #[serde(default)]
+    /// The document of the quote, if it is not that of `source`.
     pub quote_from: Option<String>,
     /// What `text` requires beyond the quote.
-    #[serde(default)]
     pub beyond: Option<String>,
     /// Evidence other than cases.
     #[serde(default)]
     pub shown_by: Vec<Evidence>,
-    /// Why no test can verify the requirement; `None` for testable requirements.
-    #[serde(default)]
+    /// Reason that no program can be tested for it.
     pub reason: Option<String>,
 }
 

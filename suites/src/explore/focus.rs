@@ -23,32 +23,26 @@ pub struct Focus {
 
 const BOTH: &[Mode] = &[Mode::Central, Mode::Distributed];
 
+const fn focus(name: &'static str, column: usize, roles: &'static [Role], modes: &'static [Mode]) -> Focus {
+    Focus {
+        name,
+        roles,
+        modes,
+        column,
+    }
+}
+
 /// All focuses.
 pub static FOCUSES: [Focus; 4] = [
-    Focus {
-        name: "publisher",
-        roles: &[Role::Publisher],
-        modes: BOTH,
-        column: 0,
-    },
-    Focus {
-        name: "scheduler",
-        roles: &[Role::Scheduler],
-        modes: &[Mode::Central],
-        column: 1,
-    },
-    Focus {
-        name: "cleaner",
-        roles: &[Role::Publisher, Role::Cleaner],
-        modes: &[Mode::Distributed],
-        column: 2,
-    },
-    Focus {
-        name: "story",
-        roles: &[Role::Publisher, Role::Scheduler],
-        modes: BOTH,
-        column: 3,
-    },
+    focus("publisher", 0, &[Role::Publisher], BOTH),
+    focus("scheduler", 1, &[Role::Scheduler], &[Mode::Central]),
+    focus(
+        "cleaner",
+        2,
+        &[Role::Publisher, Role::Cleaner],
+        &[Mode::Distributed],
+    ),
+    focus("story", 3, &[Role::Publisher, Role::Scheduler], BOTH),
 ];
 
 impl Focus {

@@ -21,7 +21,7 @@ const TYPES: [(&str, &str, &str); 38] = [
     ("A snapshot", "cluster", "SnapshotSpec"),
     ("`publisher`", "systems", "PublisherSpec"),
     ("`scheduler`", "systems", "SchedulerSpec"),
-    ("A rule of `grants`", "grant", "GrantSpec"),
+    ("A rule of `grants`", "systems", "GrantSpec"),
     ("Storage of a segment", "backend", "PoolSpec"),
     ("A filesystem", "backend", "FilesystemSpec"),
     ("A device", "backend", "DeviceSpec"),

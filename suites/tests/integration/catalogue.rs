@@ -31,7 +31,7 @@ fn renamed_cases_and_defects_exist() {
         let mut ids = plans.iter().map(|plan| format!("{}/", plan.id()));
         ids.any(|case| case.starts_with(&format!("{id}/")))
     };
-    for &(context, old, new) in RENAMED {
+    for &(context, old, new) in RENAMED.iter() {
         let exists = match context {
             Context::Case => is_case(new) && !is_case(old),
             Context::Defect => defects.get(new).is_some() && defects.get(old).is_none(),

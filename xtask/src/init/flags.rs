@@ -24,165 +24,60 @@ pub(super) enum Given {
     },
 }
 
-const fn always(names: &'static [&'static str], value: &'static str, meaning: &'static str) -> Flag {
-    Flag {
-        names,
-        given: Given::Always(value),
-        meaning,
-    }
+macro_rules! flags {
+    ($($table:ident: {
+        $([$($name:literal),+] = $value:literal, $meaning:literal;)*
+        $(setting $names:literal: $setting:literal, $feature:literal, $adds:expr, $of_setting:literal;)*
+    })+) => {$(
+        const $table: &[Flag] = &[
+            $(Flag { names: &[$($name),+], given: Given::Always($value), meaning: $meaning },)*
+            $(Flag {
+                names: &[$names],
+                given: Given::Setting { setting: $setting, feature: $feature, adds: &$adds },
+                meaning: $of_setting,
+            },)*
+        ];
+    )+};
 }
 
-const fn setting(
-    names: &'static [&'static str],
-    setting: &'static str,
-    feature: &'static str,
-    adds: &'static [(&'static str, &'static str)],
-    meaning: &'static str,
-) -> Flag {
-    Flag {
-        names,
-        given: Given::Setting {
-            setting,
-            feature,
-            adds,
-        },
-        meaning,
+flags! {
+    PUBLISHER: {
+        ["kubeconfig"] = "{kubeconfig}", "the API server";
+        ["csi-address", "csi-endpoint", "csi-socket", "csi"] = "{csi_socket}", "the driver's socket";
+        ["capacity-poll-interval", "poll-interval", "poll", "refresh-interval", "refresh"] = "{refresh}", "poll interval of GetCapacity";
+        ["enable-capacity"] = "", "publishing of capacity objects";
+        ["node-name", "node-id", "nodeid"] = "{node}", "the node of an instance";
+        ["namespace"] = "{namespace}", "the namespace of its objects";
+        ["retry-interval-start"] = "100ms", "short retries, to keep cases fast";
+        ["retry-interval-max"] = "1s", "short retries, to keep cases fast";
+        ["timeout"] = "2s", "a short timeout, to keep cases fast";
+        ["kube-api-qps", "kube-api-capacity-qps"] = "200", "a high request rate, to keep cases fast";
+        ["kube-api-burst", "kube-api-capacity-burst"] = "400", "a high request rate, to keep cases fast";
+        setting "node-deployment": "mode", "publisher.distributed", [("distributed", "{flag}")], "one instance per node";
+        setting "capacity-ownerref-level": "ownerLevel", "publisher.owner", [("none", "{flag}=-1"), ("any", "{flag}={value}")], "owner references of its objects";
+        setting "enable-capacity": "publish", "publisher.provision-only", [("false", "{flag}=false")], "provisioning without publishing objects";
+        setting "extra-create-metadata": "extraCreateMetadata", "publisher.extra-create-metadata", [("true", "{flag}")], "names of PVC and PV for the driver";
+        setting "capacity-for-immediate-binding": "immediate", "publisher.immediate", [("true", "{flag}")], "classes with immediate binding";
+        setting "strict-topology": "strictTopology", "publisher.strict-topology", [("true", "{flag}")], "only the selected node's segment";
+    }
+    SCHEDULER: {
+        ["kubeconfig"] = "{kubeconfig}", "the API server";
+        ["leader-elect"] = "false", "no leader election";
+        ["secure-port"] = "0", "no HTTPS port";
+        setting "feature-gates": "scoring", "scheduler.scoring", [("none", ""), ("any", "{flag}=StorageCapacityScoring={value}")], "scoring of nodes by storage capacity";
+    }
+    CLEANER: {
+        ["kubeconfig"] = "{kubeconfig}", "the API server";
+        ["clean-orphans"] = "", "deletion of orphaned objects";
+        ["namespace"] = "{namespace}", "the namespace of the objects";
+    }
+    DRIVER: {
+        ["endpoint", "csi-endpoint"] = "unix://{csi_socket}", "the socket that it listens on";
+        ["csi-address", "csi-socket", "socket", "socket-path"] = "{csi_socket}", "the socket that it listens on";
+        ["nodeid", "node-id", "node-name", "node"] = "{node}", "the node of an instance";
+        ["statedir", "state-dir", "data-dir", "state"] = "{state}", "folder of its persistent state";
     }
 }
-
-const KUBECONFIG: Flag = always(&["kubeconfig"], "{kubeconfig}", "the API server");
-
-const PUBLISHER: &[Flag] = &[
-    KUBECONFIG,
-    always(
-        &["csi-address", "csi-endpoint", "csi-socket", "csi"],
-        "{csi_socket}",
-        "the driver's socket",
-    ),
-    always(
-        &[
-            "capacity-poll-interval",
-            "poll-interval",
-            "poll",
-            "refresh-interval",
-            "refresh",
-        ],
-        "{refresh}",
-        "poll interval of GetCapacity",
-    ),
-    always(&["enable-capacity"], "", "publishing of capacity objects"),
-    always(
-        &["node-name", "node-id", "nodeid"],
-        "{node}",
-        "the node of an instance",
-    ),
-    always(
-        &["namespace"],
-        "{namespace}",
-        "the namespace of the capacity objects",
-    ),
-    always(
-        &["retry-interval-start"],
-        "100ms",
-        "short retries, to keep cases fast",
-    ),
-    always(&["retry-interval-max"], "1s", "short retries, to keep cases fast"),
-    always(&["timeout"], "2s", "a short timeout, to keep cases fast"),
-    always(
-        &["kube-api-qps", "kube-api-capacity-qps"],
-        "200",
-        "a high request rate, to keep cases fast",
-    ),
-    always(
-        &["kube-api-burst", "kube-api-capacity-burst"],
-        "400",
-        "a high request rate, to keep cases fast",
-    ),
-    setting(
-        &["node-deployment"],
-        "mode",
-        "publisher.distributed",
-        &[("distributed", "{flag}")],
-        "one instance per node",
-    ),
-    setting(
-        &["capacity-ownerref-level"],
-        "ownerLevel",
-        "publisher.owner",
-        &[("none", "{flag}=-1"), ("any", "{flag}={value}")],
-        "owner references of the capacity objects",
-    ),
-    setting(
-        &["enable-capacity"],
-        "publish",
-        "publisher.provision-only",
-        &[("false", "{flag}=false")],
-        "provisioning without publishing objects",
-    ),
-    setting(
-        &["extra-create-metadata"],
-        "extraCreateMetadata",
-        "publisher.extra-create-metadata",
-        &[("true", "{flag}")],
-        "names of PVC and PV for the driver",
-    ),
-    setting(
-        &["capacity-for-immediate-binding"],
-        "immediate",
-        "publisher.immediate",
-        &[("true", "{flag}")],
-        "classes with immediate binding",
-    ),
-    setting(
-        &["strict-topology"],
-        "strictTopology",
-        "publisher.strict-topology",
-        &[("true", "{flag}")],
-        "CreateVolume only for the selected node's segment",
-    ),
-];
-
-const SCHEDULER: &[Flag] = &[
-    KUBECONFIG,
-    always(&["leader-elect"], "false", "no leader election"),
-    always(&["secure-port"], "0", "no HTTPS port"),
-    setting(
-        &["feature-gates"],
-        "scoring",
-        "scheduler.scoring",
-        &[("none", ""), ("any", "{flag}=StorageCapacityScoring={value}")],
-        "scoring of nodes by storage capacity",
-    ),
-];
-
-const CLEANER: &[Flag] = &[
-    KUBECONFIG,
-    always(&["clean-orphans"], "", "deletion of orphaned objects"),
-    always(&["namespace"], "{namespace}", "the namespace of the objects"),
-];
-
-const DRIVER: &[Flag] = &[
-    always(
-        &["endpoint", "csi-endpoint"],
-        "unix://{csi_socket}",
-        "the socket on which the driver listens",
-    ),
-    always(
-        &["csi-address", "csi-socket", "socket", "socket-path"],
-        "{csi_socket}",
-        "the socket on which the driver listens",
-    ),
-    always(
-        &["nodeid", "node-id", "node-name", "node"],
-        "{node}",
-        "the node of an instance",
-    ),
-    always(
-        &["statedir", "state-dir", "data-dir", "state"],
-        "{state}",
-        "folder for persistent state",
-    ),
-];
 
 /// The known flags of a role's programs.
 pub(super) fn of(role: Role) -> &'static [Flag] {

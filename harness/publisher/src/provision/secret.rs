@@ -37,47 +37,25 @@ struct Keys {
     deprecated: Option<(&'static str, &'static str)>,
 }
 
-const KEYS: [Keys; 6] = [
-    Keys {
-        used: SecretUse::Provisioner,
-        name: "csi.storage.k8s.io/provisioner-secret-name",
-        namespace: "csi.storage.k8s.io/provisioner-secret-namespace",
-        deprecated: Some(("csiProvisionerSecretName", "csiProvisionerSecretNamespace")),
-    },
-    Keys {
-        used: SecretUse::ControllerPublish,
-        name: "csi.storage.k8s.io/controller-publish-secret-name",
-        namespace: "csi.storage.k8s.io/controller-publish-secret-namespace",
-        deprecated: Some((
-            "csiControllerPublishSecretName",
-            "csiControllerPublishSecretNamespace",
-        )),
-    },
-    Keys {
-        used: SecretUse::NodeStage,
-        name: "csi.storage.k8s.io/node-stage-secret-name",
-        namespace: "csi.storage.k8s.io/node-stage-secret-namespace",
-        deprecated: Some(("csiNodeStageSecretName", "csiNodeStageSecretNamespace")),
-    },
-    Keys {
-        used: SecretUse::NodePublish,
-        name: "csi.storage.k8s.io/node-publish-secret-name",
-        namespace: "csi.storage.k8s.io/node-publish-secret-namespace",
-        deprecated: Some(("csiNodePublishSecretName", "csiNodePublishSecretNamespace")),
-    },
-    Keys {
-        used: SecretUse::ControllerExpand,
-        name: "csi.storage.k8s.io/controller-expand-secret-name",
-        namespace: "csi.storage.k8s.io/controller-expand-secret-namespace",
-        deprecated: None,
-    },
-    Keys {
-        used: SecretUse::NodeExpand,
-        name: "csi.storage.k8s.io/node-expand-secret-name",
-        namespace: "csi.storage.k8s.io/node-expand-secret-namespace",
-        deprecated: None,
-    },
-];
+macro_rules! keys {
+    ($($used:ident $prefix:literal $(, $name:literal, $namespace:literal)?;)+) => {
+        const KEYS: &[Keys] = &[$(Keys {
+            used: SecretUse::$used,
+            name: concat!("csi.storage.k8s.io/", $prefix, "-secret-name"),
+            namespace: concat!("csi.storage.k8s.io/", $prefix, "-secret-namespace"),
+            deprecated: [$(Some(($name, $namespace)),)? None][0],
+        }),+];
+    };
+}
+
+keys! {
+    Provisioner "provisioner", "csiProvisionerSecretName", "csiProvisionerSecretNamespace";
+    ControllerPublish "controller-publish", "csiControllerPublishSecretName", "csiControllerPublishSecretNamespace";
+    NodeStage "node-stage", "csiNodeStageSecretName", "csiNodeStageSecretNamespace";
+    NodePublish "node-publish", "csiNodePublishSecretName", "csiNodePublishSecretNamespace";
+    ControllerExpand "controller-expand";
+    NodeExpand "node-expand";
+}
 
 /// Whether a reserved StorageClass parameter references a secret.
 pub(super) fn is_secret_parameter(parameter: &str) -> bool {

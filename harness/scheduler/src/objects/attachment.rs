@@ -32,11 +32,7 @@ impl Object for VolumeAttachment {
         })
     }
 
-    fn key(&self) -> &ObjectKey {
-        &self.key
-    }
-
-    fn version(&self) -> &str {
-        &self.version
+    fn identity(&self) -> (&ObjectKey, &str) {
+        (&self.key, &self.version)
     }
 }

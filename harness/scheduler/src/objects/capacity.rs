@@ -56,12 +56,8 @@ impl Object for Capacity {
         })
     }
 
-    fn key(&self) -> &ObjectKey {
-        &self.key
-    }
-
-    fn version(&self) -> &str {
-        &self.version
+    fn identity(&self) -> (&ObjectKey, &str) {
+        (&self.key, &self.version)
     }
 }
 

@@ -115,12 +115,8 @@ impl Object for Claim {
         })
     }
 
-    fn key(&self) -> &ObjectKey {
-        &self.key
-    }
-
-    fn version(&self) -> &str {
-        &self.version
+    fn identity(&self) -> (&ObjectKey, &str) {
+        (&self.key, &self.version)
     }
 }
 

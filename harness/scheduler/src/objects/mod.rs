@@ -93,11 +93,18 @@ pub trait Object: Sized + Send + Sync + 'static {
     /// Parses the API object. Fails if a field has a value that no API server accepts.
     fn read(source: &Self::Api) -> Result<Self, ReadError>;
 
-    /// The object's key.
-    fn key(&self) -> &ObjectKey;
+    /// The object's key and resource version.
+    fn identity(&self) -> (&ObjectKey, &str);
 
-    /// The object's resource version. Objects with equal resource versions are equal.
-    fn version(&self) -> &str;
+    /// The object's key.
+    fn key(&self) -> &ObjectKey {
+        self.identity().0
+    }
+
+    /// The object's resource version. Equal versions mean equal objects.
+    fn version(&self) -> &str {
+        self.identity().1
+    }
 }
 
 /// Why an API object cannot be parsed.

@@ -194,12 +194,8 @@ impl Object for Pod {
         })
     }
 
-    fn key(&self) -> &ObjectKey {
-        &self.key
-    }
-
-    fn version(&self) -> &str {
-        &self.version
+    fn identity(&self) -> (&ObjectKey, &str) {
+        (&self.key, &self.version)
     }
 }
 

@@ -52,12 +52,8 @@ impl Object for Class {
         })
     }
 
-    fn key(&self) -> &ObjectKey {
-        &self.key
-    }
-
-    fn version(&self) -> &str {
-        &self.version
+    fn identity(&self) -> (&ObjectKey, &str) {
+        (&self.key, &self.version)
     }
 }
 
@@ -95,11 +91,7 @@ impl Object for Driver {
         })
     }
 
-    fn key(&self) -> &ObjectKey {
-        &self.key
-    }
-
-    fn version(&self) -> &str {
-        &self.version
+    fn identity(&self) -> (&ObjectKey, &str) {
+        (&self.key, &self.version)
     }
 }

@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use capacity_types::Segment;
 
-use super::actor::Actor;
-use super::request::Request;
+use super::request::{Actor, Request};
 use super::user_request::UserRequest;
 use crate::volumes::CreateVolumeCall;
 use crate::world::{CapacityObject, Change, Instance, NamespacedName, Parameters, ReportedCapacity};

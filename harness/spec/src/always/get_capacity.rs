@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use capacity_types::Segment;
 
-use super::actor::Actor;
 use super::monitor::Monitor;
+use super::request::Actor;
 use crate::objects::DesiredObjects;
 use crate::rules::{self, Rule};
 use crate::violation::{Subject, Violation, map_text};

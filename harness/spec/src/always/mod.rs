@@ -14,9 +14,8 @@
 //! create_volume     CreateVolume calls
 //! volume_results    deletions of volumes, failed CreateVolume calls
 //! decisions         decisions of the scheduler
-//! requests          requests to the API server
+//! requests          requests to the API server, and watch events
 //! user_request_results  user requests and the API server's results
-//! watch_events      watch events to publishers
 //! rate_checks       rates of requests and calls
 //! refreshes         required GetCapacity calls
 //! without_polling   publishers that do not poll
@@ -36,7 +35,6 @@
 //! leaders               replicas that hold the Lease
 //! ```
 
-mod actor;
 mod capacity_responses;
 mod create_volume;
 mod decisions;
@@ -59,12 +57,10 @@ mod unreported_failures;
 mod user_request;
 mod user_request_results;
 mod volume_results;
-mod watch_events;
 mod without_polling;
 mod writes;
 
-pub use actor::Actor;
 pub use event::Event;
 pub use monitor::{Monitor, judge};
-pub use request::Request;
+pub use request::{Actor, Request};
 pub use user_request::{CapacityPatch, PatchValue, UserRequest};

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use capacity_types::{Segment, segment};
 
-use super::actor::Actor;
 use super::monitor::Monitor;
+use super::request::Actor;
 use crate::objects::{DesiredObjects, DesiredState};
 use crate::rules::{self, Unspecified};
 use crate::violation::{Subject, Violation};

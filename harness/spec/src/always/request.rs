@@ -1,11 +1,11 @@
-//! A request to the API server, with the fields that rules need. Checks nothing.
+//! A request to the API server, with the fields that rules use, and the originators of events. Checks nothing.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use capacity_types::capacity_api::RESOURCE;
 
-use super::actor::Actor;
+use crate::world::Instance;
 
 /// The kinds that a publisher reads to find the owner of its objects (pod → ReplicaSet → Deployment), each with the owner level from which
 /// it must read the kind. The last owner is only referenced, so it need not be read.
@@ -43,4 +43,21 @@ impl Request {
             || verb == "watch"
             || verb == "get" && OWNERS.iter().any(|(kind, _)| *kind == resource)
     }
+}
+
+/// The originator of an event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Actor {
+    /// A publisher.
+    Publisher(Instance),
+    /// The cleaner, which deletes the objects of nodes without the driver.
+    Cleaner,
+    /// The scheduler.
+    Scheduler,
+    /// The user of the cluster, who may do anything.
+    User,
+    /// An unknown client of the driver. Only publishers may call GetCapacity.
+    Unrelated,
+    /// Any other client, which may do anything.
+    Other,
 }

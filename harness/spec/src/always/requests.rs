@@ -1,13 +1,13 @@
-//! Rules for requests to the API server: they need only documented RBAC permissions, and clients send no unnecessary lists.
+//! Requests to the API server: only with documented RBAC permissions, and no unnecessary lists. Watch events of publishers: only of their
+//! own objects.
 
 use capacity_types::capacity_api::RESOURCE;
 
-use super::actor::Actor;
 use super::monitor::Monitor;
-use super::request::{OWNERS, Request};
+use super::request::{Actor, OWNERS, Request};
 use crate::rules::{self, Rule};
 use crate::violation::{Subject, Violation};
-use crate::world::Publisher;
+use crate::world::{Instance, NamespacedName, Publisher};
 
 /// Verbs that a publisher may use for CSIStorageCapacity objects (external-provisioner, README, "Capacity support").
 const PUBLISHER_VERBS: [&str; 7] = ["get", "list", "watch", "create", "update", "patch", "delete"];
@@ -64,6 +64,26 @@ impl Monitor {
             }
             _ => true,
         }
+    }
+
+    /// Watch events to publishers: only for their own objects.
+    pub(super) fn object_delivered(&self, instance: &Instance, key: &NamespacedName) -> Option<Violation> {
+        let publisher = self.world.publishers.get(instance)?;
+        // Selectors cannot distinguish owners, and an unknown label cannot be checked.
+        if publisher.identifies_by_owner || publisher.managed_by(instance).is_none() {
+            return None;
+        }
+        // An object that once matched is reported when it stops matching, however late.
+        let former = self.former_labels.of(key);
+        let is_unexpected =
+            !former.is_empty() && !former.iter().any(|object| publisher.owns(instance, key, object));
+        is_unexpected.then(|| Violation {
+            rule: rules::WATCH_WITHOUT_SELECTOR,
+            subject: Subject::Object(key.clone()),
+            detail: format!(
+                "the watch of {instance} delivered the object, although it belongs to another publisher"
+            ),
+        })
     }
 }
 

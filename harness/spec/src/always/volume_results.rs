@@ -1,7 +1,7 @@
 //! Rules for the results of volume calls: failed CreateVolume calls and deleted volumes.
 
-use super::actor::Actor;
 use super::monitor::Monitor;
+use super::request::Actor;
 use crate::rules;
 use crate::violation::{Subject, Violation};
 use crate::volumes::{CreateVolumeCall, CreateVolumeResult, is_volume_of};

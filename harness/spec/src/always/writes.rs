@@ -2,8 +2,8 @@
 
 use capacity_types::Quantity;
 
-use super::actor::Actor;
 use super::monitor::Monitor;
+use super::request::Actor;
 use crate::objects::DesiredObjects;
 use crate::rules::{self, Rule};
 use crate::violation::{Subject, Violation, map_text, segment_text};

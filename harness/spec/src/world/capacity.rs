@@ -103,7 +103,6 @@ impl CapacityObject {
 struct CapacityJson {
     metadata: Metadata,
     storage_class_name: String,
-    #[serde(default)]
     node_topology: Option<LabelSelectorJson>,
     #[serde(default, deserialize_with = "quantity")]
     capacity: Option<Quantity>,

@@ -62,21 +62,14 @@ pub(super) struct ClaimJson {
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase")]
 struct Spec {
-    #[serde(default)]
     storage_class_name: Option<String>,
     #[serde(default)]
     resources: Resources,
-    #[serde(default)]
     volume_name: Option<String>,
-    #[serde(default)]
     volume_mode: Option<String>,
-    #[serde(default)]
     access_modes: Option<BTreeSet<String>>,
-    #[serde(default)]
     data_source: Option<DataSource>,
-    #[serde(default)]
     selector: Option<LabelSelectorJson>,
-    #[serde(default)]
     volume_attributes_class_name: Option<String>,
 }
 
@@ -99,7 +92,6 @@ struct Requests {
 
 #[derive(Deserialize, Default)]
 struct Status {
-    #[serde(default)]
     phase: Option<String>,
 }
 

@@ -71,18 +71,14 @@ fn is_met(term: &[(String, Vec<String>)], labels: &Labels) -> bool {
 pub(super) struct ClassJson {
     metadata: Metadata,
     provisioner: String,
-    #[serde(default)]
     parameters: Option<BTreeMap<String, String>>,
-    #[serde(default)]
     volume_binding_mode: Option<Binding>,
-    #[serde(default)]
     allowed_topologies: Option<Vec<Term>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Term {
-    #[serde(default)]
     match_label_expressions: Option<Vec<Expression>>,
 }
 

@@ -48,7 +48,6 @@ pub(super) struct CsiDriverJson {
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase")]
 struct DriverSpec {
-    #[serde(default)]
     storage_capacity: Option<bool>,
 }
 
@@ -71,7 +70,6 @@ pub(super) struct CsiNodeJson {
 
 #[derive(Deserialize, Default)]
 struct NodeSpec {
-    #[serde(default)]
     drivers: Option<Vec<NodeDriver>>,
 }
 
@@ -79,15 +77,12 @@ struct NodeSpec {
 #[serde(rename_all = "camelCase")]
 struct NodeDriver {
     name: String,
-    #[serde(default)]
     topology_keys: Option<Vec<String>>,
-    #[serde(default)]
     allocatable: Option<Allocatable>,
 }
 
 #[derive(Deserialize)]
 struct Allocatable {
-    #[serde(default)]
     count: Option<u32>,
 }
 

@@ -32,18 +32,15 @@ impl fmt::Display for NamespacedName {
 
 /// An entry of `metadata.ownerReferences`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(default)]
 pub struct Owner {
-    /// Kind of the owner, such as `Deployment`.
-    #[serde(default)]
+    /// The kind, such as `Deployment`.
     pub kind: String,
-    /// Name of the owner.
-    #[serde(default)]
+    /// The name.
     pub name: String,
-    /// UID of the owner.
-    #[serde(default)]
+    /// The UID.
     pub uid: String,
-    /// Whether the owner is the controller of the object.
-    #[serde(default)]
+    /// `controller`: whether this is the controlling owner.
     pub controller: bool,
 }
 
@@ -53,17 +50,11 @@ pub struct Owner {
 pub(super) struct Metadata {
     #[serde(default)]
     pub(super) name: String,
-    #[serde(default)]
     pub(super) namespace: Option<String>,
-    #[serde(default)]
     pub(super) uid: Option<String>,
-    #[serde(default)]
     pub(super) labels: Option<BTreeMap<String, String>>,
-    #[serde(default)]
     pub(super) annotations: Option<BTreeMap<String, String>>,
-    #[serde(default)]
     pub(super) owner_references: Option<Vec<Owner>>,
-    #[serde(default)]
     pub(super) deletion_timestamp: Option<String>,
 }
 

@@ -50,7 +50,6 @@ impl Effect {
 #[derive(Deserialize)]
 pub(super) struct NodeJson {
     metadata: Metadata,
-    #[serde(default)]
     spec: Option<Spec>,
 }
 
@@ -58,7 +57,6 @@ pub(super) struct NodeJson {
 struct Spec {
     #[serde(default)]
     unschedulable: bool,
-    #[serde(default)]
     taints: Option<Vec<Taint>>,
 }
 

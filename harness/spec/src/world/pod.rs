@@ -39,18 +39,15 @@ pub enum PodVolume {
 
 /// An entry of `spec.tolerations`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
 pub struct Toleration {
-    /// Key of the taint. If empty and the operator is `Exists`, the toleration matches every key.
-    #[serde(default)]
+    /// The key of the taint. Empty with `Exists`: every key.
     pub key: String,
-    /// Operator: `Equal` or `Exists`. Empty means `Equal`.
-    #[serde(default)]
+    /// `Equal`, or `Exists`; empty is `Equal`.
     pub operator: String,
     /// The value of the taint.
-    #[serde(default)]
     pub value: String,
-    /// Effect of the taint. `None`: every effect.
-    #[serde(default)]
+    /// Only taints of this effect. `None`: every effect.
     pub effect: Option<Effect>,
 }
 
@@ -89,7 +86,6 @@ pub(super) struct PodJson {
 
 #[derive(Deserialize, Default)]
 struct Status {
-    #[serde(default)]
     conditions: Option<Vec<Condition>>,
 }
 
@@ -104,22 +100,16 @@ struct Condition {
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase")]
 struct Spec {
-    #[serde(default)]
     node_name: Option<String>,
-    #[serde(default)]
     node_selector: Option<Labels>,
-    #[serde(default)]
     affinity: Option<Affinity>,
-    #[serde(default)]
     tolerations: Option<Vec<Toleration>>,
-    #[serde(default)]
     volumes: Option<Vec<VolumeJson>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Affinity {
-    #[serde(default)]
     node_affinity: Option<NodeAffinity>,
 }
 
@@ -134,11 +124,8 @@ struct NodeAffinity {
 #[serde(rename_all = "camelCase")]
 struct VolumeJson {
     name: String,
-    #[serde(default)]
     persistent_volume_claim: Option<ClaimSource>,
-    #[serde(default)]
     ephemeral: Option<EphemeralSource>,
-    #[serde(default)]
     csi: Option<CsiSource>,
 }
 

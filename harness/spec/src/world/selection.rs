@@ -9,9 +9,7 @@ use serde::Deserialize;
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct LabelSelectorJson {
-    #[serde(default)]
     match_labels: Option<BTreeMap<String, String>>,
-    #[serde(default)]
     match_expressions: Option<Vec<ExpressionJson>>,
 }
 
@@ -19,7 +17,6 @@ pub(super) struct LabelSelectorJson {
 struct ExpressionJson {
     key: String,
     operator: String,
-    #[serde(default)]
     values: Option<Vec<String>>,
 }
 
@@ -38,16 +35,13 @@ impl LabelSelectorJson {
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct NodeSelectorJson {
-    #[serde(default)]
     node_selector_terms: Option<Vec<TermJson>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct TermJson {
-    #[serde(default)]
     match_expressions: Option<Vec<ExpressionJson>>,
-    #[serde(default)]
     match_fields: Option<Vec<ExpressionJson>>,
 }
 

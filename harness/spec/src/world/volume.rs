@@ -69,23 +69,15 @@ pub(super) struct VolumeJson {
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase")]
 struct Spec {
-    #[serde(default)]
     storage_class_name: Option<String>,
     #[serde(default)]
     capacity: Capacity,
-    #[serde(default)]
     claim_ref: Option<ClaimRefJson>,
-    #[serde(default)]
     node_affinity: Option<Affinity>,
-    #[serde(default)]
     volume_mode: Option<String>,
-    #[serde(default)]
     access_modes: Option<BTreeSet<String>>,
-    #[serde(default)]
     csi: Option<Csi>,
-    #[serde(default)]
     persistent_volume_reclaim_policy: Option<String>,
-    #[serde(default)]
     volume_attributes_class_name: Option<String>,
 }
 
@@ -101,13 +93,11 @@ struct ClaimRefJson {
     namespace: String,
     #[serde(default)]
     name: String,
-    #[serde(default)]
     uid: Option<String>,
 }
 
 #[derive(Deserialize)]
 struct Affinity {
-    #[serde(default)]
     required: Option<NodeSelectorJson>,
 }
 
@@ -121,7 +111,6 @@ struct Csi {
 
 #[derive(Deserialize, Default)]
 struct Status {
-    #[serde(default)]
     phase: Option<String>,
 }
 

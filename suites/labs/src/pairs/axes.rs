@@ -6,115 +6,27 @@ pub(super) struct Axis {
     pub(super) values: &'static [&'static str],
 }
 
-pub(super) const AXES: &[Axis] = &[
-    Axis {
-        name: "mode",
-        values: &[
-            "no publisher",
-            "central",
-            "distributed",
-            "switched off",
-            "replicas",
-            "stopped meanwhile",
-            "cleaner",
-        ],
-    },
-    Axis {
-        name: "class",
-        values: &[
-            "none",
-            "one",
-            "two",
-            "many",
-            "WaitForFirstConsumer",
-            "Immediate",
-            "parameters",
-            "created later",
-            "deleted",
-            "recreated",
-            "allowedTopologies",
-            "of another driver",
-        ],
-    },
-    Axis {
-        name: "topology",
-        values: &[
-            "no keys",
-            "a key per node",
-            "a shared key",
-            "two keys",
-            "keys differ by node",
-            "cluster-wide object",
-            "selector expression",
-            "no-node object",
-            "labels change",
-            "node joins",
-            "node leaves",
-            "driver comes or goes",
-            "node without driver",
-        ],
-    },
-    Axis {
-        name: "prior",
-        values: &[
-            "none",
-            "exact",
-            "stale",
-            "obsolete class",
-            "obsolete segment",
-            "duplicate",
-            "malformed",
-            "of another client",
-            "wrong owner",
-            "own earlier life",
-            "edited meanwhile",
-            "deleted meanwhile",
-        ],
-    },
-    Axis {
-        name: "flag",
-        values: &[
-            "true",
-            "false",
-            "unset",
-            "no CSIDriver",
-            "flipped on",
-            "flipped off",
-            "recreated",
-            "deleted",
-        ],
-    },
-    Axis {
-        name: "gate",
-        values: &[
-            "server default",
-            "server on",
-            "server off",
-            "server toggled",
-            "scheduler off",
-            "scheduler toggled",
-            "VolumeCapacityPriority",
-            "scoring on",
-            "scoring off",
-            "scoring toggled",
-        ],
-    },
-    Axis {
-        name: "release",
-        values: &[
-            "1.18",
-            "1.19-1.20",
-            "1.21-1.22",
-            "1.23",
-            "1.24-1.26",
-            "1.27-1.36",
-            "1.37",
-            "upgrade",
-            "downgrade",
-            "scheduler of another release",
-        ],
-    },
-];
+macro_rules! axes {
+    ($($name:literal: $($value:literal),+;)+) => {
+        pub(super) const AXES: &[Axis] = &[$(Axis { name: $name, values: &[$($value),+] }),+];
+    };
+}
+
+axes! {
+    "mode": "no publisher", "central", "distributed", "switched off", "replicas", "stopped meanwhile", "cleaner";
+    "class": "none", "one", "two", "many", "WaitForFirstConsumer", "Immediate", "parameters", "created later",
+        "deleted", "recreated", "allowedTopologies", "of another driver";
+    "topology": "no keys", "a key per node", "a shared key", "two keys", "keys differ by node",
+        "cluster-wide object", "selector expression", "no-node object", "labels change", "node joins",
+        "node leaves", "driver comes or goes", "node without driver";
+    "prior": "none", "exact", "stale", "obsolete class", "obsolete segment", "duplicate", "malformed",
+        "of another client", "wrong owner", "own earlier life", "edited meanwhile", "deleted meanwhile";
+    "flag": "true", "false", "unset", "no CSIDriver", "flipped on", "flipped off", "recreated", "deleted";
+    "gate": "server default", "server on", "server off", "server toggled", "scheduler off", "scheduler toggled",
+        "VolumeCapacityPriority", "scoring on", "scoring off", "scoring toggled";
+    "release": "1.18", "1.19-1.20", "1.21-1.22", "1.23", "1.24-1.26", "1.27-1.36", "1.37", "upgrade", "downgrade",
+        "scheduler of another release";
+}
 
 /// Values of an axis that exclude values of another.
 struct Excluded {
@@ -141,95 +53,38 @@ impl ExcludedValues {
     }
 }
 
-const EXCLUDED: &[Excluded] = &[
-    // Without a publisher, existing objects belong to another client.
-    Excluded {
-        axis: "mode",
-        values: &["no publisher"],
-        with: &["prior"],
-        excluded: ExcludedValues::AllBut(&[
-            "none",
-            "of another client",
-            "edited meanwhile",
-            "deleted meanwhile",
-        ]),
-    },
+macro_rules! excluded {
+    ($($axis:literal $values:expr => $with:expr, $kind:ident $(($others:expr))?;)+) => {
+        const EXCLUDED: &[Excluded] = &[$(
+            Excluded { axis: $axis, values: &$values, with: &$with, excluded: ExcludedValues::$kind$((&$others))? }
+        ),+];
+    };
+}
+
+excluded! {
+    // Without a publisher, its objects belong to another client.
+    "mode" ["no publisher"] => ["prior"], AllBut(["none", "of another client", "edited meanwhile", "deleted meanwhile"]);
     // Only the publisher uses topology keys.
-    Excluded {
-        axis: "mode",
-        values: &["no publisher"],
-        with: &["topology"],
-        excluded: ExcludedValues::These(&["keys differ by node", "no keys"]),
-    },
-    // Cleaner cases use objects of single nodes.
-    Excluded {
-        axis: "mode",
-        values: &["cleaner"],
-        with: &["topology"],
-        excluded: ExcludedValues::These(&["no keys", "a shared key"]),
-    },
-    // All other values of `prior` require a class.
-    Excluded {
-        axis: "class",
-        values: &["none"],
-        with: &["prior"],
-        excluded: ExcludedValues::AllBut(&["none", "of another client", "obsolete class"]),
-    },
-    // Without a class there is no GetCapacity call and no decision of the scheduler.
-    Excluded {
-        axis: "class",
-        values: &["none"],
-        with: &["topology", "gate", "flag", "release"],
-        excluded: ExcludedValues::All,
-    },
-    // Without topology keys there is only one segment, which cannot become obsolete.
-    Excluded {
-        axis: "topology",
-        values: &["no keys"],
-        with: &["prior"],
-        excluded: ExcludedValues::These(&["obsolete segment"]),
-    },
-    // Cases with these topologies contain an object.
-    Excluded {
-        axis: "topology",
-        values: &["selector expression", "no-node object"],
-        with: &["prior"],
-        excluded: ExcludedValues::These(&["none"]),
-    },
-    // Release 1.18 does not serve CSIStorageCapacity.
-    Excluded {
-        axis: "release",
-        values: &["1.18"],
-        with: &["prior"],
-        excluded: ExcludedValues::AllBut(&["none", "of another client", "own earlier life"]),
-    },
-    // The feature gate cannot be changed from 1.24 on and is removed in 1.27. Release 1.18 does not have the gate.
-    Excluded {
-        axis: "gate",
-        values: &["server on"],
-        with: &["release"],
-        excluded: ExcludedValues::These(&["1.24-1.26", "1.27-1.36", "1.37"]),
-    },
-    Excluded {
-        axis: "gate",
-        values: &["server off"],
-        with: &["release"],
-        excluded: ExcludedValues::These(&["1.18", "1.27-1.36", "1.37"]),
-    },
-    Excluded {
-        axis: "gate",
-        values: &["server toggled"],
-        with: &["release"],
-        excluded: ExcludedValues::These(&["1.18", "1.24-1.26", "1.27-1.36", "1.37"]),
-    },
-    // In release 1.18, CSIDriver has no `storageCapacity` field.
-    Excluded {
-        axis: "flag",
-        values: &["flipped on", "flipped off", "true", "false"],
-        with: &["release"],
-        excluded: ExcludedValues::These(&["1.18"]),
-    },
-];
+    "mode" ["no publisher"] => ["topology"], These(["keys differ by node", "no keys"]);
+    // The cleaner deletes objects of a single node.
+    "mode" ["cleaner"] => ["topology"], These(["no keys", "a shared key"]);
+    // All other objects have a class.
+    "class" ["none"] => ["prior"], AllBut(["none", "of another client", "obsolete class"]);
+    // Without a class there is no GetCapacity call and no placement.
+    "class" ["none"] => ["topology", "gate", "flag", "release"], All;
+    // There is only one segment.
+    "topology" ["no keys"] => ["prior"], These(["obsolete segment"]);
+    // Each of these cases has an object.
+    "topology" ["selector expression", "no-node object"] => ["prior"], These(["none"]);
+    // 1.18 does not serve the type.
+    "release" ["1.18"] => ["prior"], AllBut(["none", "of another client", "own earlier life"]);
+    // The gate is locked from 1.24 on, and removed in 1.27; 1.18 does not have it.
+    "gate" ["server on"] => ["release"], These(["1.24-1.26", "1.27-1.36", "1.37"]);
+    "gate" ["server off"] => ["release"], These(["1.18", "1.27-1.36", "1.37"]);
+    "gate" ["server toggled"] => ["release"], These(["1.18", "1.24-1.26", "1.27-1.36", "1.37"]);
+    // 1.18 does not have the field.
+    "flag" ["flipped on", "flipped off", "true", "false"] => ["release"], These(["1.18"]);
+}
 
 /// Whether two values of different axes can occur together.
 pub(super) fn is_possible(axis: &str, value: &str, with: &str, other: &str) -> bool {

@@ -33,108 +33,57 @@ const IDENTIFYING_CALLS: [CsiMethod; 5] = [
     CsiMethod::NodeGetInfo,
 ];
 
-/// A fault that a program must survive with every CSI method.
-const fn fault(
-    name: &'static str,
-    text: &'static str,
-    on: &'static [Kind],
-    effects: fn(&Point) -> Vec<Value>,
-) -> Fault {
-    Fault {
-        name,
-        text,
-        on,
-        kills: false,
-        ends_at: &[],
-        effects,
-    }
+macro_rules! faults {
+    ($($name:literal, $text:literal, [$($on:ident),+] $($field:ident: $value:expr)?, $effects:expr;)+) => {
+        /// All faults, in column order of the grid.
+        pub const FAULTS: &[Fault] = &[$(
+            Fault { $($field: $value,)? ..Fault::new($name, $text, &[$($on),+], $effects) }
+        ),+];
+    };
 }
 
-/// All faults, in column order of the grid.
-pub const FAULTS: &[Fault] = &[
-    Fault {
-        kills: true,
-        ..fault(
-            "killed-before",
-            "the program is killed before the write is executed",
-            &[Write],
-            |_| vec![json!({"cut": "before", "kill": true})],
-        )
-    },
-    Fault {
-        kills: true,
-        ..fault(
-            "killed-after",
-            "the program is killed after the write was executed",
-            &[Write],
-            |_| vec![json!({"cut": "after", "kill": true})],
-        )
-    },
-    fault(
-        "lost",
-        "the request is executed, but its response is lost",
-        &[Write, Call],
-        |_| vec![json!({"cut": "after"})],
-    ),
-    fault(
-        "cut",
-        "the connection is closed before the request is executed",
-        &[Write, Read, Watch, Call],
-        |_| vec![json!({"cut": "before"})],
-    ),
-    fault("409", "the server returns 409 Conflict", &[Write], |_| {
-        vec![json!({"status": 409})]
-    }),
-    fault("410", "the server returns 410 Expired", &[Watch], |_| {
-        vec![json!({"status": 410})]
-    }),
-    fault(
-        "429",
-        "the server returns 429 Too Many Requests, with Retry-After",
-        &[Write, Read, Watch],
-        |_| vec![json!({"status": 429, "retryAfter": 1})],
-    ),
-    fault(
-        "500",
-        "the server returns 500 Internal Error",
-        &[Write, Read, Watch],
-        |_| vec![json!({"status": 500})],
-    ),
-    fault("held", "the watch events are delayed by 300 ms", &[Watch], |_| {
-        vec![json!({"lag": "300ms"})]
-    }),
-    fault("ended", "the watch ends before the event", &[Delivery], |point| {
-        vec![json!({"endAfter": point.event - 1})]
-    }),
-    fault(
-        "missed",
-        "the watch ends before the event and cannot resume, so the client sees only the objects of a new list",
-        &[Delivery],
-        |point| {
-            vec![
-                json!({"endAfter": point.event - 1}),
-                json!({"status": 410, "skip": point.number}),
-            ]
-        },
-    ),
-    fault("hangs", "the driver does not return", &[Call], |_| {
-        vec![json!({"hang": true})]
-    }),
-    fault("late", "the driver returns after 500 ms", &[Call], |_| {
-        vec![json!({"delay": "500ms"})]
-    }),
-    fault("unavailable", "the driver returns UNAVAILABLE", &[Call], |_| {
-        vec![json!({"code": "UNAVAILABLE"})]
-    }),
-    Fault {
-        ends_at: &IDENTIFYING_CALLS,
-        ..fault("internal", "the driver returns INTERNAL", &[Call], |_| {
-            vec![json!({"code": "INTERNAL"})]
-        })
-    },
-];
+faults! {
+    "killed-before", "the program is killed before the write is executed", [Write] kills: true,
+        |_| vec![json!({"cut": "before", "kill": true})];
+    "killed-after", "the program is killed after the write was executed", [Write] kills: true,
+        |_| vec![json!({"cut": "after", "kill": true})];
+    "lost", "the request is executed, but its response is lost", [Write, Call], |_| vec![json!({"cut": "after"})];
+    "cut", "the connection is closed before the request is executed", [Write, Read, Watch, Call],
+        |_| vec![json!({"cut": "before"})];
+    "409", "the server returns 409 Conflict", [Write], |_| vec![json!({"status": 409})];
+    "410", "the server returns 410 Expired", [Watch], |_| vec![json!({"status": 410})];
+    "429", "the server returns 429 Too Many Requests, with Retry-After", [Write, Read, Watch],
+        |_| vec![json!({"status": 429, "retryAfter": 1})];
+    "500", "the server returns 500 Internal Error", [Write, Read, Watch], |_| vec![json!({"status": 500})];
+    "held", "the watch events are delayed by 300 ms", [Watch], |_| vec![json!({"lag": "300ms"})];
+    "ended", "the watch ends before the event", [Delivery], |point| vec![json!({"endAfter": point.event - 1})];
+    "missed", "the watch ends before the event and cannot resume, so the client sees only the objects of a new list", [Delivery],
+        |point| vec![json!({"endAfter": point.event - 1}), json!({"status": 410, "skip": point.number})];
+    "hangs", "the driver does not return", [Call], |_| vec![json!({"hang": true})];
+    "late", "the driver returns after 500 ms", [Call], |_| vec![json!({"delay": "500ms"})];
+    "unavailable", "the driver returns UNAVAILABLE", [Call], |_| vec![json!({"code": "UNAVAILABLE"})];
+    "internal", "the driver returns INTERNAL", [Call] ends_at: &IDENTIFYING_CALLS, |_| vec![json!({"code": "INTERNAL"})];
+}
 
 impl Fault {
+    /// A fault that a program must survive at every method.
+    const fn new(
+        name: &'static str,
+        text: &'static str,
+        on: &'static [Kind],
+        effects: fn(&Point) -> Vec<Value>,
+    ) -> Self {
+        let (kills, ends_at): (bool, &[CsiMethod]) = (false, &[]);
+        Fault {
+            name,
+            text,
+            on,
+            kills,
+            ends_at,
+            effects,
+        }
+    }
+
     /// The name of the cell with this fault at a point.
     pub(super) fn at(&self, point: &Point) -> String {
         format!("{}-{}", point.name(), self.name)

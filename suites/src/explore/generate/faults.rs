@@ -15,48 +15,23 @@ struct Traffic {
     watches: &'static [&'static str],
 }
 
-const TRAFFIC: [Traffic; 3] = [
-    Traffic {
-        role: Role::Publisher,
-        requests: &[
-            "create csistoragecapacities",
-            "update csistoragecapacities",
-            "delete csistoragecapacities",
-            "update persistentvolumeclaims",
-            "create persistentvolumes",
-            "get pods",
-            "get replicasets",
-            "get deployments",
-        ],
-        // Listed twice to double the weight of this watch, through which the publisher receives its own writes.
-        watches: &[RESOURCE, RESOURCE, "storageclasses", "nodes", "csinodes", "*"],
-    },
-    Traffic {
-        role: Role::Scheduler,
-        requests: &[
-            "update persistentvolumeclaims",
-            "create pods/binding",
-            "update|patch pods/status",
-            "list csidrivers",
-            "list csistoragecapacities",
-            "list storageclasses",
-        ],
-        watches: &[
-            RESOURCE,
-            "csidrivers",
-            "storageclasses",
-            "nodes",
-            "pods",
-            "persistentvolumeclaims",
-            "*",
-        ],
-    },
-    Traffic {
-        role: Role::Cleaner,
-        requests: &["delete csistoragecapacities"],
-        watches: &["csinodes", "nodes"],
-    },
-];
+macro_rules! traffic {
+    ($($role:ident: requests [$($request:literal),+], watches [$($watch:expr),+];)+) => {
+        const TRAFFIC: &[Traffic] = &[$(
+            Traffic { role: Role::$role, requests: &[$($request),+], watches: &[$($watch),+] }
+        ),+];
+    };
+}
+
+traffic! {
+    // RESOURCE is listed twice to double its weight: by this watch the publisher receives its own writes.
+    Publisher: requests ["create csistoragecapacities", "update csistoragecapacities", "delete csistoragecapacities", "update persistentvolumeclaims", "create persistentvolumes", "get pods", "get replicasets", "get deployments"],
+        watches [RESOURCE, RESOURCE, "storageclasses", "nodes", "csinodes", "*"];
+    Scheduler: requests ["update persistentvolumeclaims", "create pods/binding", "update|patch pods/status", "list csidrivers", "list csistoragecapacities", "list storageclasses"],
+        watches [RESOURCE, "csidrivers", "storageclasses", "nodes", "pods", "persistentvolumeclaims", "*"];
+    Cleaner: requests ["delete csistoragecapacities"],
+        watches ["csinodes", "nodes"];
+}
 
 /// The traffic of a randomly selected running program.
 fn traffic(generator: &mut Generator) -> Option<&'static Traffic> {

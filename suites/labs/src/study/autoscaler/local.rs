@@ -9,7 +9,7 @@ use super::run::{SimulationResult, simulate, simulate_with_scale_down};
 use super::setting::{HOSTPATH, NODE_CAPACITY, OTHER_NAMES, PODS};
 use super::state::{State, feasible};
 use crate::study::cluster;
-use crate::study::result::{Bound, Finding};
+use crate::study::result::{Bound, Finding, findings};
 
 /// Round in which all pods are deleted, long after all of them were scheduled.
 const DELETION_ROUND: usize = 40;
@@ -34,64 +34,23 @@ fn scale_up_findings(features: AutoscalerFeatures) -> Vec<Finding> {
     let (without, with) = (run(&Recipe::default()), run(&HOSTPATH.recipe()));
     let cycle = simulate_with_scale_down(&cluster, &HOSTPATH.recipe(), features, DELETION_ROUND);
     let other = simulate(&OTHER_NAMES.local(), &OTHER_NAMES.recipe(), features);
-    vec![
-        Finding::none(
-            "AUTO-01",
-            "nodes added without the KEP's configuration",
-            without.added_nodes(),
-        ),
-        Finding::count(
-            "AUTO-01",
-            format!("pods, of {PODS}, that stay pending without the KEP's configuration"),
-            without.pending_pods(),
-            exactly(PODS),
-        ),
-        Finding::none(
-            "AUTO-03",
-            "pods that stay pending with the KEP's configuration",
-            with.pending_pods(),
-        ),
-        Finding::count(
-            "AUTO-12",
-            format!("rounds with a scale-up, for {PODS} pods that each fill a node"),
-            with.scale_ups(),
-            exactly(PODS),
-        ),
-        Finding::count(
-            "LIM-25",
-            "maximum number of nodes added in one round",
-            with.max_added(),
-            exactly(1),
-        ),
-        Finding::count(
-            "AUTO-13",
-            "pods that are scheduled with the KEP's configuration, one node at a time, but not without it",
-            without.pending_pods() - with.pending_pods().min(without.pending_pods()),
-            exactly(PODS),
-        ),
-        Finding::count(
-            "AUTO-16",
-            "nodes after all pods were created, scheduled and deleted",
-            cycle.nodes(),
-            exactly(cluster.groups[0].min_size),
-        ),
-        Finding::count(
-            "AUTO-16",
-            "capacity objects of the publisher at that time",
-            cycle.published,
-            exactly(cluster.groups[0].min_size),
-        ),
-        Finding::count(
-            "AUTO-16",
-            "nodes added before the deletion",
-            cycle.added_nodes(),
-            exactly(PODS),
-        ),
-        Finding::none(
-            "AUTO-17",
-            "rounds that differ if driver, label and pool have other names",
-            different_rounds(&with, &other),
-        ),
+    findings![
+        none "AUTO-01", "nodes added without the recipe", without.added_nodes();
+        count "AUTO-01", format!("pods, of {PODS}, that stay pending without the recipe"),
+            without.pending_pods(), exactly(PODS);
+        none "AUTO-03", "pods that stay pending with the recipe", with.pending_pods();
+        count "AUTO-12", format!("rounds with a scale-up, for {PODS} pods that each fill a node"),
+            with.scale_ups(), exactly(PODS);
+        count "LIM-25", "maximum number of nodes added in one round", with.max_added(), exactly(1);
+        count "AUTO-13", "pods that are scheduled with the recipe, one node at a time, but not without it",
+            without.pending_pods() - with.pending_pods().min(without.pending_pods()), exactly(PODS);
+        count "AUTO-16", "nodes after all pods were created, scheduled and deleted",
+            cycle.nodes(), exactly(cluster.groups[0].min_size);
+        count "AUTO-16", "capacity objects of the publisher at that time",
+            cycle.published, exactly(cluster.groups[0].min_size);
+        count "AUTO-16", "nodes added before the deletion", cycle.added_nodes(), exactly(PODS);
+        none "AUTO-17", "rounds that differ if driver, label and pool have other names",
+            different_rounds(&with, &other);
     ]
 }
 
@@ -119,23 +78,11 @@ fn template_label_findings(features: AutoscalerFeatures) -> Vec<Finding> {
         let left = (0..=2).map(|times| times * NODE_CAPACITY);
         left.map(|left| wrong_predictions(&cluster, labels, left)).sum()
     };
-    vec![
-        Finding::none(
-            "AUTO-03",
-            "objects of real nodes that match the template node with the KEP's configuration",
-            borrowed,
-        ),
-        Finding::none(
-            "AUTO-04",
-            "wrong predictions for a new node by the template node with the KEP's configuration",
-            wrong(&template),
-        ),
-        Finding::count(
-            "AUTO-04",
-            "wrong predictions without the KEP's configuration, from a node that is full or larger than a new one",
-            wrong(&plain),
-            Bound::AtLeast(2.0),
-        ),
+    findings![
+        none "AUTO-03", "objects of real nodes that match the template node with the recipe", borrowed;
+        none "AUTO-04", "wrong predictions for a new node by the template node with the recipe", wrong(&template);
+        count "AUTO-04", "wrong predictions without the recipe, from a node that is full or larger than a new one",
+            wrong(&plain), Bound::AtLeast(2.0);
     ]
 }
 
@@ -179,34 +126,15 @@ fn capacity_object_findings(features: AutoscalerFeatures) -> Vec<Finding> {
             .for_each(|pod| pod.class = class.to_owned());
         simulate(&cluster, &HOSTPATH.recipe(), features)
     };
-    vec![
-        Finding::count(
-            "AUTO-05",
-            "nodes added to an empty pool whose configuration has the label",
-            configured.added_nodes(),
-            exactly(PODS),
-        ),
-        Finding::none(
-            "AUTO-05",
-            "nodes added to an empty pool without the label",
-            unlabelled.added_nodes(),
-        ),
-        Finding::count(
-            "AUTO-06",
-            "nodes added for pods of the class that has an object for the template segment",
-            of(HOSTPATH.class).added_nodes(),
-            exactly(PODS),
-        ),
-        Finding::none(
-            "AUTO-06",
-            "nodes added for pods of the class that has none",
-            of("other").added_nodes(),
-        ),
-        Finding::none(
-            "AUTO-07",
-            "volume sizes for which the scheduler's filter decides differently about template and real node",
-            different_sizes(features),
-        ),
+    findings![
+        count "AUTO-05", "nodes added to an empty pool whose configuration has the label",
+            configured.added_nodes(), exactly(PODS);
+        none "AUTO-05", "nodes added to an empty pool without the label", unlabelled.added_nodes();
+        count "AUTO-06", "nodes added for pods of the class that has an object for the template segment",
+            of(HOSTPATH.class).added_nodes(), exactly(PODS);
+        none "AUTO-06", "nodes added for pods of the class that has none", of("other").added_nodes();
+        none "AUTO-07", "volume sizes for which the scheduler's filter decides differently about template and real node",
+            different_sizes(features);
     ]
 }
 
@@ -254,29 +182,15 @@ fn readiness_findings(features: AutoscalerFeatures) -> Vec<Finding> {
         .map(|delay| extra(&late(delay), Readiness::Counterparts))
         .sum();
     let two = two_drivers();
-    vec![
-        Finding::none(
-            "AUTO-08",
-            "surplus nodes, or pods that stay pending, if drivers start 0 to 4 rounds after the node",
-            waiting,
-        ),
-        Finding::count(
-            "AUTO-09",
-            "surplus nodes if a node counts as ready without its objects, and its driver starts two rounds later",
-            extra(&late(2), Readiness::Kubelet),
-            Bound::AtLeast(1.0),
-        ),
-        Finding::none(
-            "AUTO-10",
-            "surplus nodes for two drivers with two classes each, if each object of the template node needs a counterpart",
-            extra(&two, Readiness::Counterparts),
-        ),
-        Finding::count(
-            "AUTO-10",
-            "surplus nodes for the same drivers, if any object is enough",
-            extra(&two, Readiness::AnyObject),
-            Bound::AtLeast(1.0),
-        ),
+    findings![
+        none "AUTO-08", "surplus nodes, or pods that stay pending, if drivers start 0 to 4 rounds after the node",
+            waiting;
+        count "AUTO-09", "surplus nodes if a node counts as ready without its objects, and its driver starts two rounds later",
+            extra(&late(2), Readiness::Kubelet), Bound::AtLeast(1.0);
+        none "AUTO-10", "surplus nodes for two drivers with two classes each, if each object of the template node needs a counterpart",
+            extra(&two, Readiness::Counterparts);
+        count "AUTO-10", "surplus nodes for the same drivers, if any object is enough",
+            extra(&two, Readiness::AnyObject), Bound::AtLeast(1.0);
     ]
 }
 
@@ -315,27 +229,13 @@ fn volume_counting_findings(features: AutoscalerFeatures) -> Vec<Finding> {
     disks.pods = HOSTPATH.pods(4 + 8, NODE_CAPACITY);
     let recipe = HOSTPATH.recipe();
     let total = HOSTPATH.local();
-    vec![
-        Finding::count(
-            "AUTO-18",
-            format!(
-                "rounds with a scale-up for {PODS} pods, if the autoscaler subtracts volumes and drivers report the total capacity"
-            ),
-            simulate(&total, &recipe, counts).scale_ups(),
-            exactly(1),
-        ),
-        Finding::count(
-            "AUTO-18",
-            "nodes added for eight volumes without subtracting them, if each node has four disks and its driver reports the largest",
-            simulate(&disks, &recipe, features).added_nodes(),
-            exactly(2),
-        ),
-        Finding::count(
-            "AUTO-18",
-            "nodes added for the same volumes with subtracting them",
-            simulate(&disks, &recipe, counts).added_nodes(),
-            Bound::AtLeast(4.0),
-        ),
+    findings![
+        count "AUTO-18", format!("rounds with a scale-up for {PODS} pods, if the autoscaler subtracts volumes and drivers report the total capacity"),
+            simulate(&total, &recipe, counts).scale_ups(), exactly(1);
+        count "AUTO-18", "nodes added for eight volumes without subtracting them, if each node has four disks and its driver reports the largest",
+            simulate(&disks, &recipe, features).added_nodes(), exactly(2);
+        count "AUTO-18", "nodes added for the same volumes with subtracting them",
+            simulate(&disks, &recipe, counts).added_nodes(), Bound::AtLeast(4.0);
     ]
 }
 

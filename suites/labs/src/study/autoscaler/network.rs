@@ -5,7 +5,7 @@ use super::iteration::AutoscalerFeatures;
 use super::recipe::{Readiness, Recipe};
 use super::run::simulate;
 use super::setting::{EMPTY_ZONE, FIRST_ZONE, HOSTPATH, PODS, ZONAL, zonal, zone_label, zone_object};
-use crate::study::result::{Bound, Finding};
+use crate::study::result::{Bound, Finding, findings};
 
 pub(super) fn findings(features: AutoscalerFeatures) -> Vec<Finding> {
     let nothing = Recipe {
@@ -36,39 +36,18 @@ pub(super) fn findings(features: AutoscalerFeatures) -> Vec<Finding> {
     let known = course(&elsewhere, &zone_object(EMPTY_ZONE));
     let pods = Bound::Exactly(PODS as f64);
     let stuck = unknown.iter().map(|course| course.pending_pods()).min();
-    let mut findings = vec![
-        Finding::none(
-            "AUTO-02",
-            "nodes added to a pool whose template node lacks the driver's label, in a zone with storage",
-            unlabelled.added_nodes(),
-        ),
-        Finding::none(
-            "AUTO-02",
-            "pods that stay pending once the pool's configuration has the label",
-            course(&beside, &zone_label(FIRST_ZONE)).pending_pods(),
-        ),
-        Finding::count(
-            "AUTO-14",
-            "nodes added because of the zone's own objects, if a node of the pool has the label",
-            copied.added_nodes(),
-            pods,
-        ),
-        Finding::count(
-            "AUTO-15",
-            "pods that stay pending for a zone without nodes, if only the label or only an object exists",
-            stuck.unwrap_or_default(),
-            pods,
-        ),
-        Finding::none(
-            "AUTO-15",
-            "pods that stay pending if both exist",
-            known.pending_pods(),
-        ),
-        Finding::none(
-            "LIM-26",
-            "nodes added in a zone without nodes, if the administrator creates no object",
-            unknown.iter().map(|course| course.added_nodes()).sum(),
-        ),
+    let mut findings = findings![
+        none "AUTO-02", "nodes added to a pool whose template node lacks the driver's label, in a zone with storage",
+            unlabelled.added_nodes();
+        none "AUTO-02", "pods that stay pending once the pool's configuration has the label",
+            course(&beside, &zone_label(FIRST_ZONE)).pending_pods();
+        count "AUTO-14", "nodes added because of the zone's own objects, if a node of the pool has the label",
+            copied.added_nodes(), pods;
+        count "AUTO-15", "pods that stay pending for a zone without nodes, if only the label or only an object exists",
+            stuck.unwrap_or_default(), pods;
+        none "AUTO-15", "pods that stay pending if both exist", known.pending_pods();
+        none "LIM-26", "nodes added in a zone without nodes, if the administrator creates no object",
+            unknown.iter().map(|course| course.added_nodes()).sum();
     ];
     findings.extend(combined_findings(features));
     findings
@@ -84,13 +63,11 @@ pub(super) fn both_kinds() -> (InputCluster, Recipe) {
     (cluster, HOSTPATH.recipe())
 }
 
-/// The local driver runs in both pools, but the configuration rewrites the driver's label in only one of them.
-fn combined_findings(features: AutoscalerFeatures) -> [Finding; 1] {
+/// The local driver runs in both pools, but the configuration rewrites its label in one of them only.
+fn combined_findings(features: AutoscalerFeatures) -> Vec<Finding> {
     let (cluster, recipe) = both_kinds();
     let course = simulate(&cluster, &recipe, features);
-    [Finding::none(
-        "AUTO-10",
-        "pods that stay pending with a local and a zonal driver at once",
-        course.pending_pods(),
-    )]
+    findings![
+        none "AUTO-10", "pods that stay pending with a local and a zonal driver at once", course.pending_pods();
+    ]
 }

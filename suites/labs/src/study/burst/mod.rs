@@ -38,8 +38,8 @@ pub(super) struct BurstArgs {
     /// Volumes per node, all of which are requested [default: 100, 10 with --small]
     #[arg(long, value_name = "COUNT", value_parser = counted::<u64>())]
     slots: Option<u64>,
-    /// Run only this variant; can be repeated. A finding that compares two variants requires both
-    #[arg(long = "variant", value_name = "NAME", value_parser = PossibleValuesParser::new(VARIANTS.map(|it| it.name)))]
+    /// Only this variant; can be repeated. A finding that compares variants needs both
+    #[arg(long = "variant", value_name = "NAME", value_parser = PossibleValuesParser::new(VARIANTS.iter().map(|it| it.name)))]
     variants: Vec<String>,
     /// Time limit for all pods, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = BUDGET, value_parser = counted::<u64>())]
@@ -66,7 +66,8 @@ impl BurstArgs {
             slots: self.slots.unwrap_or(usual.slots),
             budget: self.budget,
             variants: VARIANTS
-                .into_iter()
+                .iter()
+                .copied()
                 .filter(|variant| self.wants(variant))
                 .collect(),
         }

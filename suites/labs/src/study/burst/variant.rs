@@ -54,55 +54,27 @@ pub(super) const ROOMY_UNTRACKED: &str = "roomy-untracked";
 pub(super) const PLAIN: &str = "plain";
 pub(super) const PLAIN_UNTRACKED: &str = "plain-untracked";
 
-/// All variants. The KEP uses the first two.
-pub(super) const VARIANTS: [Variant; 10] = [
-    Variant::new(TRACKED, "capacity for exactly these pods, with capacity tracking"),
-    Variant {
-        tracked: false,
-        ..Variant::new(UNTRACKED, "the same capacity, without capacity tracking")
-    },
-    Variant {
-        scored: true,
-        ..Variant::new(SCORED, "tracked, and nodes are scored by free capacity")
-    },
-    Variant {
-        tracked: false,
-        extender: true,
-        ..Variant::new(EXTENDER, "untracked, and a scheduler extender reserves disks")
-    },
-    Variant {
-        poll: Duration::from_secs(1),
-        ..Variant::new("polled", "tracked, and GetCapacity is called every second")
-    },
-    Variant {
-        delays_watch: true,
-        ..Variant::new(
-            LATE,
-            "tracked, and no capacity update reaches the scheduler while the nodes fill",
-        )
-    },
-    Variant {
-        room: 2,
-        ..Variant::new(ROOMY, "tracked, with capacity for twice as many volumes")
-    },
-    Variant {
-        tracked: false,
-        room: 2,
-        ..Variant::new(
-            ROOMY_UNTRACKED,
-            "untracked, with capacity for twice as many volumes",
-        )
-    },
-    Variant {
-        volumes: false,
-        ..Variant::new(PLAIN, "pods without volumes, tracked")
-    },
-    Variant {
-        volumes: false,
-        tracked: false,
-        ..Variant::new(PLAIN_UNTRACKED, "pods without volumes, untracked")
-    },
-];
+macro_rules! variants {
+    ($($name:expr, $meaning:literal $(, $field:ident: $value:expr)*;)+) => {
+        /// All variants. The first two are those of the KEP.
+        pub(super) const VARIANTS: &[Variant] = &[$(
+            Variant { $($field: $value,)* ..Variant::new($name, $meaning) }
+        ),+];
+    };
+}
+
+variants! {
+    TRACKED, "room for exactly these pods, with capacity tracking";
+    UNTRACKED, "the same room, without capacity tracking", tracked: false;
+    SCORED, "tracked, and nodes are scored by their room", scored: true;
+    EXTENDER, "untracked, and a scheduler extender reserves disks", tracked: false, extender: true;
+    "polled", "tracked, and the driver is asked every second", poll: Duration::from_secs(1);
+    LATE, "tracked, and no new figures reach the scheduler while the nodes fill", delays_watch: true;
+    ROOMY, "tracked, with room for twice as many", room: 2;
+    ROOMY_UNTRACKED, "untracked, with room for twice as many", tracked: false, room: 2;
+    PLAIN, "pods without volumes, tracked", volumes: false;
+    PLAIN_UNTRACKED, "pods without volumes, untracked", volumes: false, tracked: false;
+}
 
 /// The scenario of a variant: capacity is published, then all pods are created at once.
 pub(super) fn scenario(variant: Variant, burst: &Burst) -> Value {

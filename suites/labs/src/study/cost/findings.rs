@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::study::cost::model::{Cluster, Mode, Unit, break_even, load};
 use crate::study::cost::scan::objects_read;
+use crate::study::result::findings;
 use crate::study::{Bound, Finding};
 use capacity_types::capacity_api::RESOURCE;
 use serde_json::{Value, json};
@@ -52,56 +53,24 @@ pub(super) fn model_accuracy_findings(runs: &[Sampled]) -> Vec<Finding> {
     };
     let per_volume =
         most(&|sample, run| at(run, Step::Placed).writes() as f64 / (PODS * sample.classes) as f64);
-    vec![
-        Finding::none(
-            "SCALE-01",
-            "difference between the number of objects and classes × segments",
-            differ(&all, &published, &Sample::objects),
-        ),
-        Finding::none(
-            "SCALE-02",
-            "difference between the number of objects and nodes × classes, with a publisher on each node",
+    findings![
+        none "SCALE-01", "difference between the number of objects and classes × segments",
+            differ(&all, &published, &Sample::objects);
+        none "SCALE-02", "difference between the number of objects and nodes × classes, with a publisher on each node",
             differ(&distributed, &published, &|sample| {
                 (sample.nodes * sample.classes) as usize
-            }),
-        ),
-        Finding::none(
-            "SCALE-03",
-            "difference between the number of objects and two per class, with many nodes in two zones",
-            differ(&zones, &published, &|sample| 2 * classes(sample)),
-        ),
-        Finding::none(
-            "SCALE-07",
-            "difference between the number of deletions and the objects of a removed node",
-            differ(
-                &all,
-                &|run| at(run, Step::NodeRemoved).objects("delete"),
-                &removed_segments,
-            ),
-        ),
-        Finding::none(
-            "SCALE-08",
-            "difference between the number of writes and the segments, for a class that is created and deleted",
-            differ(&all, &|run| at(run, Step::ClassAdded).writes(), &segments)
-                + differ(&all, &|run| at(run, Step::ClassDeleted).writes(), &segments),
-        ),
-        Finding::new(
-            "SCALE-09",
-            "maximum number of writes per volume and class",
-            per_volume,
-            Bound::AtMost(1.0),
-        ),
-        Finding::none(
-            "SCALE-10",
-            "difference between the number of writes and the objects affected by a change of the backend",
-            differ(&all, &|run| at(run, Step::Changed).writes(), &classes),
-        ),
-        Finding::new(
-            "SCALE-12",
-            "maximum number of calls per object and poll",
-            most(&|sample, run| calls_per_poll(sample, run)),
-            Bound::AtMost(1.1),
-        ),
+            });
+        none "SCALE-03", "difference between the number of objects and two per class, with many nodes in two zones",
+            differ(&zones, &published, &|sample| 2 * classes(sample));
+        none "SCALE-07", "difference between the number of deletions and the objects of a removed node",
+            differ(&all, &|run| at(run, Step::NodeRemoved).objects("delete"), &removed_segments);
+        none "SCALE-08", "difference between the number of writes and the segments, for a class that is created and deleted",
+            differ(&all, &|run| at(run, Step::ClassAdded).writes(), &segments) + differ(&all, &|run| at(run, Step::ClassDeleted).writes(), &segments);
+        new "SCALE-09", "maximum number of writes per volume and class", per_volume, Bound::AtMost(1.0);
+        none "SCALE-10", "difference between the number of writes and the objects affected by a change of the backend",
+            differ(&all, &|run| at(run, Step::Changed).writes(), &classes);
+        new "SCALE-12", "maximum number of calls per object and poll",
+            most(&|sample, run| calls_per_poll(sample, run)), Bound::AtMost(1.1);
     ]
 }
 
@@ -147,27 +116,12 @@ pub(super) fn scheduler_request_findings(runner: &Runner) -> Result<Vec<Finding>
         matching.cloned().collect::<Vec<_>>()
     };
     let largest = |run: &Run| run.largest_object();
-    Ok(vec![
-        Finding::count(
-            "SCALE-11",
-            "lists and watches of capacity objects by the scheduler",
-            reads(&few),
-            Bound::AtMost(2.0),
-        ),
-        Finding::none(
-            "SCALE-11",
-            "additional lists and watches for eight pods, compared with one",
-            reads(&many).abs_diff(reads(&few)),
-        ),
-        Finding::none(
-            "SCALE-21",
-            "kinds of requests that the scheduler sends only with scoring, plus bytes by which an object is larger",
-            kinds(&scored)
-                .iter()
-                .filter(|kind| !kinds(&many).contains(kind))
-                .count()
-                + largest(&scored).saturating_sub(largest(&many)),
-        ),
+    Ok(findings![
+        count "SCALE-11", "lists and watches of capacity objects by the scheduler", reads(&few), Bound::AtMost(2.0);
+        none "SCALE-11", "additional lists and watches for eight pods, compared with one",
+            reads(&many).abs_diff(reads(&few));
+        none "SCALE-21", "kinds of requests that the scheduler sends only with scoring, plus bytes by which an object is larger",
+            kinds(&scored).iter().filter(|kind| !kinds(&many).contains(kind)).count() + largest(&scored).saturating_sub(largest(&many));
     ])
 }
 
@@ -192,28 +146,16 @@ pub(super) fn unused_tracking_findings(runner: &Runner) -> Result<Vec<Finding>, 
         };
         all(&after).abs_diff(all(&before))
     });
-    Ok(vec![
-        Finding::none(
-            "SCALE-14",
-            "GetCapacity calls, and writes of capacity objects, while no driver uses capacity tracking",
-            spent(0) + spent(1),
-        ),
-        Finding::count(
-            "SCALE-13",
-            "bytes of `storageCapacity` in a CSIDriver",
-            field(&used),
-            Bound::AtMost(25.0),
-        ),
-        Finding::none(
-            "SCALE-13",
-            "bytes by which nodes, CSINodes and classes grow with tracking",
-            grown.sum(),
-        ),
+    Ok(findings![
+        none "SCALE-14", "GetCapacity calls, and writes of capacity objects, while no driver uses capacity tracking",
+            spent(0) + spent(1);
+        count "SCALE-13", "bytes of `storageCapacity` in a CSIDriver", field(&used), Bound::AtMost(25.0);
+        none "SCALE-13", "bytes by which nodes, CSINodes and classes grow with tracking", grown.sum();
     ])
 }
 
-/// Findings on ten classes with equivalent parameters, compared with one class.
-pub(super) fn equivalent_class_findings(runner: &Runner) -> Result<[Finding; 2], BoxError> {
+/// Ten classes with equivalent parameters, compared with one.
+pub(super) fn equivalent_class_findings(runner: &Runner) -> Result<Vec<Finding>, BoxError> {
     let run = |classes| {
         let sample = Sample {
             deployed: Deployed::Central,
@@ -228,25 +170,16 @@ pub(super) fn equivalent_class_findings(runner: &Runner) -> Result<[Finding; 2],
         let polled = at(run, Step::Polled);
         polled.calls(CsiMethod::GetCapacity) as f64 / polled.took.as_secs_f64()
     };
-    Ok([
-        Finding::new(
-            "SCALE-23",
-            "ratio of objects: for ten equivalent classes, to one class",
-            objects(&ten) / objects(&one),
-            Bound::Exactly(10.0),
-        ),
-        Finding::new(
-            "LIM-15",
-            "ratio of GetCapacity calls per poll: for ten equivalent classes, to one class",
-            rate(&ten) / rate(&one),
-            Bound::AtLeast(9.0),
-        ),
+    Ok(findings![
+        new "SCALE-23", "ratio of objects: for ten equivalent classes, to one class",
+            objects(&ten) / objects(&one), Bound::Exactly(10.0);
+        new "LIM-15", "ratio of GetCapacity calls per poll: for ten equivalent classes, to one class",
+            rate(&ten) / rate(&one), Bound::AtLeast(9.0);
     ])
 }
 
-/// Findings at the break-even: below it, capacity values are equally old in both modes; above it, the values of a central publisher are
-/// older.
-pub(super) fn break_even_findings(cluster: &Cluster, unit: &Unit) -> [Finding; 2] {
+/// Below the break-even both modes have capacity values of the same age; above it those of a central publisher are older.
+pub(super) fn break_even_findings(cluster: &Cluster, unit: &Unit) -> Vec<Finding> {
     let edge = break_even(cluster);
     let age = |nodes: u64, mode| {
         let cluster = Cluster {
@@ -257,25 +190,11 @@ pub(super) fn break_even_findings(cluster: &Cluster, unit: &Unit) -> [Finding; 2
         load(&cluster, mode, unit).age_seconds
     };
     let ratio = |nodes| age(nodes, Mode::Central) / age(nodes, Mode::Distributed);
-    [
-        Finding::new(
-            "SCALE-12",
-            format!(
-                "ratio of the age of capacity values: of a central publisher, to one on every node, at {} nodes",
-                edge - 1
-            ),
-            ratio(edge - 1),
-            Bound::Exactly(1.0),
-        ),
-        Finding::new(
-            "SCALE-12",
-            format!(
-                "the same ratio at ten times as many nodes, with calls limited to {} per second",
-                cluster.get_capacity_qps
-            ),
-            ratio(10 * edge),
-            Bound::AtLeast(5.0),
-        ),
+    findings![
+        new "SCALE-12", format!("ratio of the age of capacity values: of a central publisher, to one on every node, at {} nodes", edge - 1),
+            ratio(edge - 1), Bound::Exactly(1.0);
+        new "SCALE-12", format!("the same ratio at ten times as many nodes, with calls limited to {} per second", cluster.get_capacity_qps),
+            ratio(10 * edge), Bound::AtLeast(5.0);
     ]
 }
 

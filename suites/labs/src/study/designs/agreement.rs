@@ -13,7 +13,7 @@ use super::lookup::{self, Entry};
 use super::rules::DesignRules;
 use super::selector::NodeSelector;
 use super::shape::{Objects, Shape};
-use crate::study::result::{Bound, Cell, Finding, Setup, Size, Table};
+use crate::study::result::{Bound, Cell, Finding, Setup, Size, Table, findings};
 use crate::study::seeded_rng::SeededRng;
 
 /// Counts of a comparison.
@@ -120,20 +120,11 @@ fn random_cluster_findings(counts: &[(Shape, Counts)]) -> Vec<Finding> {
     let sum = |of: fn(&Counts) -> usize| counts.iter().map(|(_, counts)| of(counts)).sum::<usize>();
     let decisions = sum(|counts| counts.decisions + counts.filtered);
     let least = counts.iter().map(|(_, counts)| counts.expressible).min();
-    vec![
-        Finding::none(
-            "ALT-30",
-            format!(
-                "decisions, of {decisions}, of five designs and of the scheduler's filter for the flat one, that are wrong for the true storage"
-            ),
-            sum(|counts| counts.differ + counts.filter_differs),
-        ),
-        Finding::count(
-            "ALT-30",
-            "random clusters that the least expressive design can express",
-            least.unwrap_or_default(),
-            Bound::Above(0.0),
-        ),
+    findings![
+        none "ALT-30", format!("decisions, of {decisions}, of five designs and of the scheduler's filter for the flat one, that are wrong for the true storage"),
+            sum(|counts| counts.differ + counts.filter_differs);
+        count "ALT-30", "random clusters that the least expressive design can express",
+            least.unwrap_or_default(), Bound::Above(0.0);
     ]
 }
 
@@ -218,18 +209,10 @@ fn node_list_findings(rules: &DesignRules, clusters: &[InputCluster]) -> Vec<Fin
             differ += usize::from(found != cluster.feasible_nodes(&volume_request));
         }
     }
-    vec![
-        Finding::none(
-            "ALT-07",
-            "decisions that change with a selector by host name instead of a list of nodes",
-            differ,
-        ),
-        Finding::new(
-            "ALT-07",
-            "ratio of the size of the selectors to that of the lists",
-            selectors as f64 / lists as f64,
-            Bound::Above(1.0),
-        ),
+    findings![
+        none "ALT-07", "decisions that change with a selector by host name instead of a list of nodes", differ;
+        new "ALT-07", "ratio of the size of the selectors to that of the lists",
+            selectors as f64 / lists as f64, Bound::Above(1.0);
     ]
 }
 
@@ -257,17 +240,9 @@ fn selector_term_findings(rules: &DesignRules) -> Vec<Finding> {
     }
     let count = objects.len();
     let entries = lookup::entries(rules, &Objects::FlatCapacity(objects), &cluster.classes);
-    vec![
-        Finding::count(
-            "ALT-32",
-            "flat objects for a selector with two terms",
-            count,
-            Bound::Exactly(2.0),
-        ),
-        Finding::none(
-            "ALT-32",
-            "decisions by these objects that differ from those by the selector",
-            differences(rules, &cluster, &entries),
-        ),
+    findings![
+        count "ALT-32", "flat objects for a selector with two terms", count, Bound::Exactly(2.0);
+        none "ALT-32", "decisions by these objects that differ from those by the selector",
+            differences(rules, &cluster, &entries);
     ]
 }

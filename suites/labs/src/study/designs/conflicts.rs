@@ -3,7 +3,7 @@
 use super::model::{CsiDriver, Metadata, NamedPool};
 use super::rules::{DesignRules, Write};
 use super::server;
-use crate::study::result::{Finding, Table};
+use crate::study::result::{Finding, Table, findings};
 
 /// Number of publishers, each on its own node.
 const WRITERS: usize = 100;
@@ -41,17 +41,9 @@ pub(super) fn study(rules: &DesignRules) -> (Table, Vec<Finding>) {
             written.pools.into(),
         ]);
     }
-    let findings = vec![
-        Finding::none(
-            "ALT-03",
-            format!("conflicts of {WRITERS} writers of one status"),
-            patched.conflicts,
-        ),
-        Finding::none(
-            "ALT-03",
-            "pools lost in concurrent writes",
-            WRITERS.abs_diff(patched.pools),
-        ),
+    let findings = findings![
+        none "ALT-03", format!("conflicts of {WRITERS} writers of one status"), patched.conflicts;
+        none "ALT-03", "pools lost in concurrent writes", WRITERS.abs_diff(patched.pools);
     ];
     (table, findings)
 }

@@ -9,7 +9,7 @@ use super::lookup;
 use super::model::timestamp;
 use super::rules::DesignRules;
 use super::shape::{Objects, Shape};
-use crate::study::result::{Bound, Finding};
+use crate::study::result::{Bound, Finding, findings};
 
 const DRIVER: &str = "disk.example.com";
 const NOON: u32 = 12 * 60 * 60;
@@ -19,29 +19,15 @@ const LAST_SECOND: u32 = 24 * 60 * 60 - 1;
 type Row<'r> = (Option<&'r str>, u64, &'r [&'r str]);
 
 pub(super) fn findings(rules: &DesignRules) -> Vec<Finding> {
-    let mut findings = vec![
-        opt_in_finding(rules),
-        Finding::none(
-            "ALT-05",
-            "wrong nodes for a pool with neither topology nor nodes",
-            wrong_without_topology(rules, Shape::DriverStatus),
-        ),
-        Finding::none(
-            "ALT-29",
-            "wrong nodes for a pool of the KEP without topology",
-            wrong_without_topology(rules, Shape::StoragePool),
-        ),
-        Finding::none(
-            "ALT-29",
-            "nodes for which a pool of another driver applies",
-            wrong_for_another_driver(rules),
-        ),
-        Finding::none(
-            "ALT-28",
-            "wrong nodes where two pools have the same spec",
-            wrong_with_two_pools(rules),
-        ),
-    ];
+    let mut findings = vec![opt_in_finding(rules)];
+    findings.extend(findings![
+        none "ALT-05", "wrong nodes for a pool with neither topology nor nodes",
+            wrong_without_topology(rules, Shape::DriverStatus);
+        none "ALT-29", "wrong nodes for a pool of the KEP without topology",
+            wrong_without_topology(rules, Shape::StoragePool);
+        none "ALT-29", "nodes for which a pool of another driver applies", wrong_for_another_driver(rules);
+        none "ALT-28", "wrong nodes where two pools have the same spec", wrong_with_two_pools(rules);
+    ]);
     findings.extend(special_name_findings(rules));
     findings.extend(expiry_findings(rules));
     findings.extend(best_effort_findings(rules));
@@ -147,7 +133,7 @@ fn wrong_with_two_pools(rules: &DesignRules) -> usize {
     orders.sum()
 }
 
-fn special_name_findings(rules: &DesignRules) -> [Finding; 3] {
+fn special_name_findings(rules: &DesignRules) -> Vec<Finding> {
     let fallback = cluster(vec![
         PoolCapacity::new(VolumeKind::Fallback, 10),
         PoolCapacity::new(VolumeKind::class("fast"), 5),
@@ -164,28 +150,16 @@ fn special_name_findings(rules: &DesignRules) -> [Finding; 3] {
     let inline_rows: [Row<'_>; 2] = [(None, 8, &["n1"]), (Some("fast"), 8, &[])];
     let checked: [Row<'_>; 2] = [(None, 10, &["n1"]), (None, 11, &[])];
     let wrong = |cluster, rows| count_wrong(rules, Shape::DriverStatus, cluster, rows);
-    [
-        Finding::none(
-            "ALT-08",
-            "wrong decisions for a pool with <fallback> and a class",
-            wrong(&fallback, &rows),
-        ),
-        Finding::none(
-            "ALT-09",
-            "wrong decisions for a pool with <ephemeral> and <fallback>",
-            wrong(&inline, &inline_rows),
-        ),
-        Finding::none(
-            "ALT-22",
-            "wrong decisions for inline volumes of about the size of the capacity",
-            wrong(&inline, &checked),
-        ),
+    findings![
+        none "ALT-08", "wrong decisions for a pool with <fallback> and a class", wrong(&fallback, &rows);
+        none "ALT-09", "wrong decisions for a pool with <ephemeral> and <fallback>", wrong(&inline, &inline_rows);
+        none "ALT-22", "wrong decisions for inline volumes of about the size of the capacity",
+            wrong(&inline, &checked);
     ]
 }
 
-/// Findings on an entry that expires at noon, evaluated before, at and after noon, and on an entry without expiry, evaluated at the end of
-/// the day.
-fn expiry_findings(rules: &DesignRules) -> [Finding; 2] {
+/// An entry that expires at noon, evaluated before, at and after that time; and one without expiry, at the end of the day.
+fn expiry_findings(rules: &DesignRules) -> Vec<Finding> {
     let wrong_at = |now: u32, until: Option<u32>, wanted: &[&str]| {
         let mut capacity = PoolCapacity::new(VolumeKind::class("fast"), 10);
         capacity.until = until;
@@ -201,39 +175,24 @@ fn expiry_findings(rules: &DesignRules) -> [Finding; 2] {
     let until = Some(NOON);
     let around =
         wrong_at(NOON - 1, until, &["n1"]) + wrong_at(NOON, until, &[]) + wrong_at(NOON + 1, until, &[]);
-    [
-        Finding::none(
-            "ALT-11",
-            "wrong decisions one second before, at, and one second after expiryTime",
-            around,
-        ),
-        Finding::none(
-            "ALT-12",
-            "wrong decisions by an entry without expiryTime, at the last second of the day",
-            wrong_at(LAST_SECOND, None, &["n1"]),
-        ),
+    findings![
+        none "ALT-11", "wrong decisions one second before, at, and one second after expiryTime", around;
+        none "ALT-12", "wrong decisions by an entry without expiryTime, at the last second of the day",
+            wrong_at(LAST_SECOND, None, &["n1"]);
     ]
 }
 
-/// Findings on a node with four disks of 10 that publishes its maximum volume size once. Five volumes of size 10 are accepted, one of which
-/// does not fit.
-fn best_effort_findings(rules: &DesignRules) -> [Finding; 2] {
+/// A node with four disks of 10 publishes its maximum volume size once. That admits five volumes of 10, one of which does not fit.
+fn best_effort_findings(rules: &DesignRules) -> Vec<Finding> {
     let mut disks = vec![10_u64; 4];
     let largest = disks.iter().max().copied().unwrap_or_default();
     let cluster = cluster(vec![PoolCapacity::new(VolumeKind::class("fast"), largest)]);
     let rows: [Row<'_>; 2] = [(Some("fast"), 10, &["n1"]), (Some("fast"), 11, &[])];
     let made = (0..5).filter(|_| disks.pop().is_some()).count();
-    [
-        Finding::none(
-            "ALT-10",
-            "wrong decisions for volumes of about the size of the largest of four disks",
-            count_wrong(rules, Shape::DriverStatus, &cluster, &rows),
-        ),
-        Finding::count(
-            "ALT-10",
-            "volumes, of 5, that the capacity admits but that cannot be provisioned",
-            5 - made,
-            Bound::AtLeast(1.0),
-        ),
+    findings![
+        none "ALT-10", "wrong decisions for volumes of about the size of the largest of four disks",
+            count_wrong(rules, Shape::DriverStatus, &cluster, &rows);
+        count "ALT-10", "volumes, of 5, that the capacity admits but that cannot be provisioned",
+            5 - made, Bound::AtLeast(1.0);
     ]
 }

@@ -10,7 +10,7 @@ use capacity_scheduler::store::Collection;
 
 use super::input_cluster::HOSTNAME;
 use crate::study::cluster;
-use crate::study::result::{Bound, Finding, Setup, Size, Table};
+use crate::study::result::{Bound, Finding, Setup, Size, Table, findings};
 use crate::study::seeded_rng::SeededRng;
 
 const DRIVER: &str = "disk.example.com";
@@ -61,18 +61,11 @@ pub(super) fn study(setup: Setup) -> (Table, Vec<Finding>) {
         .iter()
         .zip(&tracked.feasible)
         .filter(|(left, right)| left != right);
-    let findings = vec![
-        Finding::none(
-            "ALT-38",
-            format!("pods, of {pods}, for which extender and tracking accept different nodes"),
-            differ.count(),
-        ),
-        Finding::new(
-            "ALT-38",
-            "additional requests of the scheduler per pod with an extender, compared with tracking",
-            (vendor.requests - tracked.requests.min(vendor.requests)) as f64 / pods as f64,
-            Bound::AtLeast(1.0),
-        ),
+    let findings = findings![
+        none "ALT-38", format!("pods, of {pods}, for which extender and tracking accept different nodes"),
+            differ.count();
+        new "ALT-38", "additional requests of the scheduler per pod with an extender, compared with tracking",
+            (vendor.requests - tracked.requests.min(vendor.requests)) as f64 / pods as f64, Bound::AtLeast(1.0);
     ];
     (table, findings)
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::rules::DesignRules;
-use crate::study::result::{Bound, Finding};
+use crate::study::result::{Bound, Finding, findings};
 
 /// The context key with the size.
 const SIZE: &str = "csi.storage.k8s.io/size";
@@ -23,29 +23,16 @@ struct InlineVolume {
     volume_attributes: BTreeMap<String, String>,
 }
 
-pub(super) fn findings(rules: &DesignRules) -> [Finding; 4] {
-    [
-        Finding::none(
-            "ALT-23",
-            "volumes with fsSize unset, 0 and 1Gi that are changed or confused by encoding and decoding",
-            changed_by_round_trip(),
-        ),
-        Finding::none(
-            "ALT-24",
-            "wrong sizes passed to a driver, with and without pod information",
-            wrong_contexts(rules),
-        ),
-        Finding::none(
-            "ALT-25",
-            "volumes that a strict driver without pod information rejects because of an unknown key",
-            rejected_by_strict(rules),
-        ),
-        Finding::count(
-            "ALT-26",
-            "correct responses of a driver to no size, either size, and both sizes",
-            correct_responses(rules),
-            Bound::Exactly(4.0),
-        ),
+/// The findings.
+pub(super) fn findings(rules: &DesignRules) -> Vec<Finding> {
+    findings![
+        none "ALT-23", "volumes with fsSize unset, 0 and 1Gi that are changed or confused by encoding and decoding",
+            changed_by_round_trip();
+        none "ALT-24", "wrong sizes passed to a driver, with and without pod information", wrong_contexts(rules);
+        none "ALT-25", "volumes that a strict driver without pod information rejects because of an unknown key",
+            rejected_by_strict(rules);
+        count "ALT-26", "correct responses of a driver to no size, either size, and both sizes",
+            correct_responses(rules), Bound::Exactly(4.0);
     ]
 }
 

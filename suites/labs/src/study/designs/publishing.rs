@@ -8,7 +8,7 @@ use super::model::{CsiDriver, EPHEMERAL, Metadata};
 use super::publisher::{Central, Event, Mode, Published, Request, counted, publish};
 use super::rules::DesignRules;
 use super::shape::Objects;
-use crate::study::result::{Bound, Finding};
+use crate::study::result::{Bound, Finding, findings};
 
 const DRIVER: &str = "example.com";
 const ZONE: &str = "example.com/zone";
@@ -75,22 +75,11 @@ fn per_node_findings(rules: &DesignRules) -> Vec<Finding> {
         .iter()
         .filter(|pool| pool.node_list.as_deref() == Some(std::slice::from_ref(&pool.name)));
     let empty = Request::default();
-    vec![
-        Finding::count(
-            "ALT-14",
-            "pools with exactly one node, of five publishers that share a status",
-            own.count(),
-            Bound::Exactly(cluster.nodes.len() as f64),
-        ),
-        Finding::none(
-            "ALT-15",
-            "requests of these publishers that are not empty",
-            published
-                .requests
-                .iter()
-                .filter(|request| **request != empty)
-                .count(),
-        ),
+    findings![
+        count "ALT-14", "pools with exactly one node, of five publishers that share a status",
+            own.count(), Bound::Exactly(cluster.nodes.len() as f64);
+        none "ALT-15", "requests of these publishers that are not empty",
+            published.requests.iter().filter(|request| **request != empty).count();
     ]
 }
 
@@ -118,34 +107,15 @@ fn segment_findings(rules: &DesignRules) -> Vec<Finding> {
         .iter()
         .flat_map(|pool| &pool.classes)
         .filter(|class| class.storage_class_name == EPHEMERAL);
-    vec![
-        Finding::none(
-            "ALT-17",
-            "pools and requests of a central publisher without a prefix",
-            none.requests.len() + none.driver.status.storage.len(),
-        ),
-        Finding::count(
-            "ALT-18",
-            "pools for four nodes in two racks and one without a label of the driver",
-            plain.driver.status.storage.len(),
-            Bound::Exactly(2.0),
-        ),
-        Finding::none(
-            "ALT-18",
-            "requests that are repeated, or that have a label of another driver",
-            counted(&plain.requests)
-                .values()
-                .filter(|times| **times > 1)
-                .count()
-                + plain.requests.iter().filter(foreign).count()
-                + distinct.len().abs_diff(2),
-        ),
-        Finding::count(
-            "ALT-19",
-            "entries for inline volumes if the setting for them is on",
-            inline.count(),
-            Bound::Exactly(plain.driver.status.storage.len().max(1) as f64),
-        ),
+    findings![
+        none "ALT-17", "pools and requests of a central publisher without a prefix",
+            none.requests.len() + none.driver.status.storage.len();
+        count "ALT-18", "pools for four nodes in two racks and one without a label of the driver",
+            plain.driver.status.storage.len(), Bound::Exactly(2.0);
+        none "ALT-18", "requests that are repeated, or that have a label of another driver",
+            counted(&plain.requests).values().filter(|times| **times > 1).count() + plain.requests.iter().filter(foreign).count() + distinct.len().abs_diff(2);
+        count "ALT-19", "entries for inline volumes if the setting for them is on",
+            inline.count(), Bound::Exactly(plain.driver.status.storage.len().max(1) as f64);
     ]
 }
 
@@ -192,30 +162,12 @@ fn hint_findings(rules: &DesignRules) -> Vec<Finding> {
     let changed = [&local, &alike]
         .into_iter()
         .filter(|other| other.driver.status != plain.driver.status);
-    vec![
-        Finding::count(
-            "ALT-20",
-            "settings, of two, that change the published objects",
-            changed.count(),
-            Bound::Exactly(2.0),
-        ),
-        Finding::none(
-            "ALT-20",
-            "decisions that these settings change",
-            differ(&local) + differ(&alike),
-        ),
-        Finding::new(
-            "ALT-39",
-            "ratio of entries and requests: for three classes, to one entry for all",
-            (entries_of(&plain.driver) + plain.requests.len()) as f64
-                / (entries_of(&alike.driver) + alike.requests.len()) as f64,
-            Bound::Exactly(CLASSES.len() as f64),
-        ),
-        Finding::none(
-            "ALT-39",
-            "decisions that differ with one entry for all classes",
-            differ(&alike),
-        ),
+    findings![
+        count "ALT-20", "settings, of two, that change the published objects", changed.count(), Bound::Exactly(2.0);
+        none "ALT-20", "decisions that these settings change", differ(&local) + differ(&alike);
+        new "ALT-39", "ratio of entries and requests: for three classes, to one entry for all",
+            (entries_of(&plain.driver) + plain.requests.len()) as f64 / (entries_of(&alike.driver) + alike.requests.len()) as f64, Bound::Exactly(CLASSES.len() as f64);
+        none "ALT-39", "decisions that differ with one entry for all classes", differ(&alike);
     ]
 }
 

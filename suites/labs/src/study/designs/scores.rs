@@ -10,7 +10,7 @@ use capacity_types::NodeTopology;
 
 use super::rules::DesignRules;
 use crate::study::cluster;
-use crate::study::result::{Bound, Finding, Setup, Size};
+use crate::study::result::{Bound, Finding, Setup, Size, findings};
 use crate::study::seeded_rng::SeededRng;
 
 const CLASS: &str = "fast";
@@ -26,8 +26,8 @@ struct NodeStorage {
     free: u64,
 }
 
-/// Findings on pairs of nodes with volume size and free capacity swapped.
-pub(super) fn findings(rules: &DesignRules, setup: Setup) -> [Finding; 2] {
+/// Pairs of nodes with volume size and free capacity swapped.
+pub(super) fn findings(rules: &DesignRules, setup: Setup) -> Vec<Finding> {
     let pairs = match setup.size {
         Size::Small => 100,
         Size::Full => 10_000,
@@ -53,20 +53,10 @@ pub(super) fn findings(rules: &DesignRules, setup: Setup) -> [Finding; 2] {
         };
         chosen += usize::from(of(left) == of(right));
     }
-    [
-        Finding::new(
-            "ALT-37",
-            format!(
-                "share of {pairs} pairs of nodes with swapped volume size and free capacity that get the same weighted sum"
-            ),
-            summed as f64 / f64::from(pairs),
-            Bound::AtLeast(0.9),
-        ),
-        Finding::none(
-            "ALT-37",
-            "such pairs that get the same score from the scheduler",
-            chosen,
-        ),
+    findings![
+        new "ALT-37", format!("share of {pairs} pairs of nodes with swapped volume size and free capacity that get the same weighted sum"),
+            summed as f64 / f64::from(pairs), Bound::AtLeast(0.9);
+        none "ALT-37", "such pairs that get the same score from the scheduler", chosen;
     ]
 }
 

@@ -4,7 +4,7 @@ use super::conversion::length;
 use super::input_cluster::{Class, Driver, InputCluster, Node, NodeAccess, Pool, PoolCapacity, VolumeKind};
 use super::model::{CsiDriver, Metadata};
 use super::shape::{Objects, Shape};
-use crate::study::result::{Axis, Bound, Cell, Finding, Line, Plot, Setup, Size, Table};
+use crate::study::result::{Axis, Bound, Cell, Finding, Line, Plot, Setup, Size, Table, findings};
 
 const DRIVER: &str = "disk.example.com";
 /// etcd's default limit for a request (`--max-request-bytes`).
@@ -184,65 +184,25 @@ fn growth_findings(rows: &[(Shape, Cost)], nodes: &[usize], classes: &[usize]) -
     let grown = |shape, of| at(shape, many, most, of) / at(shape, few, most, of);
     let more = many as f64 / few as f64;
     let (status, flat, pool) = (Shape::DriverStatus, Shape::FlatCapacity, Shape::StoragePool);
-    vec![
-        Finding::new(
-            "ALT-16",
-            format!("growth of the status from {few} to {many} nodes, as a share of the growth of nodes"),
-            grown(status, |cost| cost.largest) / more,
-            Bound::AtLeast(0.9),
-        ),
-        Finding::new(
-            "SCALE-04",
-            format!(
-                "growth of the largest flat object from {few} nodes and {one} classes to {many} and {most}"
-            ),
-            at(flat, many, most, |cost| cost.largest) / at(flat, few, one, |cost| cost.largest),
-            Bound::AtMost(1.01),
-        ),
-        Finding::new(
-            "SCALE-05",
-            format!("flat objects per pool, with {most} classes"),
-            at(flat, many, most, |cost| cost.objects) / at(pool, many, most, |cost| cost.objects),
-            Bound::Exactly(most as f64),
-        ),
-        Finding::new(
-            "SCALE-05",
-            "ratio of the size of all flat objects to that of all pools",
-            at(flat, many, most, |cost| cost.all) / at(pool, many, most, |cost| cost.all),
-            Bound::Above(1.0),
-        ),
-        Finding::new(
-            "SCALE-06",
-            format!(
-                "growth of the bytes of flat objects read for one node, from {few} to {many} nodes, as a share of the growth of nodes"
-            ),
-            grown(flat, |cost| cost.read) / more,
-            Bound::AtLeast(0.99),
-        ),
-        Finding::new(
-            "ALT-34",
-            "ratio of objects read for one node to objects of that node",
-            at(flat, many, most, |cost| cost.objects) / most as f64,
-            Bound::Exactly(many as f64),
-        ),
-        Finding::new(
-            "ALT-36",
-            format!("ratio of watch bytes when one of {many} nodes changes: status, to flat objects"),
-            at(status, many, most, |cost| cost.watched) / at(flat, many, most, |cost| cost.watched),
-            Bound::AtLeast(more / 2.0),
-        ),
-        Finding::new(
-            "ALT-36",
-            "ratio of writes when one node changes: status, to flat objects",
-            at(status, many, most, |cost| cost.writes) / at(flat, many, most, |cost| cost.writes),
-            Bound::AtMost(1.0 / most as f64),
-        ),
-        Finding::count(
-            "ALT-16",
-            "number of nodes, with ten classes, from which on the status exceeds etcd's request size limit",
-            nodes_until_size(REQUEST_MAX, 10),
-            Bound::AtMost(5_000.0),
-        ),
+    findings![
+        new "ALT-16", format!("growth of the status from {few} to {many} nodes, as a share of the growth of nodes"),
+            grown(status, |cost| cost.largest) / more, Bound::AtLeast(0.9);
+        new "SCALE-04", format!("growth of the largest flat object from {few} nodes and {one} classes to {many} and {most}"),
+            at(flat, many, most, |cost| cost.largest) / at(flat, few, one, |cost| cost.largest), Bound::AtMost(1.01);
+        new "SCALE-05", format!("flat objects per pool, with {most} classes"),
+            at(flat, many, most, |cost| cost.objects) / at(pool, many, most, |cost| cost.objects), Bound::Exactly(most as f64);
+        new "SCALE-05", "ratio of the size of all flat objects to that of all pools",
+            at(flat, many, most, |cost| cost.all) / at(pool, many, most, |cost| cost.all), Bound::Above(1.0);
+        new "SCALE-06", format!("growth of the bytes of flat objects read for one node, from {few} to {many} nodes, as a share of the growth of nodes"),
+            grown(flat, |cost| cost.read) / more, Bound::AtLeast(0.99);
+        new "ALT-34", "ratio of objects read for one node to objects of that node",
+            at(flat, many, most, |cost| cost.objects) / most as f64, Bound::Exactly(many as f64);
+        new "ALT-36", format!("ratio of watch bytes when one of {many} nodes changes: status, to flat objects"),
+            at(status, many, most, |cost| cost.watched) / at(flat, many, most, |cost| cost.watched), Bound::AtLeast(more / 2.0);
+        new "ALT-36", "ratio of writes when one node changes: status, to flat objects",
+            at(status, many, most, |cost| cost.writes) / at(flat, many, most, |cost| cost.writes), Bound::AtMost(1.0 / most as f64);
+        count "ALT-16", "number of nodes, with ten classes, from which on the status exceeds etcd's request size limit",
+            nodes_until_size(REQUEST_MAX, 10), Bound::AtMost(5_000.0);
     ]
 }
 

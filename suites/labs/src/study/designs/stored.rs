@@ -8,7 +8,7 @@ use super::model::{ByClass, CsiDriver, Metadata, NamedPool, PoolOf2019, StorageP
 use super::rules::DesignRules;
 use super::server::{self, Edition};
 use super::shape::{Objects, Shape};
-use crate::study::result::{Bound, Finding};
+use crate::study::result::{Bound, Finding, findings};
 
 /// An example of the KEP with a missing separator between two objects: `status` occurs twice.
 const MALFORMED: &str = "
@@ -22,7 +22,7 @@ status:
 ";
 
 pub(super) fn findings(rules: &DesignRules) -> Vec<Finding> {
-    let mut findings = Vec::from(list_findings(rules));
+    let mut findings = list_findings(rules);
     findings.extend(field_name_findings(rules));
     findings.extend(object_findings(rules));
     findings.extend(gate_findings(rules));
@@ -51,7 +51,7 @@ fn pool(name: &str, classes: &[(&str, &str)]) -> NamedPool {
     }
 }
 
-fn list_findings(rules: &DesignRules) -> [Finding; 3] {
+fn list_findings(rules: &DesignRules) -> Vec<Finding> {
     let stored = driver();
     let text = serde_json::to_value(&stored).unwrap_or_default();
     let read = server::decode(rules, Edition::Of2019, text);
@@ -71,35 +71,24 @@ fn list_findings(rules: &DesignRules) -> [Finding; 3] {
         .iter()
         .find(|pool| pool.name == "node-1")
         .map_or(0, |pool| pool.classes.len());
-    [
-        Finding::count(
-            "ALT-02",
-            "pools that are unchanged by encoding and decoding",
+    findings![
+        count "ALT-02", "pools that are unchanged by encoding and decoding",
             read.map_or(0, |read| {
                 read.status
                     .storage
                     .iter()
                     .filter(|pool| stored.status.storage.contains(pool))
                     .count()
-            }),
-            Bound::Exactly(2.0),
-        ),
-        Finding::none(
-            "ALT-02",
-            "statuses with two pools of one name that are accepted",
-            usize::from(server::validate(rules, &twice).is_ok()),
-        ),
-        Finding::count(
-            "ALT-04",
-            "classes of a pool with one class after patches with two others",
-            classes,
-            Bound::Exactly(3.0),
-        ),
+            }), Bound::Exactly(2.0);
+        none "ALT-02", "statuses with two pools of one name that are accepted",
+            usize::from(server::validate(rules, &twice).is_ok());
+        count "ALT-04", "classes of a pool with one class after patches with two others",
+            classes, Bound::Exactly(3.0);
     ]
 }
 
-/// CSIDrivers with the field names of one edition. The first pool must be accepted, the others rejected.
-fn field_name_findings(rules: &DesignRules) -> [Finding; 2] {
+/// Pools with the field name of an edition: the first must be accepted, the others rejected.
+fn field_name_findings(rules: &DesignRules) -> Vec<Finding> {
     let terms = json!({"nodeSelectorTerms": []});
     let accepted = |edition: Edition, pool: Value| {
         let driver = json!({"metadata": {"name": "d"}, "spec": {}, "status": {"storage": [pool]}});
@@ -119,18 +108,10 @@ fn field_name_findings(rules: &DesignRules) -> [Finding; 2] {
         wrong += accepted(edition, json!({"name": "p", "classes": [], foreign: ["n1"]}))
             + accepted(edition, json!({"name": "p", "classes": [], own: ["n1", "n1"]}));
     }
-    [
-        Finding::none(
-            "ALT-05",
-            "pools with both a topology and nodes that are accepted",
-            both,
-        ),
-        Finding::count(
-            "ALT-06",
-            "accepted lists of nodes in two editions, minus those accepted with the other edition's field name or with a duplicate node",
-            right - wrong.min(right),
-            Bound::Exactly(2.0),
-        ),
+    findings![
+        none "ALT-05", "pools with both a topology and nodes that are accepted", both;
+        count "ALT-06", "accepted lists of nodes in two editions, minus those accepted with the other edition's field name or with a duplicate node",
+            right - wrong.min(right), Bound::Exactly(2.0);
     ]
 }
 
@@ -160,28 +141,13 @@ fn object_findings(rules: &DesignRules) -> Vec<Finding> {
         let error = error.to_string();
         error.contains("duplicate") && error.contains("status")
     });
-    vec![
-        Finding::none(
-            "ALT-27",
-            "changes of a pool's spec that are accepted, and of its status that are not",
-            accepted(&moved) + (1 - accepted(&changed)),
-        ),
-        Finding::none(
-            "ALT-29",
-            "pools in a namespace that are accepted",
-            later.iter().filter(|pool| namespaced(pool)).count(),
-        ),
-        Finding::count(
-            "ALT-41",
-            "parsers that report the duplicate field of a malformed pool",
-            usize::from(is_reported),
-            Bound::Exactly(1.0),
-        ),
-        Finding::none(
-            "ALT-13",
-            "entries that are left once the CSIDriver is deleted",
-            remaining_after_deletion(rules),
-        ),
+    findings![
+        none "ALT-27", "changes of a pool's spec that are accepted, and of its status that are not",
+            accepted(&moved) + (1 - accepted(&changed));
+        none "ALT-29", "pools in a namespace that are accepted", later.iter().filter(|pool| namespaced(pool)).count();
+        count "ALT-41", "parsers that report the duplicate field of a malformed pool",
+            usize::from(is_reported), Bound::Exactly(1.0);
+        none "ALT-13", "entries that are left once the CSIDriver is deleted", remaining_after_deletion(rules);
     ]
 }
 
@@ -194,22 +160,13 @@ fn remaining_after_deletion(rules: &DesignRules) -> usize {
     lookup::entries(rules, &Objects::DriverStatus(drivers), &cluster.classes).len()
 }
 
-fn gate_findings(rules: &DesignRules) -> [Finding; 2] {
+fn gate_findings(rules: &DesignRules) -> Vec<Finding> {
     let fields = |is_on: bool| {
         let stored = server::gated(rules, is_on, driver());
         usize::from(stored.spec.capacity_tracking.is_some()) + usize::from(!stored.status.storage.is_empty())
     };
-    [
-        Finding::none(
-            "GATE-34",
-            "new fields that are stored while the gate is off",
-            fields(false),
-        ),
-        Finding::count(
-            "GATE-34",
-            "new fields that are stored while it is on",
-            fields(true),
-            Bound::Exactly(2.0),
-        ),
+    findings![
+        none "GATE-34", "new fields that are stored while the gate is off", fields(false);
+        count "GATE-34", "new fields that are stored while it is on", fields(true), Bound::Exactly(2.0);
     ]
 }

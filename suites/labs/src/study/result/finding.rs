@@ -110,7 +110,15 @@ impl Finding {
     }
 }
 
-/// Formats a number: integers without decimals, ratios with up to the necessary number of decimals.
+/// Findings as rows: constructor, statement, text, value, and the bound if the constructor has one.
+macro_rules! findings {
+    ($($constructor:ident $statement:literal, $shows:expr, $($value:expr),+;)+) => {
+        vec![$($crate::study::result::Finding::$constructor($statement, $shows, $($value),+)),+]
+    };
+}
+pub(crate) use findings;
+
+/// Formats integers without decimals, and other numbers with the decimals that a ratio needs.
 pub(super) fn number(value: f64) -> String {
     match value.fract() == 0.0 {
         true => format!("{value:.0}"),

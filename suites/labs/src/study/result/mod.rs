@@ -6,6 +6,7 @@ mod table;
 
 use serde::Serialize;
 
+pub(crate) use finding::findings;
 pub use finding::{Bound, Finding};
 pub use plot::{Axis, Line, Plot};
 pub use table::{Cell, Table};

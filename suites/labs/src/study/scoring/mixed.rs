@@ -14,14 +14,14 @@ use k8s_openapi::api::core::v1::{
 };
 
 use crate::study::cluster;
-use crate::study::result::{Bound, Finding};
+use crate::study::result::{Bound, Finding, findings};
 use crate::study::seeded_rng::SeededRng;
 
 const DRIVER: &str = "disk.example.com";
 const NODES: [&str; 3] = ["n1", "n2", "n3"];
 
 /// The findings for this number of pods.
-pub(super) fn findings(rules: &Rules, pods: usize, rng: &mut SeededRng) -> [Finding; 2] {
+pub(super) fn findings(rules: &Rules, pods: usize, rng: &mut SeededRng) -> Vec<Finding> {
     let (mut moved, mut by_room) = (0, 0);
     for _ in 0..pods {
         let volumes = [0; 3].map(|_| 20 + rng.below(80));
@@ -34,20 +34,10 @@ pub(super) fn findings(rules: &Rules, pods: usize, rng: &mut SeededRng) -> [Find
         moved += usize::from(chosen(Some(volumes), first) != chosen(Some(volumes), second));
         by_room += usize::from(chosen(None, first) != chosen(None, second));
     }
-    [
-        Finding::none(
-            "LIM-17",
-            format!(
-                "pods, of {pods}, with an existing volume that get another node if the free capacity for their other claim changes"
-            ),
-            moved,
-        ),
-        Finding::count(
-            "LIM-17",
-            "such pods without an existing volume",
-            by_room,
-            Bound::Above(0.0),
-        ),
+    findings![
+        none "LIM-17", format!("pods, of {pods}, with an existing volume that get another node if the free capacity for their other claim changes"),
+            moved;
+        count "LIM-17", "such pods without an existing volume", by_room, Bound::Above(0.0);
     ]
 }
 

@@ -11,7 +11,7 @@ use capacity_scheduler::ShapePoint;
 use capacity_scheduler::rules::Rules;
 use capacity_scheduler::shape::Shape;
 
-use crate::study::result::{Axis, Bound, Cell, Finding, Line, Plot, Setup, Size, Study, Table};
+use crate::study::result::{Axis, Bound, Cell, Finding, Line, Plot, Setup, Size, Study, Table, findings};
 use crate::study::seeded_rng::SeededRng;
 use claims::Sizes;
 use fill::{Filled, fill};
@@ -222,46 +222,19 @@ fn findings(lines: &[Outcome<'_>]) -> Vec<Finding> {
     let deviation = |policy| of(policy, |filled| filled.deviation);
     let can_grow = |policy| of(policy, |filled| filled.can_grow);
     let nodes = |policy| of(policy, |filled| filled.nodes_used as f64);
-    vec![
-        Finding::new(
-            "SCORE-29",
-            "ratio of the deviation of equal nodes' utilisation in a half-full cluster: with preference for free capacity, to no scoring",
-            deviation("room") / deviation("no scoring"),
-            Bound::AtMost(0.9),
-        ),
-        Finding::new(
-            "SCORE-22",
-            "ratio of volumes that can double in a half-full cluster: with preference for free capacity, to the tightest fit",
-            can_grow("room") / can_grow("tight fit"),
-            Bound::Above(1.0),
-        ),
-        Finding::new(
-            "SCORE-22",
-            "ratio of volumes that can double in a half-full cluster: with preference for free capacity, to no scoring",
-            can_grow("room") / can_grow("no scoring"),
-            Bound::AtLeast(0.9),
-        ),
-        Finding::new(
-            "SCORE-23",
-            "ratio of equal nodes in use at a quarter of the utilisation: with the tightest fit, to preference for free capacity",
-            nodes("tight fit") / nodes("room"),
-            Bound::AtMost(0.8),
-        ),
-        Finding::none(
-            "SCORE-20",
-            "claims that were not scheduled with some policy although a node had enough capacity",
-            all(|filled| filled.refused_with_room),
-        ),
-        Finding::none(
-            "SCORE-28",
-            "claims for which some policy changes the set of feasible nodes",
-            all(|filled| filled.other_nodes),
-        ),
-        Finding::count(
-            "SCORE-28",
-            "claims compared for this",
-            all(|filled| filled.compared),
-            Bound::Above(0.0),
-        ),
+    findings![
+        new "SCORE-29", "ratio of the deviation of equal nodes' utilisation in a half-full cluster: with preference for room, to no scoring",
+            deviation("room") / deviation("no scoring"), Bound::AtMost(0.9);
+        new "SCORE-22", "ratio of volumes that can double at that time: with preference for room, to the tightest fit",
+            can_grow("room") / can_grow("tight fit"), Bound::Above(1.0);
+        new "SCORE-22", "ratio of volumes that can double at that time: with preference for room, to no scoring",
+            can_grow("room") / can_grow("no scoring"), Bound::AtLeast(0.9);
+        new "SCORE-23", "ratio of equal nodes in use at a quarter of the utilisation: with the tightest fit, to preference for room",
+            nodes("tight fit") / nodes("room"), Bound::AtMost(0.8);
+        none "SCORE-20", "claims that were not scheduled with some policy although a node had enough capacity",
+            all(|filled| filled.refused_with_room);
+        none "SCORE-28", "claims for which some policy changes the set of feasible nodes",
+            all(|filled| filled.other_nodes);
+        count "SCORE-28", "claims compared for this", all(|filled| filled.compared), Bound::Above(0.0);
     ]
 }

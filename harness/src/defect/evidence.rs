@@ -1,7 +1,8 @@
-//! Searches the journal for CSI calls. Does not know any particular defect.
+//! Queries of CSI calls and API requests in the journal. Does not know any defect.
 
 use fake_csi::{Method, Rule};
 
+use crate::client_name::HARNESS_CLIENTS;
 use crate::journal::{Fact, What};
 
 /// Whether the journal contains a call of the method.
@@ -35,4 +36,18 @@ pub(super) fn meet(facts: &[Fact], script: &Rule) -> bool {
         _ => false,
     };
     facts.iter().filter(is_about).nth(script.skip as usize).is_some()
+}
+
+/// Whether a client other than the harness requested the resource or received its objects. A fault counts for every resource, as its fact
+/// may not contain the request.
+pub(super) fn any_is_for(facts: &[Fact], resource: &str) -> bool {
+    let is_other = |client: &str| !HARNESS_CLIENTS.contains(&client);
+    facts.iter().any(|fact| match &fact.what {
+        What::Request(request) => {
+            request.resource.split('/').next() == Some(resource) && is_other(&request.client)
+        }
+        What::Delivery(delivery) => *delivery.resource == *resource && is_other(&delivery.client),
+        What::Fault(fault) => fault.client.as_deref().is_some_and(is_other),
+        _ => false,
+    })
 }
