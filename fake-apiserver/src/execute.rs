@@ -18,7 +18,7 @@ use tokio::time::Instant;
 /// Maximum number of retries of a request because the state changed while webhooks were called.
 const ATTEMPTS_MAX: usize = 64;
 
-/// A request in execution.
+/// A request that is executed in one or more attempts.
 pub(crate) struct Execution {
     call: Call,
     /// Admission session: the webhooks and policies for the request; `None` if none matches.

@@ -103,12 +103,12 @@ pub mod extension {
     pub use crate::schema::{FormError, conform_metadata};
     pub use crate::store::Extension;
 
-    /// Calls of webhooks.
+    /// Types for calling webhooks from crates that extend the server.
     pub mod webhook {
         pub use crate::outbound::{ClientConfig, WebhookClient};
     }
 
-    /// Resource definitions.
+    /// Types for resource definitions in crates that extend the server.
     pub mod resource {
         pub use crate::config::release::{Gate, Life, Profile};
         pub use crate::kinds::columns::{

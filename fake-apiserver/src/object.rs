@@ -30,7 +30,7 @@ const SCRATCH_MAX: usize = 1 << 16;
 /// Objects by storage key. Cloning is cheap: readers hold a snapshot while writers continue.
 pub type Objects = OrdMap<Arc<str>, Arc<Object>>;
 
-/// The state of an object at one revision.
+/// The content of an object at one revision. A write creates a new `Object`.
 #[derive(Debug)]
 pub struct Object {
     /// The object without `metadata.managedFields`; parsed on demand if only the serialized form is held.
@@ -205,7 +205,7 @@ impl Object {
         &self.bytes
     }
 
-    /// The object in protobuf.
+    /// The protobuf form, which is created by the first call and cached.
     pub(crate) fn protobuf(&self) -> Result<&Encoded, &CodecError> {
         let encoded = self
             .protobuf
@@ -258,7 +258,7 @@ pub(crate) fn place_of(key: &str) -> (&str, &str) {
     key.split_once('/').unwrap_or(("", key))
 }
 
-/// The objects of one namespace, or of all namespaces.
+/// The objects of one namespace, or of all namespaces if `namespace` is `None`.
 pub fn namespace_range<'a>(
     objects: &'a Objects,
     namespace: Option<&str>,

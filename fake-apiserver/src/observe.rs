@@ -12,18 +12,18 @@ use std::time::Duration;
 ///
 /// `observe` is called while the server holds its state lock: it must be quick and must not call the server.
 pub trait Observer: Send + Sync {
-    /// Receives one event.
+    /// Called for each event. Must be quick and must not call the server.
     fn observe(&self, event: Event);
 }
 
-/// One observable event of the server.
+/// What the server did: it answered a request, committed a change, delivered or closed a watch, or injected a fault.
 #[derive(Clone, Debug)]
 pub enum Event {
     /// A request was answered. For a watch, the event is reported when the watch is accepted.
     Request {
         /// Name of the client, as given to `ApiServer::add_client`.
         client: Arc<str>,
-        /// The verb of the request.
+        /// Kubernetes verb, such as `watch`.
         verb: Verb,
         /// The requested resource; `None` for discovery, health checks and unknown paths.
         resource: Option<ResourcePath>,
@@ -41,7 +41,7 @@ pub enum Event {
         /// Time from receiving the complete request to its response.
         elapsed: Duration,
     },
-    /// A committed change of an object.
+    /// An object was created, modified or deleted.
     Commit {
         /// Name of the client whose request caused the change.
         client: Arc<str>,
@@ -49,20 +49,20 @@ pub enum Event {
         change: Change,
         /// API group; empty for the core group.
         group: &'static str,
-        /// Plural resource name.
+        /// Plural resource name, such as `pods`.
         resource: &'static str,
-        /// Namespace of a namespaced object.
+        /// `None` for cluster-scoped objects.
         namespace: Option<Arc<str>>,
-        /// Name of the object.
+        /// Name of the changed object.
         name: Arc<str>,
-        /// The revision of this change.
+        /// The resourceVersion that the change gave the object.
         revision: u64,
         /// The new state; for a deletion the last state. Omits `metadata.managedFields`, which would double the size.
         object: Arc<Value>,
     },
     /// A watch event was handed to the client's connection. Bookmarks are not reported.
     Delivery {
-        /// Name of the watching client.
+        /// Name of the client that opened the watch.
         client: Arc<str>,
         /// Number of the watch, unique within the server.
         watch: u64,
@@ -70,31 +70,31 @@ pub enum Event {
         change: Change,
         /// API group; empty for the core group.
         group: &'static str,
-        /// Plural resource name.
+        /// Plural resource name, such as `pods`.
         resource: &'static str,
-        /// Namespace of a namespaced object.
+        /// `None` for cluster-scoped objects.
         namespace: Option<Arc<str>>,
-        /// Name of the object.
+        /// Name of the object in the watch event.
         name: Arc<str>,
-        /// Revision of the delivered state.
+        /// The resourceVersion of the delivered object.
         revision: u64,
     },
-    /// A watch ended.
+    /// A watch ended, for the reason `why`.
     WatchClosed {
-        /// Name of the watching client.
+        /// Name of the client that opened the watch.
         client: Arc<str>,
-        /// Number of the watch.
+        /// Number of the watch, unique within the server.
         watch: u64,
-        /// Plural resource name.
+        /// Plural resource name, such as `pods`.
         resource: &'static str,
-        /// Why the watch ended.
+        /// Whether the client, the server or a fault rule ended it.
         why: WatchEnd,
     },
-    /// A fault rule was applied.
+    /// A fault rule was applied to a request, a watch or the history.
     Fault(AppliedFault),
 }
 
-/// The type of a change.
+/// The type of a change or watch event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Change {
     /// The object was created, or started to match the selector.
@@ -106,7 +106,7 @@ pub enum Change {
 }
 
 impl Change {
-    /// The type as in watch events.
+    /// `ADDED`, `MODIFIED` or `DELETED`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Added => "ADDED",
@@ -116,7 +116,7 @@ impl Change {
     }
 }
 
-/// Why a watch ended.
+/// Who or what ended a watch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WatchEnd {
     /// The client closed the connection or the stream.
@@ -127,9 +127,9 @@ pub enum WatchEnd {
     Slow,
     /// The stream ended with an ERROR event (410 Expired).
     Failed,
-    /// The server stopped.
+    /// The server stopped while the watch was open.
     Shutdown,
-    /// A fault rule ended the watch.
+    /// A fault rule ended the watch (`EndWatch`).
     FaultInjected,
     /// The resource is no longer served, because the release or a feature gate changed.
     Unserved,

@@ -9,9 +9,9 @@ use crate::object::Object;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// The write that an admission plugin handles (`admission.Attributes` of k8s.io/apiserver).
+/// A write request, as an admission plugin sees it (`admission.Attributes` of k8s.io/apiserver).
 pub struct Attributes<'r> {
-    /// The resource of the object.
+    /// The definition of the written resource.
     pub kind: &'r Kind,
     /// The object itself, its status, or another subresource.
     pub part: Part,
@@ -125,11 +125,11 @@ pub trait Controller: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Reconciles an object that was written or deleted, before the response to the request.
+    /// Reconciles a written or deleted object before the server responds to the request.
     fn reconcile(&self, txn: &mut dyn ControllerTransaction, kind: &Kind, key: &str, is_deleted: bool);
 }
 
-/// Access of controllers to the state.
+/// What controllers can read and write in the transaction in which they run.
 pub trait ControllerTransaction: Transaction {
     /// The time of the request, in the format of `metadata` timestamps.
     fn now(&self) -> Arc<str>;
@@ -164,5 +164,4 @@ pub trait ControllerTransaction: Transaction {
     fn apply_status(&mut self, kind: &Kind, key: &str, manager: &str, status: &Value);
 }
 
-/// The plugins of a server.
 pub(crate) type Plugins = Arc<[Arc<dyn AdmissionPlugin>]>;

@@ -11,24 +11,24 @@ use std::fmt;
 pub enum Verb {
     /// Read one object or a non-resource path.
     Get,
-    /// List a collection.
+    /// List the objects of a collection.
     List,
-    /// Watch a collection.
+    /// Watch the changes of a collection.
     Watch,
     /// Create an object or a subresource such as a binding.
     Create,
-    /// Replace an object.
+    /// Replace the object with a new state (PUT).
     Update,
     /// Change part of an object.
     Patch,
-    /// Delete an object.
+    /// Delete one object.
     Delete,
     /// Delete all objects of a collection.
     DeleteCollection,
 }
 
 impl Verb {
-    /// All verbs.
+    /// All verbs, in the order of their declaration.
     pub const ALL: [Self; 8] = [
         Self::Get,
         Self::List,
@@ -73,7 +73,7 @@ pub struct ResourcePath {
     pub group: String,
     /// API version within the group.
     pub version: String,
-    /// Plural resource name.
+    /// Plural resource name, such as `pods`.
     pub resource: String,
     /// Subresource, for example `status`; `None` for the object itself.
     pub subresource: Option<String>,

@@ -69,10 +69,10 @@ fn source_id(spec: &DriverSpec, source: VolumeContentSource) -> Result<String, S
             }
         }
         Some(volume_content_source::Type::Snapshot(_)) => Err(Status::invalid_argument(
-            "this driver does not support snapshots as volume_content_source; leave it out",
+            "this driver does not support snapshots as volume_content_source; omit volume_content_source",
         )),
         _ => Err(Status::invalid_argument(
-            "this driver does not support volume_content_source; leave it out",
+            "this driver does not support volume_content_source; omit the field",
         )),
     }
 }
@@ -84,7 +84,7 @@ pub(crate) fn mutable_parameters(
 ) -> Result<BTreeMap<String, String>, Status> {
     if !parameters.is_empty() && !spec.has_mutable_parameters() {
         return Err(Status::invalid_argument(
-            "this driver has no mutable parameters; leave them out",
+            "this driver has no mutable parameters; omit mutable_parameters",
         ));
     }
     if let Some(unknown) = parameters

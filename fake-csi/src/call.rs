@@ -1,5 +1,5 @@
-//! Owns what all calls have in common: each is counted, may match a fault rule, gets its response under the lock, and is reported to the
-//! observer once. Does not know what the responses mean.
+//! Owns the common handling of all calls: each call is counted, may match a fault rule, gets its response under the lock, and is reported
+//! to the observer once. Does not know what the responses mean.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub(crate) struct Call {
     cut: Option<CancellationToken>,
 }
 
-/// Message of the INTERNAL error for a call whose handler panicked.
+/// Message of the INTERNAL error that a call returns if its handler panicked.
 pub const PANICKED: &str = "the fake driver panicked while handling this call";
 
 /// Result of a handler: the response, and its summary for the observer.
@@ -52,7 +52,7 @@ impl Endpoint {
         }
     }
 
-    /// Responds to a call of which the observer only receives the success.
+    /// Responds to a call. The event reports only success, none of the values in `message`.
     pub(crate) async fn respond<M>(&self, call: Call, message: M) -> Result<Response<M>, Status> {
         self.serve(call, |_, _, _| Ok((message, Answer::Done))).await
     }

@@ -86,7 +86,7 @@ pub enum CsiRequest {
     },
 }
 
-/// A response.
+/// The response to a [`CsiRequest`]: code, message and values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CsiResponse {
     /// `OK` or the gRPC error code, spelled as in the CSI specification.
@@ -174,7 +174,7 @@ impl CsiClient {
 }
 
 impl CsiRequest {
-    /// The CSI method of this call.
+    /// The CSI method that the request calls.
     pub fn method(&self) -> Method {
         match self {
             CsiRequest::PluginInfo => Method::GetPluginInfo,

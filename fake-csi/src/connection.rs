@@ -33,7 +33,7 @@ pub(crate) struct RefusalReporter {
     pub(crate) observer: Option<Arc<dyn Observer>>,
 }
 
-/// Data about a connection, attached to each of its requests.
+/// The connection of a request, attached to each request as a gRPC extension.
 #[derive(Clone)]
 pub(crate) struct ConnectionInfo {
     pub(crate) peer: Peer,

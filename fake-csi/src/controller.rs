@@ -253,7 +253,7 @@ fn create(
         .find(|capability| !spec.supports_access_mode(capability.mode))
     {
         return Err(Status::invalid_argument(format!(
-            "CSI {} has no access mode {}; use one that it has",
+            "CSI {} has no access mode {}; use an access mode of that version",
             spec.version, capability.mode
         )));
     }

@@ -171,7 +171,7 @@ impl DefectProxy {
         defects.any(|defect| matches!(defect, CsiDefect::ErrorAsZero | CsiDefect::NothingAs(_)))
     }
 
-    /// Applies the bugs to a GetCapacity response.
+    /// Applies the injected bugs to a GetCapacity response.
     fn change_response(
         &self,
         result: Result<GetCapacityResponse, Status>,
@@ -196,7 +196,7 @@ impl DefectProxy {
         Ok(response)
     }
 
-    /// Applies the bugs to a CreateVolume request. Returns the content source if it was removed.
+    /// Applies the injected bugs to a CreateVolume request. Returns the content source if it was removed.
     fn change_request(&self, request: &mut CreateVolumeRequest) -> Option<VolumeContentSource> {
         for defect in &*self.defects {
             match *defect {

@@ -162,7 +162,7 @@ fn bind(path: &Path) -> io::Result<UnixListener> {
         );
         return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
     }
-    // Removes only a stale socket; a file of another type is not the driver's.
+    // Removes only a stale socket: a file of another type was not created by a driver.
     if fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket()) {
         if StdUnixStream::connect(path).is_ok() {
             let message = "another process listens on this socket; stop it, or use another path";

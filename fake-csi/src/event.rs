@@ -124,7 +124,7 @@ pub struct Failure {
 }
 
 impl Event {
-    /// An event without arguments, whose outcome is that of a call without response.
+    /// An event without arguments. Its outcome is CANCELLED until a response replaces it.
     pub(crate) fn new(method: Method, node: Option<String>, peer: Peer) -> Event {
         Event {
             method,

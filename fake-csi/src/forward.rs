@@ -158,7 +158,7 @@ impl Forwarder {
         }
     }
 
-    /// Forwards a call of which the observer only receives the success.
+    /// Forwards a call. The event reports only success, none of the values in the response.
     async fn forward_without_values<M>(
         &self,
         event: Event,

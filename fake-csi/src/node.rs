@@ -95,7 +95,7 @@ fn publish(
     }
     if !state.volumes.allows(&volume, &[capability]) {
         return Err(Status::invalid_argument(format!(
-            "volume {volume:?} was created with other capabilities; use one of those"
+            "volume {volume:?} was created with other capabilities; use a capability of the CreateVolume call"
         )));
     }
     let target = Target {

@@ -200,10 +200,9 @@ impl Volumes {
     }
 
     fn idempotent(&self, id: &str, arguments: &CreateArguments) -> Result<&VolumeInfo, Status> {
-        let stored = self
-            .by_id
-            .get(id)
-            .ok_or_else(|| Status::internal("the volume of a known name does not exist"))?;
+        let stored = self.by_id.get(id).ok_or_else(|| {
+            Status::internal("internal error: a volume name is recorded, but its volume does not exist")
+        })?;
         match arguments.difference(stored) {
             None => Ok(&stored.info),
             Some(what) => Err(Status::already_exists(format!(
@@ -254,7 +253,7 @@ impl CreateArguments {
         })
     }
 
-    /// The first property in which an existing volume is incompatible with this request.
+    /// The first property in which an existing volume is incompatible with this request, such as its size: the cause of ALREADY_EXISTS.
     fn difference(&self, stored: &StoredVolume) -> Option<&'static str> {
         let reachable = |term: &Segment| crate::contains(term, &stored.info.segment);
         let checks = [

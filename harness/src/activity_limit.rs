@@ -15,21 +15,21 @@ use crate::scenario::Role;
 /// Client name of a request without a valid token.
 const ANONYMOUS: &str = "system:anonymous";
 
-/// Maximum number of object changes by one client in an empty cluster without actions.
+/// Maximum number of object changes by one client in a case without objects and actions.
 const WRITES: u64 = 300;
-/// Additional object changes for each CSIStorageCapacity object, each other object and each action of the case. A correct program changes
-/// each object a few times at most, whatever faults are injected.
+/// Added to [`WRITES`] for each CSIStorageCapacity object, each other object and each action of the case. A correct program changes each
+/// object a few times at most, whatever faults are injected.
 const WRITES_PER_OBJECT: u64 = 20;
 
 /// Maximum number of requests, watch events, CSI calls, injected faults and changes of [`UNLIMITED`] resources of one client.
 const EVENTS: u64 = 100_000;
-/// Additional number of these facts for each CSIStorageCapacity object, each other object and each action of the case.
+/// Added to [`EVENTS`] for each CSIStorageCapacity object, each other object and each action of the case.
 const EVENTS_PER_OBJECT: u64 = 1_000;
 
 /// Maximum total size of one client's facts, in approximate bytes. A limit on their number is not enough, because a Kubernetes API server
 /// accepts objects larger than 1 MiB.
 const BYTES: u64 = 64 << 20;
-/// Additional bytes for each CSIStorageCapacity object, each other object and each action of the case.
+/// Added to [`BYTES`] for each CSIStorageCapacity object, each other object and each action of the case.
 const BYTES_PER_OBJECT: u64 = 64 << 10;
 
 /// Resources that correct programs change during the whole case: programs renew Leases, retry PVCs without capacity, and create Events.
@@ -54,14 +54,14 @@ struct Tally {
 }
 
 impl ActivityLimit {
-    /// The limits for the number of objects and actions in a plan.
+    /// Limits for a case; they grow with the number of its objects and actions.
     pub(crate) fn of(plan: &Plan) -> Self {
         let capacity_objects = plan.driver_nodes.len() * plan.class_parameters.len();
         let actions: usize = plan.steps.iter().map(|step| step.actions.len()).sum();
         Self::for_objects((capacity_objects + plan.objects.len() + actions) as u64)
     }
 
-    /// Limits for this number of capacity objects, other objects and actions.
+    /// `objects`: total number of CSIStorageCapacity objects, other objects and actions of the case.
     pub(crate) fn for_objects(objects: u64) -> Self {
         ActivityLimit {
             writes: WRITES + WRITES_PER_OBJECT * objects,
@@ -120,7 +120,7 @@ fn size(what: &What) -> u64 {
 
 /// Approximate length of a value as JSON, in bytes.
 fn length(value: &Value) -> usize {
-    /// Bytes per value for quotes, separators, numbers and literals.
+    /// Additional bytes per JSON value, for quotes, separators, numbers and literals.
     const REST: usize = 4;
     REST + match value {
         Value::String(text) => text.len(),

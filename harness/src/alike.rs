@@ -1,6 +1,6 @@
 //! Suggests the known name that is most similar to an unknown name. Does not know what the names mean.
 
-/// A suggestion may differ from the name in one edit per this number of letters.
+/// Number of letters per edit by which a suggestion may differ from the unknown name.
 const LETTERS_PER_EDIT: usize = 5;
 /// Names shorter than this get no suggestion, because a few edits turn them into any other name.
 const LETTERS_MIN: usize = 3;

@@ -45,14 +45,15 @@ pub trait RealApiCase: Send + Sync {
         object: Value,
     ) -> BoxFuture<'a, Result<Value, StatusError>>;
 
-    /// Completes a new object as the controllers of a real cluster would. `requested`: the object in the request body.
+    /// Makes the changes to a new object that the controllers of a real cluster make: creates the service account of a namespace, and
+    /// restores the taints of a node. `requested`: the object in the request body.
     fn finish_create<'a>(
         self: Arc<Self>,
         requested: &'a Value,
         created: Value,
     ) -> BoxFuture<'a, Result<Value, StatusError>>;
 
-    /// Installs a fault rule.
+    /// Installs a fault rule, which then applies to requests of the case's clients.
     fn add_fault_rule(&self, rule: Rule) -> Result<RuleId, RuleError>;
 
     /// Removes a fault rule.
@@ -65,11 +66,11 @@ pub trait RealApiCase: Send + Sync {
     fn end(&self) -> BoxFuture<'_, Vec<String>>;
 }
 
-/// A request that an API server rejected.
+/// The error response of an API server.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{message}")]
 pub struct StatusError {
-    /// HTTP status.
+    /// HTTP status code of the response.
     pub code: u16,
     /// `Status.message` of the server.
     pub message: String,

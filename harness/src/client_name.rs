@@ -7,7 +7,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 /// Client name of requests and calls that the harness makes.
 pub const HARNESS: &str = "harness";
 
-/// Client names of the harness and its controllers. Their writes are the same in every run of a case.
+/// Client names of the harness and its controllers, whose writes are the same in every run of a case.
 pub(crate) const HARNESS_CLIENTS: [&str; 2] = [HARNESS, "controllers"];
 
 /// Maximum length in bytes of a client name within a file name: file systems limit file names to 255 bytes, and suffixes are appended.

@@ -107,7 +107,6 @@ impl ClusterState {
         self.resources.remove("events");
     }
 
-    /// Applies one fact.
     pub(crate) fn apply(&mut self, fact: &Fact) {
         match &fact.what {
             What::Commit(commit) => self.commit(fact.seq, commit),
@@ -152,14 +151,14 @@ impl ClusterState {
         let labels = &commit.object["metadata"]["labels"];
         let is_unlabelled = commit.change == Change::Added
             && Role::of_client(&commit.client) == Some(Role::Publisher)
-            // If an object had the labels at its creation, removing them later hands it over to another manager.
+            // An object that lost these labels later was handed over to another manager, so only the labels at the creation count.
             && [DRIVER_LABEL, MANAGED_BY_LABEL].iter().any(|label| labels[label].is_null());
         // The UID remains in the set after the deletion of the object, because the DELETED event contains the last state.
         self.unlabelled
             .extend(is_unlabelled.then(|| uid_of(&commit.object).to_owned()));
     }
 
-    /// Whether a publisher of this case created the object and has never set the driver and managed-by labels.
+    /// Whether a publisher of this case created the object without the driver and managed-by labels.
     pub(crate) fn is_made_by_publisher(&self, object: &Value) -> bool {
         self.unlabelled.contains(uid_of(object))
     }
@@ -204,7 +203,7 @@ impl ClusterState {
             && last.source != source
             && !last.reported_twice
         {
-            // The second report of the same failure.
+            // This fact is the second report of the failure: the scheduler sets a condition and creates an Event.
             last.reported_twice = true;
             return;
         }
@@ -237,7 +236,6 @@ impl ClusterState {
         !self.unbound.is_empty()
     }
 
-    /// The object with this name.
     pub(crate) fn object(&self, resource: &str, namespace: Option<&str>, name: &str) -> Option<&Arc<Value>> {
         self.resources
             .get(resource)?

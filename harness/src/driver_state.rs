@@ -19,10 +19,10 @@ pub trait DriverState: Send + Sync {
     fn storage(&self, node: &str, storage: NodeStorage) -> Result<Vec<Change>, String>;
 }
 
-/// Storage of a node.
+/// Storage of the driver on a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct NodeStorage {
-    /// Available bytes.
+    /// Bytes that are available for volumes.
     pub available: u64,
     /// Maximum volume size in bytes.
     pub maximum: u64,
@@ -48,6 +48,6 @@ pub struct Change {
     pub at: ResourceRef,
     /// Subresource, such as `status`; `None`: the object itself.
     pub subresource: Option<String>,
-    /// The merge patch.
+    /// The content of the patch.
     pub patch: Value,
 }

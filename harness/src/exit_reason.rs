@@ -38,19 +38,18 @@ pub(crate) struct ExitReason {
     reason: Vec<String>,
     /// Number of log lines after the reason that are not part of a stack trace.
     later_lines: usize,
-    /// Python: earlier exceptions of the same chain.
+    /// Python: exceptions that preceded the current one in the same chain.
     causes: Vec<String>,
     /// Number of lines in `reason` that are earlier exceptions. They follow the first line.
     cause_lines: usize,
     /// Python: the innermost frames of a traceback whose exception line has not been read yet.
     frames: Option<Vec<String>>,
     is_python: bool,
-    /// Go: whether the stacks of other goroutines have begun, so that no further line belongs to the reason.
+    /// Go: whether the stacks of other goroutines have begun; no line after that belongs to the reason.
     is_complete: bool,
 }
 
 impl ExitReason {
-    /// Processes the next line of the log.
     pub(crate) fn read_line(&mut self, line: &str) {
         if line == TRACEBACK {
             self.frames = Some(Vec::new());
@@ -187,7 +186,7 @@ fn klog_level(line: &str) -> Option<char> {
     is_header.then_some(char::from(*level))
 }
 
-/// Whether a line contains an error message.
+/// Whether a line is an error message, according to its klog level or to words such as `failed`.
 fn is_error_line(line: &str) -> bool {
     const WORDS: [&str; 8] = [
         "error",

@@ -27,13 +27,13 @@ struct Shared {
 }
 
 struct State {
-    /// `None`: no limits, because the cluster has no verdict.
+    /// `None`: no limits, because no verdict is computed for the cluster.
     activity: Option<ActivityLimit>,
     senders: Vec<mpsc::UnboundedSender<CommitFact>>,
 }
 
 impl FactSink {
-    /// `activity`: the limits of the clients; `None` if the case has no verdict.
+    /// `activity`: the limits of the clients; `None` if no verdict is computed.
     pub(crate) fn new(journal: Journal, killer: Killer, activity: Option<ActivityLimit>) -> Self {
         FactSink(Arc::new(Shared {
             journal,
@@ -73,7 +73,7 @@ impl FactSink {
             None => Some(what),
         };
         if let Some(what) = what {
-            // Without being killed, a client above its limits would fill the memory of the API server before the case ends.
+            // A client above its limits is killed: otherwise it would fill the memory of the API server before the case ends.
             if let What::Process(process) = &what
                 && matches!(process.event, ProcessEvent::Flooded(_))
             {

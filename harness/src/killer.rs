@@ -55,7 +55,7 @@ impl Killer {
         kill
     }
 
-    /// Kills a client without a grace period, because the client could continue to act in it.
+    /// Kills a client without a grace period, during which the client could continue to act.
     pub(crate) fn kill(&self, client: &str) {
         if let Some(tokens) = self.0.lock().running.get(client) {
             tokens.stop.cancel();

@@ -111,7 +111,7 @@ where
     let permits = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     while let Some(accepted) = connections.next().await {
         let Ok(stream) = accepted else {
-            // Either the client caused the error, or the host lacks a resource, such as file descriptors, for a moment.
+            // The client caused the error, or the host lacks a resource such as file descriptors for a moment.
             tokio::time::sleep(Duration::from_millis(20)).await;
             continue;
         };

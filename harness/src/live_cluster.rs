@@ -47,8 +47,8 @@ impl LiveCluster {
         self.cluster.limit_facts(FACTS);
     }
 
-    /// Changes the cluster as far as possible after its scenario was edited. `plan`: the new plan. Returns each action, with the API
-    /// server's message if the action failed.
+    /// Executes the actions that apply an edited scenario to the cluster. `plan`: the new plan. Returns each action, with the API server's
+    /// message if the action failed.
     pub async fn apply(
         &mut self,
         plan: &Plan,
@@ -62,7 +62,7 @@ impl LiveCluster {
         results
     }
 
-    /// Notifications about objects, created from now on, for which no controller is running.
+    /// Notes about objects that are created from now on and that no controller reconciles.
     pub fn unattended(&self) -> Unattended {
         Unattended::of(self.cluster.commits())
     }

@@ -35,7 +35,7 @@ struct State {
     file: Option<File>,
     /// Number of bytes of the beginning that the file can still store.
     head_room: u64,
-    /// Number of bytes after the beginning. `finish` writes only the last of them.
+    /// Number of bytes after the beginning, of which `finish` writes only the last ones.
     unwritten: u64,
     /// The last bytes of the output, at most `TAIL_LIMIT`.
     tail: VecDeque<u8>,
@@ -135,7 +135,7 @@ impl Drop for ProcessLog {
 }
 
 impl State {
-    /// Splits the output into lines and processes each.
+    /// Splits the output into lines, and searches each line for the exit reason and for texts of the case.
     fn read(&mut self, bytes: &[u8]) {
         for part in bytes.split_inclusive(|byte| *byte == b'\n') {
             // A character has at most four bytes.

@@ -1,4 +1,5 @@
-//! The folder of a stored run, which contains the resolved scenario and the journal. The verdict can be computed again from it on any host.
+//! The folder of a stored run, which contains the resolved scenario and the journal. From these files, the verdict can be computed again on
+//! any host.
 
 use std::path::{Path, PathBuf};
 

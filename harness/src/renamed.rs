@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use crate::text::replace_words;
 
-/// Where a renamed word occurs, its old spelling, and its new spelling.
+/// Each entry: context in which the renamed word occurs, old spelling, new spelling.
 pub static RENAMED: LazyLock<Vec<(Context, &str, &str)>> =
     LazyLock::new(|| TABLE.lines().filter_map(entry).collect());
 
@@ -59,7 +59,7 @@ fn entry(line: &'static str) -> Option<(Context, &'static str, &'static str)> {
     Some((context, words.next()?, words.next()?))
 }
 
-/// The new spelling of a word in one of the contexts; the word itself if it was not renamed there.
+/// The new spelling of a word in one of the contexts; the word itself if no entry renames it.
 pub fn current<'a>(contexts: &[Context], word: &'a str) -> &'a str {
     let mut renamed = RENAMED.iter();
     let found = renamed.find(|(context, old, _)| contexts.contains(context) && *old == word);
@@ -126,7 +126,7 @@ mod tests {
         )
     }
 
-    /// Entries of the table for keys of a case.
+    /// The entries of [`RENAMED`] that concern keys of a case.
     fn keys() -> impl Iterator<Item = &'static (Context, &'static str, &'static str)> {
         use Context::{Case, Defect, Feature, Rule};
         RENAMED

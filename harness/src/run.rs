@@ -111,7 +111,7 @@ pub async fn run_and_keep(
 /// Interval at which the harness measures its own delay.
 const TICK: Duration = Duration::from_millis(50);
 
-/// Records delays of the harness.
+/// Measures how late a timer of the harness fires, and records delays.
 async fn watch_lag(journal: Journal) {
     /// Minimum delay that is recorded. Timers of a busy process are always late by some milliseconds.
     const NOTICEABLE: Duration = Duration::from_millis(10);
@@ -127,7 +127,7 @@ async fn watch_lag(journal: Journal) {
 }
 
 struct Runner<'p> {
-    /// The executed plan, which contains injected defects. The judge has the plan without them.
+    /// The executed plan, with injected defects. The judge has the plan without defects.
     plan: &'p Plan,
     judge: Judge<'p>,
     journal: &'p Journal,
@@ -137,7 +137,6 @@ struct Runner<'p> {
     /// Error of a part of the harness that panicked.
     panicked: Option<StartError>,
     observer: Option<Observer>,
-    /// Whether the API server is the in-memory one.
     is_in_memory: bool,
 }
 
@@ -205,8 +204,8 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Awaits `doing`; `None` if a program exits before it completes. The exit decides the case, and `doing` might wait for that program
-    /// forever.
+    /// Awaits `doing`; `None` if a program exits before `doing` completes. The exit decides the case, and `doing` might wait for that
+    /// program forever.
     async fn unless_crashed<T>(&mut self, mut doing: impl Future<Output = T> + Unpin) -> Option<T> {
         loop {
             tokio::select! {

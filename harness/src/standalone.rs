@@ -13,7 +13,7 @@ pub use fake_csi::{
 
 use std::sync::Arc;
 
-/// Creates an API server with the same extensions as in cases: custom resources and admission webhooks.
+/// Creates an API server with the extensions that cases use: custom resources and admission webhooks.
 pub fn api_server(options: ServerOptions, observer: Option<Arc<dyn ApiObserver>>) -> ApiServer {
     let extensions = vec![
         fake_apiserver_apiextensions::extension(),

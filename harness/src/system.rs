@@ -151,7 +151,6 @@ impl Fleet {
         }
     }
 
-    /// Whether any of the programs runs as a child process.
     pub(crate) fn has_children(&self) -> bool {
         self.systems.by_role.values().any(|system| system.is_child)
     }
@@ -208,7 +207,7 @@ impl Fleet {
                 tokio::select! {
                     biased;
                     ended = running => ended,
-                    // A program that runs as a task is only cancelled, because the tasks that it has spawned would otherwise continue
+                    // A program that runs as a task is cancelled instead of aborted, because the tasks that it has spawned would continue
                     // without it.
                     () = killed, if is_child => Ok(()),
                 }
@@ -251,7 +250,6 @@ impl Fleet {
             .append(process(&client.into(), instance.role, ProcessEvent::Stopped));
     }
 
-    /// Stops all instances.
     pub(crate) async fn stop_all(&mut self) {
         let names: Vec<_> = self.running.keys().cloned().collect();
         for name in names {

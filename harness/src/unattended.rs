@@ -34,7 +34,6 @@ fn note(resource: &str, namespace: Option<&str>, name: &str) -> Option<String> {
 pub struct Unattended(Commits);
 
 impl Unattended {
-    /// Creates a receiver of these object changes.
     pub(crate) fn of(commits: Commits) -> Self {
         Unattended(commits)
     }

@@ -1,4 +1,5 @@
-//! Generates Rust lists of the files in `cases` and `manifests`, with their contents. Does not know the formats of the files.
+//! Generates a Rust list of the files in `cases`, and one of those in `manifests`, with their contents. Does not know the formats of the
+//! files.
 
 use std::fmt::Write as _;
 use std::fs;

@@ -1,4 +1,4 @@
-//! The cases and manifests of this project: those of the current checkout, or those built into the program.
+//! The case files and manifests of this project: read from the current checkout, or built into the program.
 
 use std::sync::OnceLock;
 

@@ -16,19 +16,19 @@ use crate::select::matches_id;
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Defect {
-    /// Name on the command line; the part before the first `-` is the broken component.
+    /// Name on the command line, such as `publisher-ignores-maximum`. The part before the first `-` is the broken component.
     pub name: String,
-    /// Effect, in one sentence with the subject "it".
+    /// What the broken component does, in one sentence with the subject "it".
     pub text: String,
     /// Ids of the requirements that the defect violates. A case for one of them must be able to fail because of the defect.
     pub violates: BTreeSet<String>,
-    /// The bug report that it is modelled on; `None` if only requirements.
+    /// The bug report that the defect is modelled on; `None` if the defect is derived from requirements only.
     pub source: Option<String>,
     /// How the traffic of a correct program is manipulated to show the defect; empty if source code, the API server or the driver is
     /// changed instead.
     #[serde(default)]
     pub wire: Vec<WireRule>,
-    /// Cases that must detect the defect, each with a pattern for the first missing link of its failure.
+    /// Cases that must detect the defect, each with a pattern for the first missing link of the causal chain in its failure.
     pub claims: BTreeMap<String, FailurePattern>,
     /// Further cases, or prefixes of case ids, that are expected to detect the defect.
     #[serde(default)]
@@ -43,19 +43,19 @@ impl Defect {
         roles.into_iter().find(|role| Some(role.as_str()) == broken)
     }
 
-    /// The requirements and the bug report that the defect is modelled on.
+    /// What the defect is modelled on: the violated requirements, and the bug report, if any.
     pub fn origin(&self) -> String {
         let ids = self.violates.iter().map(String::as_str);
         ids.chain(self.source.as_deref()).collect::<Vec<_>>().join(", ")
     }
 
-    /// Whether the defect lists the case, as one that must or is expected to detect it.
+    /// Whether the defect lists the case under `claims` or `cases`.
     pub fn names(&self, case: &str) -> bool {
         self.claims.contains_key(case) || self.cases.iter().any(|name| matches_id(name, case))
     }
 }
 
-/// Returns the names of the mutants whose code a run executed; called after the run.
+/// Returns the names of the mutants whose code a run executed. Called after the run.
 pub type ExecutedMutants = Box<dyn Fn() -> BTreeSet<&'static str> + Send + Sync>;
 
 /// All defects, in catalogue order.

@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 pub struct FailureText {
     /// The verdict; for a program that exited, with the last lines of its log.
     pub verdict: String,
-    /// The first missing link of the causal chain; empty without a chain, because a process exited.
+    /// The first missing link of the causal chain to the expected fact; empty without a chain, because a process exited.
     pub link: String,
-    /// What was observed instead of the link, or in addition.
+    /// What was observed instead of the missing link, or in addition.
     pub note: String,
     /// The last log lines of a program that exited.
     #[serde(default)]
@@ -22,7 +22,7 @@ pub struct FailureText {
 }
 
 impl FailureText {
-    /// The text of a failure.
+    /// The parts of a failure's explanation that patterns are compared to.
     pub fn of(failure: &Failure) -> Self {
         let link = failure.chain.first_missing();
         FailureText {
@@ -37,7 +37,7 @@ impl FailureText {
         }
     }
 
-    /// The text of a finding, which has no causal chain.
+    /// The text of a finding, which has neither a causal chain nor a log.
     pub(crate) fn of_finding(finding: &Finding) -> Self {
         FailureText {
             verdict: finding.text.clone(),
@@ -52,7 +52,7 @@ impl FailureText {
         words.matches(&self.verdict) || words.matches(&self.one_line())
     }
 
-    /// The first missing link with its note; the verdict if there is no causal chain.
+    /// The first missing link of the causal chain with its note; the verdict if there is no causal chain.
     pub fn missing_link(&self) -> String {
         match (self.link.as_str(), self.note.as_str()) {
             ("", _) => self.verdict.clone(),
@@ -61,7 +61,7 @@ impl FailureText {
         }
     }
 
-    /// The first missing link with its note. For a program that exited: the reason in its log, which is more specific.
+    /// The first missing link of the causal chain with its note. For a program that exited: the reason in its log, which is more specific.
     pub fn short_reason(&self) -> String {
         match self.exit_reason().filter(|_| self.link.is_empty()) {
             Some(reason) => with_wildcards(reason),
@@ -69,10 +69,10 @@ impl FailureText {
         }
     }
 
-    /// The verdict and the first missing link in one line.
+    /// The verdict and the first missing link of the causal chain in one line.
     pub fn one_line(&self) -> String {
         let verdict = self.verdict.lines().next().unwrap_or_default();
-        // A verdict that ends with `:` introduces the last lines of the program; append the line with the reason.
+        // A verdict that ends with `:` introduces the last lines of the program's output; append the line with the reason of its exit.
         let reason = self.exit_reason().filter(|_| verdict.ends_with(':'));
         let verdict = reason.map_or_else(|| verdict.to_owned(), |reason| format!("{verdict} {reason}"));
         match self.link.as_str() {
@@ -83,8 +83,8 @@ impl FailureText {
 
     /// A pattern that matches the same failure in other runs: `*` replaces text that varies.
     ///
-    /// For a missing link, the pattern is the text of the link without the note: notes contain details of one run, such as the node chosen
-    /// first or a generated name.
+    /// The pattern is the text of the first missing link, without the note: notes contain details of one run, such as the node chosen first
+    /// or a generated name.
     pub fn stable_pattern(&self) -> String {
         match self.link.as_str() {
             "" => with_wildcards(self.exit_reason().unwrap_or(&self.verdict)),
@@ -92,7 +92,7 @@ impl FailureText {
         }
     }
 
-    /// Of the last log lines of a program that exited, the line with the reason.
+    /// The line with the reason, among the last log lines of a program that exited.
     fn exit_reason(&self) -> Option<&str> {
         reason_of(&self.last_words)
     }

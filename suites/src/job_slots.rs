@@ -37,7 +37,7 @@ impl JobSlots {
 
     /// A shared slot, once no exclusive job runs and a permit is free.
     pub async fn shared(&self) -> JobSlot<'_> {
-        // The semaphore is never closed.
+        // `acquire` fails only if the semaphore is closed, which never happens.
         let permit = self.permits.acquire().await.ok();
         self.wait_until(|state| !state.is_exclusive, |state| state.shared += 1)
             .await;

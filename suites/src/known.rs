@@ -1,4 +1,5 @@
-//! Matches known failures to cases: finds the entry that excuses a failure, and entries that match no case.
+//! Matches the `knownFailures` entries of a manifest with failures: finds the entry that excuses a failure, and entries whose case does not
+//! exist.
 //!
 //! The manifest parses entries, and the report detects stale entries.
 
@@ -13,17 +14,17 @@ use crate::failure_text::FailureText;
 use crate::plans_named;
 use crate::select::{hint, matches_id};
 
-/// Prefix of the ids of sweep cells, which entries can name too.
+/// Prefix of the ids of sweep cells (a case with a fault at one point), which entries can name too.
 const SWEPT: &str = "sweep";
 
 /// Prefix by which entries name findings, as in `finding/csi-arguments`.
 pub(crate) const FINDING: &str = "finding";
 
-/// Whether a failure is known.
+/// Whether an entry of the manifest excuses a failure.
 pub enum KnownFailureMatch<'m> {
     /// This entry excuses the failure.
     Excused(&'m KnownFailure),
-    /// No entry excuses the failure; each text describes what an entry of the case matches instead.
+    /// No entry excuses the failure. Contains a text for each entry of the case: what it excuses instead, or since when it has expired.
     NotExcused(Vec<String>),
 }
 
@@ -37,7 +38,7 @@ pub(crate) fn entry_for<'m>(
     known.filter(|known| failure_text.matches(&known.fails))
 }
 
-/// Looks up a failure in a manifest.
+/// Looks up a failure in the `knownFailures` entries of a manifest.
 pub fn match_known_failure<'m>(
     manifest: &'m Manifest,
     case: &str,
@@ -50,7 +51,7 @@ pub fn match_known_failure<'m>(
         .known_failures(case)
         .map(|known| match failure_text.matches(&known.fails) {
             true => format!(
-                "{} excused this until {}: {}",
+                "{} excused this failure until {}: {}",
                 known.position, known.until, known.why
             ),
             false => format!(

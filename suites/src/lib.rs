@@ -77,7 +77,7 @@ pub fn generated(source: &str, text: &str) -> Result<Plan, ScenarioError> {
     resolve(&scenario::parse_plain(source, text)?)
 }
 
-/// The case with this id. Reads no other file.
+/// The case with this id; `None` if there is none. Reads only the file of that case.
 pub fn plan(files: &CaseFiles, id: &str) -> Result<Option<Plan>, ScenarioError> {
     Ok(resolved(&scenario::load_row(files, id)?)?.pop())
 }

@@ -23,8 +23,8 @@ use crate::session::{CaseOutcome, Session};
 /// Seed of all random choices in a case.
 const SEED: u64 = 0;
 
-/// Runs or lists the cases according to the process arguments, in simulated time, because the systems are in this process. Ignores cases
-/// that need a role that no system has.
+/// Runs or lists the cases as the process arguments demand. Simulated time is used, because the systems run in this process. Ignores cases
+/// that need a role for which there is no system.
 pub fn libtest_main(files: &CaseFiles, systems: Systems) -> ExitCode {
     let options = RunOptions {
         seed: Some(SEED),

@@ -16,15 +16,15 @@ pub struct Measured {
     pub runs: u32,
     /// Number of inconclusive runs and runs that could not start.
     pub without_verdict: u32,
-    /// Failures by stable pattern.
+    /// Failures, by the part of their text that is the same in all runs.
     pub failures: BTreeMap<String, ObservedFailure>,
-    /// Number of runs with a finding, by its rule and pattern.
+    /// Number of runs with a finding, by its rule and its text with wildcards.
     pub findings: BTreeMap<(&'static str, String), u32>,
     /// Reason that the case is skipped; `None` if it was run.
     pub skipped: Option<String>,
 }
 
-/// A distinct failure of a case.
+/// How often a case failed in the same way.
 #[derive(Debug, Default)]
 pub struct ObservedFailure {
     /// Number of runs that failed this way.
@@ -99,7 +99,7 @@ pub async fn measure(
                     .or_default()
                     .count(&result);
             }
-            // The harness panicked: a panic of a system under test does not leave the task of the system.
+            // A panic here is a bug of the harness: a panic in a system under test ends only the task of that system.
             Err(error) => std::panic::resume_unwind(error.into_panic()),
         }
     }

@@ -35,9 +35,9 @@ pub struct ShardFile<F> {
     pub command: Vec<String>,
     /// Start time in UTC (RFC 3339).
     pub started: String,
-    /// Duration in seconds; after a merge, the longest.
+    /// Duration in seconds; after a merge, that of the slowest shard.
     pub seconds: f64,
-    /// The contained shards; `None` if complete.
+    /// The contained shards; `None` if all are contained.
     pub shards: Option<ShardsRecord>,
     /// The results.
     pub found: F,

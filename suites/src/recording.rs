@@ -1,4 +1,4 @@
-//! Recorded runs of programs: compact journals, each with its filed verdict.
+//! Recorded runs of real programs: shortened journals, each with the verdict that the current code must reproduce.
 //!
 //! Owns the two files of a recording, the selection of facts to omit from a journal, and the evaluation of stored runs. Runs no program.
 
@@ -25,7 +25,7 @@ const JOURNALS: &str = "runs.gz";
 /// Suffix of the verdicts file, which people read and diff.
 const VERDICTS: &str = "yaml";
 
-/// Prefix of a finding that a manifest entry excuses.
+/// Prefix, in a verdicts file, of a finding that a manifest entry excuses.
 const KNOWN: &str = "known ";
 
 /// Version of the format of the two files. The contained journals have a separate version.
@@ -51,11 +51,11 @@ pub struct RecordedRun {
     pub date: String,
     /// Source of the case as it was run.
     pub scenario: String,
-    /// Verdict at recording time.
+    /// The verdict when the run was recorded.
     pub recorded: RecordedVerdict,
-    /// Filed verdict, which the current code must reproduce. If the filed verdict differs from the recorded one, `reason` is set.
+    /// The verdict that the current code must reproduce. If it differs from the recorded one, `reason` is set.
     pub filed: RecordedVerdict,
-    /// Why the filed verdict differs from the recorded one.
+    /// Why the current code must give a different verdict than when the run was recorded.
     pub reason: Option<String>,
     facts: Facts,
 }
@@ -63,12 +63,12 @@ pub struct RecordedRun {
 /// The facts of a run as text: microseconds since the previous fact, and the observation.
 type Facts = Vec<(u64, Arc<str>)>;
 
-/// The result of a run.
+/// A verdict with the cause of the failure, and findings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedVerdict {
     /// The verdict.
     pub verdict: VerdictKind,
-    /// The first missing link; for a program that exited, the reason in its log.
+    /// The first missing link of the causal chain; for a program that exited, the reason in its log.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub link: String,
     /// Findings: `known RULE` for each rule with only known findings, and `RULE: text` for each other finding.
@@ -90,7 +90,7 @@ pub enum VerdictKind {
     Undecided,
 }
 
-/// Result of adding a run.
+/// What adding a run changed.
 #[derive(Debug)]
 pub enum AddResult {
     /// No run of the case was stored.
@@ -99,7 +99,7 @@ pub enum AddResult {
     Replaced,
     /// A run with the same verdict is already stored, so the new run was not added.
     Same,
-    /// The verdicts of the stored runs differ from the new verdict.
+    /// Runs of the case with other verdicts are stored. Contains these verdicts; the new run was added.
     Differs(Vec<RecordedVerdict>),
 }
 
@@ -175,7 +175,7 @@ impl RecordedVerdict {
         }
     }
 
-    /// Whether two results are equal apart from known findings, which may depend on timing.
+    /// Whether two verdicts are equal, apart from known findings, which may depend on timing.
     fn is_same(&self, other: &Self) -> bool {
         let open = |judged: &Self| -> Vec<String> {
             let findings = judged.findings.iter().filter(|it| !it.starts_with(KNOWN));

@@ -115,7 +115,7 @@ impl Selection {
         {
             return Err(SelectError::Requirement(catalogue.unknown(id)));
         }
-        // Cases that the names do not select may verify the requirement.
+        // Only without ids: cases that the ids do not select may verify the requirement.
         if let Some(id) = self
             .requirement
             .as_ref()
@@ -162,7 +162,7 @@ pub(crate) fn hint<'a>(name: &str, plans: &'a [Plan]) -> String {
             program = program()
         );
     }
-    // An area, such as `a` of `a/b`, is a valid name too.
+    // An area is a leading part of a case id, such as `a` of `a/b`; it is a valid name too.
     let areas = |id: &'a str| id.match_indices('/').map(move |(end, _)| &id[..end]);
     let ids = plans.iter().map(|plan| plan.id());
     let ends = format!("/{name}");

@@ -53,7 +53,7 @@ pub enum CaseOutcome {
     UnexpectedPass(KnownFailure),
     /// Failed.
     Failed(Explanation),
-    /// Failed with a known failure.
+    /// Failed with a known failure of the manifest.
     KnownFailure(KnownFailure, Explanation),
     /// Failed, then passed in the attempt of this number.
     Flaky(u32, Explanation),
@@ -145,7 +145,7 @@ pub struct CaseResult {
     pub elapsed: Duration,
     /// Number of repetitions without concurrent cases, because the result was inconclusive.
     pub repeated: u32,
-    /// Violations of rules that the case was not testing.
+    /// Violations of rules that the harness checks in every case, whatever the case tests.
     pub findings: Vec<Finding>,
     /// Folder of the stored run. With several attempts, the first one is stored, to which the explanation refers.
     pub folder: Option<PathBuf>,
@@ -163,7 +163,7 @@ struct Attempt {
 }
 
 impl Attempt {
-    /// The result of a case with this number of repetitions.
+    /// Converts the attempt to the result of a case with this number of repetitions.
     fn of(self, plan: Arc<Plan>, repeated: u32) -> CaseResult {
         CaseResult {
             plan,
@@ -176,7 +176,7 @@ impl Attempt {
         }
     }
 
-    /// A result without a run.
+    /// An attempt that ended without a run, with this outcome.
     fn without_run(outcome: CaseOutcome) -> Self {
         Attempt {
             outcome,
@@ -206,7 +206,7 @@ impl Session {
                         return tasks.shutdown().await;
                     }
                 }
-                // The harness panicked: a panic of a system under test does not leave the task of the system.
+                // A panic here is a bug of the harness: a panic in a system under test ends only the task of that system.
                 Err(error) => std::panic::resume_unwind(error.into_panic()),
             }
         }
@@ -297,7 +297,7 @@ impl Session {
     async fn attempt(&self, plan: &Arc<Plan>, runs_folder: Option<&Path>) -> Attempt {
         let run = Box::pin(harness::run(plan.clone(), &self.systems, self.options.clone()));
         match machine::with_shortage(run).await {
-            // The failure may be caused by a resource shortage of this machine.
+            // The machine ran out of a resource, such as file descriptors, which may have caused the failure.
             (Ok(outcome), Some(shortage)) if outcome.verdict.failure().is_some() => {
                 Attempt::without_run(CaseOutcome::NotRun(shortage.into()))
             }
@@ -306,14 +306,15 @@ impl Session {
         }
     }
 
-    /// Adjusts the result to the known failures of the manifest that have not expired.
+    /// Marks a failure that an entry of the manifest excuses as known, and a pass as unexpected if an entry claims that the case always
+    /// fails.
     fn with_known(&self, plan: &Plan, ended: CaseOutcome) -> CaseOutcome {
         let Some(manifest) = &self.manifest else {
             return ended;
         };
         match ended {
             CaseOutcome::Passed => {
-                // An entry for a prefix of ids does not claim that every case with this prefix fails.
+                // An entry that names several cases by a prefix does not claim that each of them fails.
                 let mut always = manifest
                     .known_failures(plan.id())
                     .filter(|known| known.case == plan.id() && known.sometimes.is_none());
@@ -406,7 +407,7 @@ fn exited_role(found: &Failure, facts: &[Fact]) -> Option<Role> {
     })
 }
 
-/// Whether a program was not ready in time, or exited before its first request.
+/// Whether a program was not ready in time, or exited before its first request or call.
 fn failed_before_first_request(what: &What, facts: &[Fact]) -> bool {
     let What::Process(process) = what else {
         return false;

@@ -24,7 +24,7 @@ pub enum EvidenceStatus {
 }
 
 impl<'p> Traceability<'p> {
-    /// Joins the catalogue with these cases.
+    /// Collects the requirements that these cases name.
     pub fn new(plans: &'p [Plan]) -> Self {
         let mut cases: BTreeMap<&str, Vec<&Plan>> = BTreeMap::new();
         for plan in plans {

@@ -1,4 +1,4 @@
-//! `conformance --accept`: writes the failures of a run as `knownFailures` entries, in which a maintainer fills in reason and end date.
+//! `conformance --accept`: writes a `knownFailures` entry for each failure of a run, in which a maintainer fills in reason and end date.
 //!
 //! Reads only the report of the run. Does not know what an entry means: the manifest parser does.
 
@@ -25,7 +25,7 @@ pub(crate) struct Accept {
     has_list: bool,
 }
 
-/// A generated `knownFailures` entry, not edited yet.
+/// A `knownFailures` entry for a failure, before a maintainer completes it.
 pub(crate) struct Entry<'a> {
     pub(crate) case: &'a str,
     pub(crate) fails: &'a str,
@@ -69,10 +69,7 @@ impl Accept {
             })
             .collect();
         if entries.is_empty() {
-            eprintln!(
-                "no failures other than known ones, so {} is not written",
-                self.path.display()
-            );
+            eprintln!("no new failures, so {} is not written", self.path.display());
             return Ok(());
         }
         let entries = entries.iter().map(|(fails, case, message)| Entry {

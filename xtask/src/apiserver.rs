@@ -1,4 +1,4 @@
-//! `--apiserver`: runs cases against a real API server instead of the in-memory one, from connecting to the removal of all created objects.
+//! `--apiserver`: connects to a real API server instead of starting the in-memory one, and removes all objects that the run created there.
 //!
 //! Owns messages and exit codes; the harness runs the cases.
 
@@ -83,7 +83,7 @@ pub(crate) fn server_name(server: Option<&RealServer>) -> String {
     server.map_or_else(|| IN_MEMORY.to_owned(), RealServer::version)
 }
 
-/// The server as the trait object that systems under test require.
+/// The server in the form in which the harness and systems under test use it.
 pub(crate) fn handle(server: Option<&RealServer>) -> Option<Arc<dyn RealApiServer>> {
     Some(Arc::new(server?.clone()))
 }

@@ -134,14 +134,14 @@ pub(crate) struct SelectArgs {
 }
 
 impl TimeArgs {
-    /// The option to repeat in a command that reruns a case.
+    /// The words that a command to rerun a case must repeat, if the user gave the option.
     pub(crate) fn words(&self) -> Option<String> {
         self.simulate.map(|seed| format!("--simulate={seed}"))
     }
 }
 
 impl RunArgs {
-    /// The options to repeat in a command that reruns a case.
+    /// The words that a command to rerun a case must repeat, if the user gave the option.
     pub(crate) fn words(&self) -> Option<String> {
         self.apiserver
             .as_ref()

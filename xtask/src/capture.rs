@@ -188,10 +188,10 @@ impl CaptureSource {
             .and_then(|snapshot| {
                 let captured = self.scenario(&snapshot)?;
                 let different = match plan_of(&captured.text) {
-                    // In a scenario with a publisher, the capacity objects are created during the run.
+                    // A publisher creates the capacity objects during the run, so they are not compared.
                     _ if self.publisher => Vec::new(),
                     Ok(plan) => differences(&snapshot, &captured, plan.case.objects),
-                    // If the scenario cannot be run, `verify` reports it.
+                    // `verify` reports that the scenario cannot be run.
                     Err(_) => Vec::new(),
                 };
                 for sentence in captured.omissions.iter().chain(&different) {

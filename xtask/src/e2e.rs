@@ -39,7 +39,7 @@ pub(crate) fn run(args: &E2eArgs) -> Exit {
     })
 }
 
-/// The command line without the cases.
+/// The command line without the selected cases.
 fn words(args: &E2eArgs) -> Vec<String> {
     let mut words = defect_words(args.defect, "e2e");
     words.extend(

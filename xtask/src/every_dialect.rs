@@ -1,5 +1,5 @@
-//! `e2e --every-dialect`: runs all core cases in simulated time with each dialect of the references. A case that fails here would also fail
-//! a conforming program. Does not know what a dialect changes.
+//! `e2e --every-dialect`: runs core cases in simulated time with each dialect of the references, which is allowed behaviour other than the
+//! default. A case that fails here would also fail a conforming program. Does not know what a dialect changes.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::selected::selected;
 use references::Dialect;
 use references::in_dialect;
 
-/// Runs the selected cases in every dialect of their roles, and prints one line per dialect.
+/// Runs the selected core cases in every dialect of their roles, and prints one line per dialect.
 pub(crate) fn run(args: &E2eArgs) -> Exit {
     let ready = selected(&args.select).and_then(|plans| Ok((plans, runtime()?)));
     let (plans, runtime) = match ready {

@@ -2,7 +2,7 @@
 
 use clap::Command;
 
-/// Adds the examples to the help of each command. `program`: the name by which the user calls it.
+/// Adds the examples to the help of each command. `program`: the name by which the user calls this program.
 pub(crate) fn added(command: Command, program: &str) -> Command {
     let examples: Vec<(&str, &str)> = include_str!("examples.txt")
         .lines()

@@ -31,9 +31,9 @@ pub(crate) fn exec_package(package: &str, why: &str) -> Exit {
             other.env_remove(name);
         }
     }
-    // Without this check, a signal that arrived earlier would be lost: the other program installs its own signal handlers.
+    // Without this check, a signal that has arrived already would be lost: the other program installs its own signal handlers.
     if is_interrupted() {
-        eprintln!("interrupted: nothing has run");
+        eprintln!("interrupted before any case ran");
         return Exit::Interrupted;
     }
     let error = other.arg("--").args(std::env::args_os().skip(1)).exec();

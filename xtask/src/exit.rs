@@ -1,4 +1,4 @@
-//! Exit codes. Scripts rely on them; the README lists them.
+//! Exit codes of all commands. Scripts rely on them; the README lists them.
 
 use std::process::ExitCode;
 
@@ -15,7 +15,7 @@ pub enum Exit {
     Environment,
     /// No case was selected.
     NoCases,
-    /// No case failed, but some are inconclusive.
+    /// No case failed, but for some of them the machine was too busy for a verdict.
     Inconclusive,
     /// No case failed, but a part of the run is missing.
     Incomplete,

@@ -11,7 +11,7 @@ use suites::harness::plan::{Plan, edit};
 use crate::out::{eprintln, println};
 use crate::serve::{Sockets, print_sockets, sockets};
 
-/// Polling interval. An edit is applied after the file was unchanged for one interval, so that a partially written file is not applied.
+/// Polling interval. An edit is applied once the file is unchanged for one interval, so that a partially written file is not applied.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// A scenario file that is followed.
@@ -19,14 +19,14 @@ pub(crate) struct Followed<'a> {
     pub(crate) file: PathBuf,
     /// The plan that the cluster currently matches.
     pub(crate) plan: Plan,
-    /// Reads the file and resolves the plan; errors contain file and line.
+    /// Reads the file and resolves the plan of its case; errors contain file and line.
     pub(crate) read: &'a dyn Fn() -> Result<Plan, String>,
 }
 
 impl Followed<'_> {
     /// Follows the file until the future is dropped.
     pub(crate) async fn follow(mut self, cluster: &mut LiveCluster) {
-        // Start without known content, so that an edit made since the plan was resolved is applied.
+        // Nothing counts as applied yet, so that an edit made after `plan` was read is applied too.
         let (mut seen, mut applied) = (None, None);
         let mut printed_sockets = sockets(cluster);
         loop {
@@ -53,7 +53,9 @@ impl Followed<'_> {
     async fn apply(&mut self, cluster: &mut LiveCluster, new: Plan, printed: &mut Sockets) {
         let edit = edit(&self.plan, &new);
         for name in &edit.fixed {
-            eprintln!("{name} cannot change while the cluster is up; restart the command to apply it");
+            eprintln!(
+                "{name} cannot change while the cluster is up; restart the command to apply the change"
+            );
         }
         let mut done = 0;
         for (words, result) in cluster.apply(&new, edit.actions).await {

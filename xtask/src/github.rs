@@ -41,7 +41,7 @@ pub(crate) fn summarize(report: &Report) {
     let Some(file) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|_| is_github_actions()) else {
         return;
     };
-    // A summary that cannot be written does not change the verdict.
+    // The verdict does not depend on the summary, so the error is only printed.
     if let Err(error) = github::append_summary(report, Path::new(&file)) {
         eprintln!("the summary of the job can't be written: {error}; check GITHUB_STEP_SUMMARY");
     }

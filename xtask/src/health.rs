@@ -25,20 +25,20 @@ use crate::Exit;
 use crate::config_flags::BoxError;
 use crate::out::println;
 
-/// A cluster, and the metrics of its programs.
+/// The objects of a cluster, and the metrics of its programs.
 pub(crate) struct ClusterHealth {
     cluster: Snapshot,
     reported: ReportedValues,
 }
 
 impl ClusterHealth {
-    /// Creates the health of a cluster, with the metrics texts of any number of programs.
+    /// For a real cluster: `texts` are the metrics that any number of its programs returned.
     pub(crate) fn of_cluster(cluster: Snapshot, texts: &[String], now: Duration) -> Self {
         let reported = ReportedValues::of_metrics(texts, now);
         Self { cluster, reported }
     }
 
-    /// Creates the health of the cluster in a run, from the journal.
+    /// For the cluster in a run: the objects and metrics are computed from the journal.
     pub(crate) fn of_run(plan: &Plan, facts: &[Fact]) -> Result<Self, BoxError> {
         Ok(Self {
             cluster: Snapshot::of_objects(last_objects(facts))?,
@@ -160,7 +160,7 @@ fn calls(facts: &[Fact]) -> Calls {
     calls
 }
 
-/// Counts the requests of the systems under test. One poll interval of the run counts as a minute, the usual poll interval.
+/// Counts the requests of the systems under test. A poll interval of the run is shorter than the usual minute, and counts as one.
 fn requests(facts: &[Fact]) -> Requests {
     let mut counted = Requests::default();
     let own = facts.iter().filter_map(|fact| match &fact.what {
@@ -195,7 +195,7 @@ pub(crate) async fn of_server(client: &kube::Client) -> Option<String> {
     client.request_text(request).await.ok()
 }
 
-/// The current Unix time, as in metrics.
+/// The current time since the Unix epoch, to which start times in metrics refer.
 pub(crate) fn unix_time() -> Result<Duration, BoxError> {
     Ok(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?)
 }

@@ -21,7 +21,7 @@ use crate::{Exit, apiserver, out, repro, requirements};
 use references::CHOICES;
 use suites::quoted;
 
-/// Prints a line per case: id and title, or the status of the case for a manifest.
+/// Prints a line per case: id and title. With a manifest or a real API server, also whether the case is skipped.
 pub(crate) fn list(args: &ListArgs) -> Exit {
     if args.coverage {
         return lab::coverage(&args.select);
@@ -251,8 +251,8 @@ pub(crate) fn judge(folder: &Path, with_timeline: bool) -> Exit {
     }
 }
 
-/// The command that reruns a stored run. If a report is in the folder of the run or in a parent folder, its command is used; otherwise a
-/// case of this repository is run by id, and any other case by file.
+/// The command that reruns a stored run. If the folder of the run or a parent folder contains a report, uses the command in the report.
+/// Otherwise, a case of this repository is run by id, and any other case by file.
 fn rerun(plan: &Plan, folder: &Path) -> String {
     let id = plan.id();
     let of_file = |options: &str| {

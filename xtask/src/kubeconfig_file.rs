@@ -6,18 +6,17 @@ use crate::out::eprintln;
 use crate::run_folder::{Lock, first_unlocked};
 use crate::{Exit, folders};
 
-/// Name of the folder in the default output folder.
+/// Name of the folder for kubeconfigs in the default output folder.
 const FOLDER: &str = "up";
 
 pub(crate) struct KubeconfigFile {
     pub(crate) path: PathBuf,
-    /// Lock of a temporary kubeconfig, which is deleted when the cluster ends. `None` for a file that the user specified, which is not
-    /// deleted.
+    /// Lock of a temporary kubeconfig, which is deleted when the cluster ends. `None` for a file that the user specified, which remains.
     own: Option<Lock>,
 }
 
 impl KubeconfigFile {
-    /// The path given by the user, or a path in an unused folder. Prints its own errors.
+    /// The path given by the user, or a temporary path that no other served cluster uses. Prints its own errors.
     pub(crate) fn of(named: Option<&Path>) -> Result<Self, Exit> {
         if let Some(path) = named {
             folders::prepare(path)?;

@@ -64,7 +64,6 @@ use suites::BuiltInFiles;
 
 pub use exit::Exit;
 
-/// Exit code for a panic.
 const PANIC_EXIT_CODE: u8 = Exit::Internal.code();
 
 /// Runs the program. `files`: the built-in files.

@@ -48,7 +48,7 @@ pub(crate) fn record(manifest: &Manifest) -> SystemRecord {
 pub(crate) fn manifest_for(path: &Path, files: &CaseFiles) -> Result<Manifest, Exit> {
     let manifest = manifest(path)?;
     let own = case_files();
-    // Entries of a manifest may name cases of the selected folder and of this repository.
+    // An entry may name a case of the given folder or of this repository.
     let all = match *files == own {
         true => vec![own],
         false => vec![files.clone(), own],

@@ -38,7 +38,7 @@ pub(crate) fn measure(session: &Session, plans: Vec<Plan>, times: u32, version: 
     exit(&measured)
 }
 
-/// Prints a line per distinct failure, and a line for all cases that never failed.
+/// Prints a line per distinct failure of a case, and one line for all cases that never failed.
 fn table(measured: &BTreeMap<String, Measured>, times: u32) {
     let width = measured.keys().map(String::len).max().unwrap_or(0);
     for (case, measured) in measured {
@@ -87,7 +87,7 @@ fn failed(measured: &Measured) -> u32 {
     measured.failures.values().map(|seen| seen.failed).sum()
 }
 
-/// Prints manifest entries for failures that are not known yet, or that are known with a different failure rate.
+/// Prints entries for failures that the manifest does not list, or does not list as depending on timing although they do, or the reverse.
 fn entries(measured: &BTreeMap<String, Measured>, version: &str) {
     let mut text = String::new();
     let mut are_too_few = false;
@@ -122,7 +122,7 @@ fn entries(measured: &BTreeMap<String, Measured>, version: &str) {
     }
 }
 
-/// The exit code of a measurement. As in a run, only unknown failures count.
+/// The exit code of a measurement. Failures that the manifest lists do not count.
 fn exit(measured: &BTreeMap<String, Measured>) -> Exit {
     let seen = || measured.values().flat_map(|one| one.failures.values());
     if seen().any(|seen| seen.known.is_none()) {

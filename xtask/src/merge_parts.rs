@@ -8,7 +8,8 @@ use crate::lab::{self, CommandResult};
 use crate::out::eprintln;
 use crate::{Exit, explore};
 
-/// Merges the `part.json` files. The exit code is that of the whole command, or 6 if shards are missing.
+/// Merges the `part.json` files, and prints and writes the result. The exit code is that of the command for the whole run, or 6 if shards
+/// are missing.
 pub(crate) fn merge(paths: &[PathBuf], output: &Path) -> Exit {
     #[cfg(not(feature = "labs"))]
     if lab::has_labs_part(paths) {

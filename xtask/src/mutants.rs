@@ -1,4 +1,4 @@
-//! Mutants of the references: copies with a bug in their logic, which no released program contains.
+//! Mutants: copies of the reference implementations with a bug in their logic, which no released program contains.
 //!
 //! The package `mutants` builds a program with the same command line that contains the mutants. A command that needs a mutant starts that
 //! program.
@@ -18,7 +18,8 @@ pub(crate) fn can_be_available() -> bool {
     has_mutants() || checkout().is_some()
 }
 
-/// Removes the mutants from the list if there is no checkout to compile them from, and prints the number of removed mutants.
+/// Removes the mutants from the list if this program neither contains them nor has a checkout to compile them from. Prints how many it
+/// removed.
 pub(crate) fn remove_unavailable(defects: &mut Vec<Defect>) {
     if can_be_available() {
         return;

@@ -18,7 +18,7 @@ const WITH_VALUE: [&str; 6] = [
     "--kubeconfig",
 ];
 
-/// Moves leading flags behind the words of the command, and splits `why pod/NAME` into `why pod NAME`.
+/// Moves kubectl's flags from the front to the end of the arguments, and splits `why pod/NAME` into `why pod NAME`.
 pub(crate) fn normalized(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut arguments = arguments.into_iter();
     let mut words: Vec<OsString> = arguments.next().into_iter().collect();
@@ -41,7 +41,7 @@ pub(crate) fn normalized(arguments: impl IntoIterator<Item = OsString>) -> Vec<O
     words
 }
 
-/// `-n NS`, `-nNS`, `--namespace NS` and `--namespace=NS`.
+/// Whether the argument starts with a flag of kubectl, in one of the forms `-n NS`, `-nNS`, `--namespace NS` and `--namespace=NS`.
 fn is_kubectl_flag(argument: &str) -> bool {
     let is_joined = |flag: &&str| match flag.starts_with("--") {
         true => argument

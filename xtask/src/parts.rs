@@ -1,4 +1,4 @@
-//! Sharding for `explore`, `sweep` and `selftest`. Does not know these commands.
+//! The shards of `explore`, `sweep` and `selftest`: their results as a file, and an empty shard. Does not know these commands.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use suites::{Mergeable, Shard, ShardFile};
 use crate::Exit;
 use crate::out::eprintln;
 
-/// Reports the error that the shard contains no items.
+/// Prints that the shard contains no items; returns the exit code.
 pub(crate) fn empty(shard: Shard) -> Exit {
     eprintln!("error: shard {shard} is empty; use fewer shards");
     Exit::NoCases

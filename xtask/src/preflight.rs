@@ -13,7 +13,7 @@ const PER_CASE: usize = 64;
 /// File descriptors reserved for the reports of the run.
 const OWN: usize = 32;
 
-/// Maximum number of concurrent cases that the open-file limit allows; `None` if unlimited.
+/// Maximum number of concurrent cases for which the open-file limit suffices; `None` if unlimited.
 pub(crate) fn fitting() -> Option<usize> {
     let (_, left) = machine::descriptors()?;
     Some(left.saturating_sub(OWN) / PER_CASE)

@@ -66,7 +66,7 @@ fn attempt(args: &RbacArgs) -> Result<Exit, Exit> {
     })
 }
 
-/// The selected cases that can run with derived rules, adapted to the programs. Cases with their own RBAC rules cannot.
+/// The selected cases from which rules can be derived, adapted to the programs. Leaves out cases that set RBAC rules themselves.
 fn plans(select: &SelectArgs, manifest: Option<&Manifest>) -> Result<Vec<Plan>, Exit> {
     let mut plans = Vec::new();
     for plan in selected(select)? {
@@ -120,7 +120,6 @@ impl Runner {
         self.verify(plans, &grants, roles).await
     }
 
-    /// The name of the program with a role.
     fn name(&self, role: Role) -> String {
         match &self.under_test.manifest {
             Some(manifest) => manifest.name.clone(),
@@ -128,7 +127,7 @@ impl Runner {
         }
     }
 
-    /// The journal of a passed case. Any other verdict ends the command, because the journal may lack requests.
+    /// Runs a case and returns its journal. Unless the case passed, the command ends, because the journal may lack requests.
     async fn run(&self, plan: &Plan) -> Result<Vec<Fact>, Exit> {
         let ran = harness::run(
             Arc::new(plan.clone()),
@@ -165,13 +164,16 @@ impl Runner {
     async fn verify(&self, plans: &[Plan], grants: &Grants, roles: &[Role]) -> Result<Exit, Exit> {
         for plan in plans {
             let facts = self.run(&plan.granted(grants)).await.inspect_err(|_| {
-                eprintln!("{} passes with all permissions, but not with these", plan.id());
+                eprintln!(
+                    "{} passes with all permissions, but not with the derived permissions",
+                    plan.id()
+                );
             })?;
             let denied = denied_requests(&facts, roles);
             if let Some(first) = denied.first() {
                 let id = plan.id();
                 eprintln!(
-                    "{id} passes with these permissions, but sent a request that they do not allow: {first}"
+                    "{id} passes with the derived permissions, but sent a request that they do not allow: {first}"
                 );
                 return Ok(Exit::Failed);
             }

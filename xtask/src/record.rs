@@ -108,7 +108,7 @@ fn attempt(args: &RecordArgs) -> Result<Exit, Exit> {
     Ok(Exit::Passed)
 }
 
-/// Stores the run of a case, and returns its status as a word.
+/// Stores the run of a case if its verdict is new, and returns in one word whether it was stored.
 fn store(result: &CaseResult, manifest: &Manifest, recording: &mut Recording) -> &'static str {
     let id = result.plan.id();
     let folder = match (&result.outcome, &result.folder) {

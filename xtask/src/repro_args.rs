@@ -48,7 +48,7 @@ pub(crate) struct ReproArgs {
     pub(crate) run: RunArgs,
 }
 
-/// Systems to run against, with their manifest and defect.
+/// Systems under test, with their manifest and the injected defect, if any.
 pub(crate) struct SystemsUnderTest {
     pub(crate) systems: Systems,
     pub(crate) manifest: Option<Manifest>,
@@ -57,7 +57,6 @@ pub(crate) struct SystemsUnderTest {
 }
 
 impl SystemsUnderTest {
-    /// The built-in references.
     pub(crate) fn built_in(defect: Option<Defect>) -> Self {
         SystemsUnderTest {
             systems: built_in(defect),
@@ -109,7 +108,6 @@ impl ReproArgs {
         words
     }
 
-    /// The systems that the arguments select.
     pub(crate) fn selected_systems(&self) -> Result<SystemsUnderTest, Exit> {
         mutants::ensure_available(self.defect)?;
         match &self.sut {

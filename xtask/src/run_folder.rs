@@ -15,7 +15,7 @@ use crate::{Exit, folders};
 /// Maximum number of concurrent runs of a checkout or a user.
 const MAX_CONCURRENT_RUNS: usize = 64;
 
-/// The output folder of a current run.
+/// The output folder of this run, and its lock.
 pub(crate) struct RunFolder {
     /// The folder given by `--output`, or a numbered folder.
     folder: PathBuf,

@@ -30,7 +30,7 @@ use references::Dialect;
 pub(crate) enum Cases<'a> {
     /// The cases that the arguments select.
     Selected(&'a SelectArgs),
-    /// These cases, and the reason why the run is partial.
+    /// These cases, with the reason why the report is partial.
     These(Vec<Plan>, String),
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct Run<'a> {
     pub(crate) manifest: Option<Manifest>,
     pub(crate) defect: Option<Defect>,
     pub(crate) record: SystemRecord,
-    /// Dialect of the built-in driver in driver cases. For other roles, `systems` contains the dialect.
+    /// Dialect (allowed alternative behaviour) of the built-in driver in driver cases. For other roles, `systems` already has the dialect.
     pub(crate) dialect: Option<&'a Dialect>,
     /// Where `--accept` writes entries for failures.
     pub(crate) accept: Option<Accept>,
@@ -75,7 +75,7 @@ pub(crate) fn run_cases(mut request: Run<'_>) -> Exit {
         .part
         .shard
         .map(|shard| ShardsRecord::new(shard, &plans, request.run.part.run_id.clone()));
-    // A partial run cannot prove that a `knownFailures` entry is stale: the entry may match a case that did not run.
+    // In a partial run no `knownFailures` entry counts as stale: it may match a case that did not run.
     let catalogue = if partial.is_some() { 0 } else { plans.len() };
     if let Some(shard) = request.run.part.shard {
         plans = shard.apply(plans);
@@ -164,8 +164,7 @@ fn header(
     api_server: String,
 ) -> Report {
     let mut limits: Vec<String> = partial.into_iter().collect();
-    /// Maximum `--patience` for a result that counts as complete: with longer timeouts, a case may pass in spite of delays that users
-    /// notice.
+    /// Maximum `--patience` for a complete result. With still longer timeouts, a case may pass in spite of delays that users notice.
     const MAX_USUAL_PATIENCE: f64 = 10.0;
     if options.patience > MAX_USUAL_PATIENCE {
         limits.push(format!("timeouts were multiplied by {}", options.patience));
@@ -184,7 +183,7 @@ fn header(
     }
 }
 
-/// Outputs of a run other than the terminal.
+/// Where a run writes its results, apart from the terminal.
 struct Outputs<'a> {
     run_folder: &'a RunFolder,
     /// Where `--accept` writes entries for failures.
@@ -199,7 +198,7 @@ enum EarlyEnd {
     NeverReady,
 }
 
-/// Number of consecutive cases without a ready system after which the run ends: each such case takes half a minute, and the others would
+/// The run ends after this number of consecutive cases in which a system was never ready: each takes half a minute, and the others would
 /// probably fail too.
 const NEVER_READY: usize = 3;
 
@@ -280,7 +279,7 @@ fn record(result: &CaseResult) -> CaseRecord {
         .as_ref()
         .filter(|_| result.outcome.explained().is_some());
     CaseRecord {
-        // There are no indicators if an object in the journal is invalid.
+        // An invalid object in the journal causes an error, and the report then has no indicators.
         health: stored
             .and_then(|folder| health::of_stored_run(folder).ok())
             .unwrap_or_default(),

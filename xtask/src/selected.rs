@@ -13,7 +13,7 @@ pub(crate) fn selected(args: &SelectArgs) -> Result<Vec<Plan>, Exit> {
     attempt(args)?.map_err(|error| refused(&error))
 }
 
-/// The selected cases. If no case verifies the requirement, the list is empty, which is no error, because the requirement may have other
+/// The selected cases. The list is empty if no case verifies the requirement, which is no error here: the requirement may have other
 /// evidence.
 pub(crate) fn selected_or_none(args: &SelectArgs) -> Result<Vec<Plan>, Exit> {
     match attempt(args)? {
@@ -42,7 +42,8 @@ fn refused(error: &SelectError) -> Exit {
     }
 }
 
-/// The cases among which the names select. If a name matches none, all cases, to suggest similar names and to report invalid files.
+/// The cases from which the given names select. If a name matches none, these are all cases, to suggest similar names and to report invalid
+/// files.
 fn candidates(args: &SelectArgs) -> Result<Vec<Plan>, ScenarioError> {
     let selection = args.selection();
     let names: Vec<&str> = selection.ids.iter().map(String::as_str).collect();
@@ -53,7 +54,7 @@ fn candidates(args: &SelectArgs) -> Result<Vec<Plan>, ScenarioError> {
     }
 }
 
-/// The cases in these files. Also contains named rows of axes that the coverage strength alone would leave out.
+/// The cases in these files, and the named cases. A named row of axes may be missing in the coverage of the selected strength.
 fn with_rows(args: &SelectArgs, named: &[&str], files: &[&str]) -> Result<Vec<Plan>, ScenarioError> {
     let mut found = plans_named(&args.files(), args.strength, files)?;
     for id in named {

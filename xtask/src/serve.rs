@@ -116,7 +116,8 @@ pub(crate) fn print_sockets(sockets: &Sockets) {
     }
 }
 
-/// Writes the kubeconfig and prints the addresses. The listener is already bound, so clients can connect as soon as `ready` is printed.
+/// Writes the kubeconfig and prints the addresses. The listener must be bound already, so that clients can connect as soon as they read
+/// `ready`.
 fn announce(
     options: &ServeOptions<'_>,
     url: &str,
@@ -148,7 +149,7 @@ fn announce(
     check_printed()
 }
 
-/// Fails if the addresses could not be printed, because nobody could use the cluster.
+/// Fails if the addresses could not be printed: without them, no client can connect to the cluster.
 fn check_printed() -> Result<(), ServeError> {
     match out::is_lost() {
         true => Err(ServeError(

@@ -102,7 +102,7 @@ fn page(names: &[String; 2], both: &[CaseResult; 2]) -> String {
     }
     match journals(both) {
         Some([one, other]) => differences(&mut out, plan, &compare(plan, &one, &other)),
-        None => out.push_str("  no comparison: one of them was not run\n"),
+        None => out.push_str("  no comparison: one of the two systems was not run\n"),
     }
     for (result, name) in both.iter().zip(names) {
         if let Some(folder) = &result.folder {
@@ -156,7 +156,7 @@ fn differences(out: &mut String, plan: &Plan, compared: &Comparison) {
     if compared.rows.len() > ROWS {
         let _ = writeln!(out, "    … and {} more", compared.rows.len() - ROWS);
     }
-    out.push_str("\n  Writes and CSI calls until then:\n");
+    out.push_str("\n  Writes and CSI calls before that:\n");
     for (kind, counts) in &compared.operations {
         let mark = if counts[0] == counts[1] { "=" } else { "~" };
         line(out, mark, kind, &counts.map(|count| count.to_string()));

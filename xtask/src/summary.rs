@@ -9,10 +9,11 @@ use suites::{CaseOutcome, CaseResult, FailureText};
 use crate::apiserver;
 use crate::out::println;
 
-/// Prints cases as they end. Explains the first failure of each cause, and prints further failures of that cause in one line.
+/// Prints cases as they end. Explains the first failure with each first missing link of the causal chain; prints later failures with the
+/// same link in one line.
 pub(crate) struct Announcer {
     verbose: bool,
-    /// The first case that failed at each first missing link.
+    /// For each first missing link, the id of the case that was explained.
     explained: HashMap<String, String>,
 }
 
@@ -23,7 +24,6 @@ impl Announcer {
         Announcer { verbose, explained }
     }
 
-    /// Prints the result of a case.
     pub(crate) fn announce(&mut self, result: &CaseResult) {
         let verbose = self.verbose;
         let paint = Paint::of(&std::io::stdout());
@@ -62,7 +62,8 @@ impl Announcer {
         }
     }
 
-    /// If an earlier case failed at the same first missing link: the link and that case. `None` if the failure has to be explained.
+    /// If an earlier case failed with the same first missing link of the causal chain: that link, and the id of that case. `None` if the
+    /// failure has to be explained.
     fn explained_case(&mut self, id: &str, failure_text: &FailureText) -> Option<(String, String)> {
         let link = failure_text.stable_pattern();
         let first = self

@@ -1,4 +1,4 @@
-//! Exit codes derived from verdicts.
+//! Computes exit codes from the verdicts of cases.
 
 use suites::harness::StartError;
 use suites::report::{CaseRecord, CaseVerdict, Report};
@@ -7,7 +7,7 @@ use suites::{CaseOutcome, CaseResult};
 use crate::Exit;
 use crate::out::eprintln;
 
-/// The exit code of a run that has just ended.
+/// The exit code of a run that has just ended, whose results contain more than its report.
 pub(crate) fn exit_of(results: &[CaseResult], report: &Report) -> Exit {
     let is_refused =
         |result: &CaseResult| matches!(&result.outcome, CaseOutcome::NotRun(StartError::Refused { .. }));
@@ -39,7 +39,6 @@ pub(crate) fn exit_of_record(report: &Report) -> Exit {
     }
 }
 
-/// The exit code of these cases.
 pub(crate) fn exit_of_verdicts(cases: &[CaseRecord]) -> Exit {
     let has = |verdict: CaseVerdict| cases.iter().any(|case| case.verdict == verdict);
     if cases.iter().any(CaseRecord::counts_as_failure) {
@@ -50,9 +49,7 @@ pub(crate) fn exit_of_verdicts(cases: &[CaseRecord]) -> Exit {
         return Exit::Environment;
     }
     if cases.iter().all(|case| case.verdict == CaseVerdict::Skip) {
-        eprintln!(
-            "error: every selected case was skipped, so nothing was verified; see `-v` for the reasons"
-        );
+        eprintln!("error: every selected case was skipped, so nothing was verified; `-v` prints the reasons");
         return Exit::NoCases;
     }
     if has(CaseVerdict::Inconclusive) {

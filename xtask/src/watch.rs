@@ -26,7 +26,7 @@ use crate::verdicts::exit_of_verdicts;
 use crate::{Exit, e2e, mutants, out};
 use references::built_in;
 
-/// Polling interval. An edit is used after the file was unchanged for one interval, so that a partially written file is not used.
+/// Polling interval. An edit is used once the file is unchanged for one interval, so that a partially written file is not used.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Runs the cases until interrupted.
@@ -82,7 +82,7 @@ async fn follow(session: &Arc<Session>, file: &Path, verbose: bool) {
                     Ok(plans) => passed = run_changed(session, plans, &passed, verbose).await,
                     Err(why) => eprintln!("error: {why}"),
                 }
-                // Standard output is closed, so nobody can read further results.
+                // Standard output was closed, so further results cannot be printed.
                 if out::is_lost() {
                     return;
                 }
@@ -93,7 +93,8 @@ async fn follow(session: &Arc<Session>, file: &Path, verbose: bool) {
     }
 }
 
-/// Runs the cases that were changed or did not pass before. Returns the texts of all cases that pass now.
+/// Runs the cases that were changed or did not pass before. Returns the texts of all cases that pass, including those that did not run
+/// again.
 async fn run_changed(
     session: &Arc<Session>,
     plans: Vec<Plan>,

@@ -198,7 +198,7 @@ fn of_pod(cluster: &Snapshot, common: &Common, key: &ObjectKey) -> Result<Explan
     )?)
 }
 
-/// The problems of objects, as text.
+/// What is wrong with capacity objects, classes and claims, as text.
 fn objects(cluster: &Snapshot, common: &Common) -> Result<String, BoxError> {
     let mut findings = lint::lint(&cluster.inventory.snapshot);
     hint_at_incomplete_dump(cluster, &mut findings);
@@ -212,7 +212,7 @@ fn objects(cluster: &Snapshot, common: &Common) -> Result<String, BoxError> {
     })
 }
 
-/// Changes the advice if a dump contains no capacity object at all: the dump is probably incomplete.
+/// If a dump contains no capacity object at all, replaces the advice by the suspicion that the dump is incomplete.
 fn hint_at_incomplete_dump(cluster: &Snapshot, findings: &mut [Finding]) {
     if cluster.lacks_capacities() {
         let doubtful = findings
@@ -244,7 +244,7 @@ impl Common {
         Ok(options.rules()?)
     }
 
-    /// An explanation as text.
+    /// An explanation in the selected output format.
     fn text(&self, mut explanation: Explanation, cluster: &Snapshot) -> Result<String, BoxError> {
         hint_at_incomplete_dump(cluster, &mut explanation.findings);
         let text = self.encoded(&explanation)?;
@@ -254,7 +254,7 @@ impl Common {
         }))
     }
 
-    /// The result as JSON or YAML; `None` if text output is selected.
+    /// The result as JSON or YAML; `None` if the output is text.
     fn encoded(&self, answer: &impl Serialize) -> Result<Option<String>, BoxError> {
         Ok(match self.output {
             Some(Format::Json) => Some(serde_json::to_string_pretty(answer)?),

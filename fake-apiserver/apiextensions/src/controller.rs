@@ -22,7 +22,7 @@ pub(crate) struct Definitions {
     names: Mutex<AcceptedNames>,
 }
 
-/// The transaction of a request, with the kind CustomResourceDefinition.
+/// A controller's access to the state, with the resource definition of CRDs.
 struct Session<'t> {
     txn: &'t mut dyn ControllerTransaction,
     names: &'t Mutex<AcceptedNames>,
@@ -59,7 +59,7 @@ impl Controller for Definitions {
 }
 
 impl Session<'_> {
-    /// Reconciles a CRD after a write or deletion of the CRD, or a deletion of one of its custom resources.
+    /// Takes the next steps for a CRD, after the CRD or one of its custom resources changed.
     fn settle(&mut self, name: &str) {
         let Some(found) = self.txn.object(&self.kind, None, name) else {
             return self.retire(name);

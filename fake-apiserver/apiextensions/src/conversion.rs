@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use uuid::Uuid;
 
-/// Timeout of a conversion call.
+/// Timeout of one call of a conversion webhook.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The conversion webhook of a CRD (`webhookConverter` of apiextensions-apiserver).
@@ -101,7 +101,7 @@ impl WebhookConverter {
     }
 }
 
-/// The converted objects in a ConversionReview response, or its error.
+/// The converted objects in a ConversionReview response, or the message that the response is invalid or a failure.
 fn converted_objects<'a>(review: &'a Value, version: &str, uid: &str) -> Result<&'a [Value], String> {
     let response = &review["response"];
     let (found_version, found_kind) = (string(review, "apiVersion"), string(review, "kind"));
@@ -126,10 +126,10 @@ fn converted_objects<'a>(review: &'a Value, version: &str, uid: &str) -> Result<
     }
 }
 
-/// An invalid converted object.
+/// Why a converted object is rejected.
 struct Invalid {
     text: String,
-    /// The object has the wrong apiVersion or kind: the message includes the index of the object.
+    /// Whether the message must contain the index of the object: it has the wrong apiVersion or kind.
     at_index: bool,
 }
 

@@ -41,7 +41,6 @@ pub(crate) static CUSTOM_RESOURCE_DEFINITION: ResourceDefinition = ResourceDefin
     ..PLAIN
 };
 
-/// Whether the kind is CustomResourceDefinition.
 pub(crate) fn is_definition(kind: &Kind) -> bool {
     kind.is(
         CUSTOM_RESOURCE_DEFINITION.group,

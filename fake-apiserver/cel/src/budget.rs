@@ -53,7 +53,7 @@ impl Budget {
         }))
     }
 
-    /// Whether the budget is exhausted.
+    /// Whether an evaluation exceeded the shared cost or time limit, so that later ones fail.
     pub fn is_spent(&self) -> bool {
         self.0.left.load(Ordering::Relaxed) < 0
     }

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 /// Decides the authorization checks of an expression.
 pub trait Authorizer {
-    /// Whether the check is allowed, and the reason.
+    /// Returns whether the check is allowed, and the reason.
     fn authorize(&self, check: &Check) -> (bool, String);
 }
 
@@ -22,15 +22,15 @@ pub struct Check {
     pub path: Option<String>,
     /// The API group of `authorizer.group`.
     pub group: Option<String>,
-    /// The plural name of the resource.
+    /// Plural resource name of the checked request.
     pub resource: String,
     /// The subresource; empty for the main resource.
     pub subresource: String,
-    /// The namespace; empty for all namespaces.
+    /// Namespace of the checked request; empty for all namespaces.
     pub namespace: String,
-    /// The object name; empty for all names.
+    /// Object name of the checked request; empty for all names.
     pub name: String,
-    /// The verb of `check`.
+    /// Verb of the checked request, given to the method `check`.
     pub verb: String,
 }
 
@@ -57,7 +57,8 @@ impl Opaque for Decision {
 }
 
 impl Decisions {
-    /// Decides the pending authorization checks; returns whether there were any.
+    /// Decides the authorization checks that the evaluation recorded; returns whether there were any. If so, the expression must be
+    /// evaluated again.
     pub(super) fn decide(&self, authorizer: Option<&dyn Authorizer>) -> bool {
         let mut any = false;
         for (check, decision) in self.0.lock().iter_mut().filter(|(_, known)| known.is_none()) {

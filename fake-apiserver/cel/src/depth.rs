@@ -56,7 +56,7 @@ impl Level {
     }
 }
 
-/// The nesting depth, or the error.
+/// The nesting depth, or the message that the expression is too deep or unsupported.
 fn measure(text: &[u8]) -> Result<usize, &'static str> {
     // The current pair of brackets, the enclosing pairs, and the total depth of those.
     let (mut level, mut outer, mut outside) = (Level::default(), Vec::new(), 0);

@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// A parsed expression.
+/// A parsed expression, which can be evaluated many times.
 #[derive(Debug)]
 pub struct Expression {
     tree: IdedExpr,
@@ -60,7 +60,7 @@ impl Expression {
         }
     }
 
-    /// Whether the expression uses this variable.
+    /// Whether the expression refers to this variable.
     pub fn uses(&self, variable: &str) -> bool {
         self.variables.contains(variable)
     }
@@ -83,17 +83,16 @@ impl Expression {
         self.members.iter().map(Vec::as_slice)
     }
 
-    /// The source text of the expression.
+    /// The expression as written.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Evaluates the expression to JSON.
+    /// Evaluates the expression and converts the result to JSON.
     pub fn evaluate(&self, scope: &Scope<'_>) -> Result<Json, Failure> {
         self.work(scope, |value| value::to_json(&value))
     }
 
-    /// Evaluates the expression to a CEL value.
     pub(super) fn value(&self, scope: &Scope<'_>) -> Result<Value, Failure> {
         self.work(scope, Ok)
     }

@@ -164,7 +164,7 @@ fn length(This(this): This<Value>) -> ResolveResult {
     Ok(Value::Int(length.try_into().unwrap_or(i64::MAX)))
 }
 
-/// `kube-cel` allocates the result of `replace`, `join` and `lists.range` before its size could be charged.
+/// Replaces the function of `kube-cel`, which allocates the result before its size can be charged.
 fn replace(
     with: &FunctionContext<'_, '_>,
     This(text): This<Arc<String>>,

@@ -30,7 +30,7 @@ pub struct Scope<'a> {
 }
 
 impl<'a> Scope<'a> {
-    /// A scope without variables.
+    /// A scope without variables, whose evaluations charge this budget.
     pub fn new(budget: &Budget) -> Self {
         let mut context = FUNCTIONS.new_inner_scope();
         context.add_variable_from_value(State::VARIABLE, Value::Opaque(budget.0.clone()));
@@ -42,7 +42,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// Sets a variable.
+    /// Sets a variable for expressions that are evaluated in this scope.
     pub fn bind(&mut self, name: &str, value: Value) {
         self.context.add_variable_from_value(name, value);
     }
@@ -54,7 +54,8 @@ impl<'a> Scope<'a> {
         self.bind("authorizer.requestResource", Value::Opaque(Arc::new(request)));
     }
 
-    /// Decides the pending authorization checks; returns whether there were any.
+    /// Decides the authorization checks that the evaluation recorded; returns whether there were any. If so, the expression must be
+    /// evaluated again.
     pub(super) fn decide(&self) -> bool {
         self.budget.0.decisions.decide(self.authorizer)
     }

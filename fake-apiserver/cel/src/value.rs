@@ -28,7 +28,7 @@ pub fn from_json(json: &Json) -> Value {
     }
 }
 
-/// Creates a CEL optional.
+/// A value of the CEL type `optional_type`; `None` becomes `optional.none()`.
 pub fn optional(value: Option<Value>) -> Value {
     Value::Opaque(Arc::new(
         value.map_or_else(OptionalValue::none, OptionalValue::of),

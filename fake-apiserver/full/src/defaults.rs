@@ -31,7 +31,6 @@ impl AdmissionPlugin for AlwaysPullImages {
     }
 }
 
-/// Annotation of the default IngressClass.
 const IS_DEFAULT_CLASS: &str = "ingressclass.kubernetes.io/is-default-class";
 /// The annotation that named the IngressClass before the field `ingressClassName` existed.
 const INGRESS_ANNOTATION: &str = "kubernetes.io/ingress.class";

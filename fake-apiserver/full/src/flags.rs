@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-/// A command line flag.
+/// A flag that the program knows.
 pub(super) struct Flag {
     pub(super) name: &'static str,
     pub(super) kind: FlagKind,
@@ -15,13 +15,13 @@ pub(super) struct Flag {
 /// Whether a flag takes a value or is boolean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FlagKind {
-    /// The flag requires a value.
+    /// The flag requires a value: `--name=value` or `--name value`.
     Value,
     /// A boolean flag: `true`, `false`, or no value, which means `true`.
     Switch,
 }
 
-/// The parsed flags with all their values, in the order of the command line.
+/// The flags of a command line. Each has all its values, in the order in which they were given.
 #[derive(Debug, Default)]
 pub(super) struct Typed(BTreeMap<&'static str, Vec<String>>);
 

@@ -29,7 +29,7 @@ const fn ignored(name: &'static str) -> Flag {
     value(name, "")
 }
 
-/// Flags with an effect.
+/// Flags that change how the server behaves.
 pub(super) const FLAGS: &[Flag] = &[
     Flag {
         name: "allow-privileged",
@@ -175,7 +175,6 @@ pub(super) const IDLE: &[Flag] = &[
     ignored("watch-cache-sizes"),
 ];
 
-/// The address to listen on.
 pub(super) fn address(typed: &Typed) -> Result<SocketAddr, String> {
     let ip: IpAddr = typed
         .parsed("bind-address")?

@@ -58,7 +58,7 @@ fn check(txn: &dyn Transaction, kind: &Kind, pod: &Value) -> Result<(), Status> 
     Err(forbidden(kind, pod, why))
 }
 
-/// Applies the RuntimeClass to a pod.
+/// Sets the overhead, node selector and tolerations that the pod's RuntimeClass defines.
 fn complete(txn: &dyn Transaction, kind: &Kind, pod: &mut Value) -> Result<(), Status> {
     let name = json::string(&pod["spec"], "runtimeClassName").to_owned();
     let class = class(txn, &name);

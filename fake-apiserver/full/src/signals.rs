@@ -1,4 +1,4 @@
-//! Termination signals.
+//! SIGTERM and SIGINT, which end the program.
 
 use tokio::signal::unix::{SignalKind, signal};
 

@@ -14,7 +14,6 @@ use std::process::{Child, Command, Output, Stdio};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_fake-apiserver");
 
-/// A certificate authority for client certificates.
 struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 impl Authority {
@@ -53,7 +52,7 @@ fn first_line(child: &mut Child) -> String {
     line.expect("stderr is UTF-8")
 }
 
-/// A running program.
+/// The program in a child process, with the address on which it listens.
 struct Running {
     child: Child,
     address: SocketAddr,

@@ -6,11 +6,11 @@ use serde_json::Value;
 const GROWTH_MAX: usize = 40;
 const BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// A response of the server.
+/// A response of the server, with its body read to the end.
 #[derive(Debug)]
 pub struct Answer {
     pub code: u16,
-    /// The media type with its parameters.
+    /// `Content-Type`, with its parameters.
     pub media: String,
     /// Empty if the response is a stream.
     pub body: Vec<u8>,

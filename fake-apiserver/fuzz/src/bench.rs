@@ -25,7 +25,7 @@ thread_local! {
     static BENCH: RefCell<Option<Bench>> = const { RefCell::new(None) };
 }
 
-/// A server with one client.
+/// A server, and a client that sends the fuzz inputs to it.
 pub struct Bench {
     address: SocketAddr,
     token: String,
@@ -113,7 +113,7 @@ impl Bench {
         self.hook.as_ref().expect("the webhook server was started above")
     }
 
-    /// Sends an object for which the webhook may return any response; the response to the request may therefore be a 500.
+    /// Sends an object to the webhook that returns the fuzz input. kube-apiserver, too, may respond with a 500 then.
     pub fn answered(&mut self, path: &str, body: &[u8]) -> Answer {
         let answer = self.ask("POST", path, &[("content-type", b"application/json")], body);
         answer.check(body.len(), true);

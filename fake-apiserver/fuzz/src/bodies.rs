@@ -13,7 +13,7 @@ const PRESENT: &str = "/api/v1/namespaces/default/configmaps/present";
 const SCALE: &str = "/apis/apps/v1/namespaces/default/deployments/d/scale";
 const CLAIM: &str = "/api/v1/namespaces/default/persistentvolumeclaims/c";
 
-/// Collections whose kinds have their own validation, conversion, defaults, keyed lists or actions.
+/// Collections of kinds with special validation, conversion, defaults, keyed lists or actions.
 const COLLECTIONS: [&str; 15] = [
     "/api/v1/namespaces/default/configmaps",
     "/apis/storage.k8s.io/v1/namespaces/default/csistoragecapacities",
@@ -70,7 +70,7 @@ fn create(bench: &mut Bench, media: &str, bytes: &[u8]) {
     }
 }
 
-/// The path of a created object.
+/// Path of the object in the response to a create; `None` if none was created.
 fn path_of(collection: &str, code: u16, object: &Value) -> Option<String> {
     let name = object["metadata"]["name"].as_str()?;
     // Names are valid path segments, except those of RBAC objects, which may contain any characters.

@@ -13,11 +13,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Which part of the webhook's response consists of the fuzz input.
 #[derive(Clone, Copy)]
 pub enum Form {
-    /// The whole body.
+    /// The whole response body.
     Whole,
     /// The `response` of the AdmissionReview.
     Response,
-    /// The patch of a valid response.
+    /// The patch of an otherwise valid response.
     Patch,
 }
 

@@ -18,7 +18,7 @@ const ENTRIES_MAX: usize = 16_384;
 /// A permission required by a client, with counts of allowed and denied requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Usage {
-    /// The name of the user.
+    /// User name, as in role bindings.
     pub user: Arc<str>,
     /// Verb of the authorization attributes; for non-resource paths, the HTTP method in lower case.
     pub verb: String,
@@ -30,9 +30,9 @@ pub struct Usage {
     pub namespace: String,
     /// The non-resource path; empty for a resource.
     pub path: String,
-    /// Number of allowed requests.
+    /// Number of requests with this permission that were allowed.
     pub allowed: u64,
-    /// Number of denied requests.
+    /// Number of requests that were denied because the user lacks this permission.
     pub denied: u64,
 }
 
@@ -166,9 +166,9 @@ impl Usage {
     }
 }
 
-/// The minimal roles, with their bindings, that allow what a user was allowed to do: a ClusterRole for cluster-wide requests, and a Role
-/// per namespace for the others. All roles and bindings are named `name`. Omits the default permissions of all authenticated users
-/// (discovery, self reviews).
+/// The minimal roles, with their bindings, that allow what a user was allowed to do: a ClusterRole for cluster-wide requests, and in each
+/// namespace a Role for the requests in it. All roles and bindings are named `name`. Omits the default permissions of all authenticated
+/// users (discovery, self reviews).
 ///
 /// The rules have no `resourceNames`: the objects that a client reads differ between runs.
 pub fn minimal_roles(usage: &[Usage], user: &str, name: &str) -> Vec<Value> {

@@ -34,11 +34,11 @@ pub trait Policies: Debug + Send + Sync {
     fn validate(&self, context: &PolicyContext<'_>) -> (Result<(), Status>, Vec<String>);
 }
 
-/// Result of mutating policies.
+/// The object after mutating policies, and the policies that may have to run again.
 pub struct Mutated {
-    /// The object after all mutations.
+    /// The object after the last mutation.
     pub object: Value,
-    /// Whether a policy changed the object.
+    /// Whether a policy changed the object; then built-in admission runs again.
     pub changed: bool,
     /// Policies to reinvoke because a later policy changed the object. Each key consists of policy, binding and parameter.
     pub reinvoke: BTreeSet<String>,
@@ -46,13 +46,13 @@ pub struct Mutated {
     pub reinvoke_if_changed: BTreeSet<String>,
 }
 
-/// The context in which policies are evaluated for one request.
+/// What policies can read while they are evaluated for one request.
 pub struct PolicyContext<'a> {
-    /// The admission request.
+    /// The request to admit, with the new and the old object.
     pub request: &'a AdmissionRequest,
-    /// User and options of the request.
+    /// The user of the request, and its options such as `CreateOptions`.
     pub requester: &'a Requester,
-    /// The state of the server.
+    /// Reads objects, served resources and permissions.
     pub state: &'a dyn StateReader,
     /// Converts the objects of the request between versions.
     pub conversion: &'a dyn VersionConversion,

@@ -24,7 +24,7 @@ pub(crate) struct Registry {
     pub(crate) policies: Option<Arc<dyn Policies>>,
 }
 
-/// The cached registry of a server.
+/// Caches the registry of a server until a webhook or policy object changes.
 #[derive(Default)]
 pub(crate) struct Registrar {
     /// Number of changes of webhook and policy objects so far.

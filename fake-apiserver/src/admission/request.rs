@@ -10,18 +10,18 @@ use std::sync::Arc;
 /// The operation of an admission request, as in webhook rules and AdmissionReviews.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// `CREATE`.
+    /// An object or subresource is created (`CREATE`).
     Create,
-    /// `UPDATE`.
+    /// An existing object is replaced or patched (`UPDATE`).
     Update,
-    /// `DELETE`.
+    /// An object is deleted (`DELETE`).
     Delete,
 }
 
-/// The object or subresource of a request.
+/// The object or subresource that a request creates, updates or deletes.
 #[derive(Clone)]
 pub struct AdmissionTarget {
-    /// The resource, in the version of the request.
+    /// The resource definition, in the version of the request.
     pub kind: Kind,
     /// Whether the request is about the object itself or a subresource.
     pub part: Part,
@@ -31,7 +31,7 @@ pub struct AdmissionTarget {
     pub name: String,
 }
 
-/// The phase of admission.
+/// The step of admission in which policies and webhooks are called.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// Mutating admission: webhooks and policies may change the object.
@@ -47,23 +47,23 @@ pub enum Phase {
 /// An admission request, which is passed to webhooks and policies.
 #[derive(Clone)]
 pub struct AdmissionRequest {
-    /// The phase of admission.
+    /// Selects the policies and webhooks to call.
     pub phase: Phase,
-    /// The operation.
+    /// Whether an object is created, updated or deleted.
     pub operation: Operation,
-    /// The object or subresource of the request.
+    /// The object or subresource that the request writes.
     pub target: AdmissionTarget,
     /// Whether the request is a dry run, so that nothing will be stored.
     pub dry_run: bool,
     /// The new object in the version in which writes are validated.
     pub object: Option<Value>,
-    /// The stored object in the version in which writes are validated.
+    /// The stored object before the request, in the version in which writes are validated. `None` for a creation.
     pub old: Option<Arc<Object>>,
 }
 
-/// User and options of a request.
+/// The user who sends a request, and the options that the user sends.
 pub struct Requester {
-    /// The user of the request.
+    /// The authenticated or impersonated user.
     pub user: Arc<User>,
     /// The request options, such as `CreateOptions`, without their kind.
     pub options: Value,
@@ -100,7 +100,7 @@ impl AdmissionTarget {
         }
     }
 
-    /// Whether the target is a Namespace or a subresource of a Namespace.
+    /// Whether the target is a Namespace: then `namespace` is its own name. Also for its subresources.
     pub fn is_namespace(&self) -> bool {
         self.kind == NAMESPACE
     }

@@ -1,7 +1,7 @@
 //! The admission session of one request: webhook calls and their responses.
 //!
 //! A verb that needs a missing webhook response aborts without effect and is retried after the response has arrived. A response is valid
-//! only for the same object: if the object has changed in the meantime, the webhooks are called again.
+//! only for an object equal to that in its request: if the object has changed in the meantime, the webhooks are called again.
 
 use super::registry::Registry;
 use super::request::{AdmissionRequest, Requester};
@@ -27,7 +27,7 @@ pub(crate) struct AdmissionSession {
     pub(crate) to_convert: Vec<(Kind, Arc<Object>)>,
     /// Objects to convert before they are stored, each with the resource in its storage version.
     pub(crate) values_to_convert: Vec<(Kind, Value)>,
-    /// The error of a failed conversion.
+    /// The error if a conversion failed, which then fails the request.
     pub(crate) unconvertible: Option<Status>,
     values: Vec<(&'static str, Value, Value)>,
 }
@@ -56,7 +56,6 @@ impl AdmissionSession {
             .map(|(_, response)| response)
     }
 
-    /// Records a response.
     pub(crate) fn record(&mut self, request: AdmissionRequest, response: AdmissionResponse) {
         self.completed.push((request, response));
     }

@@ -9,19 +9,19 @@ use std::sync::Arc;
 
 /// Read access to the state. One implementation holds the store lock, the other does not.
 pub trait StateReader {
-    /// The object with this storage key.
+    /// The stored object with the key `namespace/name` or, if cluster-scoped, `name`.
     fn object(&self, kind: &Kind, key: &str) -> Option<Arc<Object>>;
     /// The Namespace with this name. An error if it does not exist.
     fn namespace(&self, name: &str) -> Result<Arc<Object>, Status> {
         let found = self.object(&NAMESPACE, name);
         found.ok_or_else(|| Status::not_found(NAMESPACE.resource(), name))
     }
-    /// All objects of a resource.
+    /// All stored objects of a resource, by storage key.
     fn objects(&self, kind: &Kind) -> Objects;
     /// The served resource whose objects have this apiVersion and kind.
     fn served_kind(&self, api_version: &str, kind: &str) -> Option<Kind>;
-    /// The served versions of a resource.
+    /// All versions of the resource that the current release serves.
     fn served_versions(&self, kind: &Kind) -> Vec<Kind>;
-    /// Authorizes a user.
+    /// Decides whether the user may perform a request with these attributes.
     fn authorize(&self, user: &User, attributes: Attributes<'_>) -> Decision;
 }

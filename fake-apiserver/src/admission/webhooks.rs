@@ -12,7 +12,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 
-/// The configured admission webhooks.
+/// The configured admission webhooks, and how to call them.
 pub trait Webhooks: Debug + Send + Sync {
     /// Whether no webhooks are configured.
     fn is_empty(&self) -> bool;
@@ -27,14 +27,14 @@ pub trait Webhooks: Debug + Send + Sync {
     fn dispatch<'a>(&'a self, context: WebhookContext<'a>) -> BoxFuture<'a, AdmissionResponse>;
 }
 
-/// The context in which webhooks are called for one request.
+/// What webhooks need to be called for one request.
 #[derive(Clone, Copy)]
 pub struct WebhookContext<'a> {
-    /// The admission request.
+    /// The request to admit, with the new and the old object.
     pub request: &'a AdmissionRequest,
-    /// User and options of the request.
+    /// The user of the request, and its options such as `CreateOptions`.
     pub requester: &'a Requester,
-    /// The state of the server.
+    /// Reads objects, served resources and permissions.
     pub state: &'a (dyn StateReader + Sync),
     /// Converts the objects of the request between versions.
     pub converter: &'a dyn ObjectConverter,
@@ -61,9 +61,9 @@ pub trait ObjectConverter: Sync {
 pub struct AdmissionResponse {
     /// The object after all webhooks, or the error of the webhook that denied the request.
     pub outcome: Result<Option<Value>, Status>,
-    /// Warnings for the client.
+    /// Texts for the `Warning` headers of the client's response.
     pub warnings: Vec<String>,
-    /// Whether a webhook changed the object.
+    /// Whether a webhook changed the object; then built-in admission runs again.
     pub changed: bool,
     /// Webhooks to reinvoke because a later webhook changed the object.
     pub reinvoke: BTreeSet<usize>,

@@ -35,7 +35,6 @@ impl AccountTokens {
         }
     }
 
-    /// The `iss` claim of new tokens.
     pub(crate) fn issuer(&self) -> &str {
         self.issuers.first().map_or("", String::as_str)
     }

@@ -16,7 +16,7 @@ pub(crate) enum Plugin {
     AlwaysDeny,
 }
 
-/// One plugin of kube-apiserver.
+/// A plugin of kube-apiserver, whether or not this server implements it.
 struct PluginEntry {
     name: &'static str,
     /// Whether kube-apiserver enables the plugin by default.
@@ -26,7 +26,7 @@ struct PluginEntry {
 
 /// How this server supports a plugin.
 enum Support {
-    /// Implemented in this crate.
+    /// Implemented in this crate, by the code for this `Plugin`.
     Implemented(Plugin),
     /// Implemented by another crate ([`crate::extension::AdmissionPlugin`]).
     External,
@@ -138,7 +138,7 @@ pub struct Admission {
 /// An admission plugin that is unknown or cannot be enabled in this server.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PluginError {
-    /// kube-apiserver has no such plugin.
+    /// kube-apiserver has no plugin of this name.
     #[error("enable-admission-plugins plugin {0:?} is unknown")]
     Unknown(String),
     /// kube-apiserver has the plugin, but this server does not implement it.
@@ -174,7 +174,7 @@ impl Admission {
         PLUGINS.iter().map(|entry| (entry.name, entry.enabled))
     }
 
-    /// Enables a plugin.
+    /// Enables the plugin that has this name in `--enable-admission-plugins`.
     pub fn enable(&mut self, name: &str) -> Result<(), PluginError> {
         let entry = PluginEntry::find(name)?;
         match entry.support {
@@ -186,7 +186,7 @@ impl Admission {
         Ok(())
     }
 
-    /// Disables a plugin.
+    /// Disables the plugin that has this name in `--disable-admission-plugins`.
     pub fn disable(&mut self, name: &str) -> Result<(), PluginError> {
         let entry = PluginEntry::find(name)?;
         if let Some(plugin) = entry.plugin() {
@@ -196,7 +196,7 @@ impl Admission {
         Ok(())
     }
 
-    /// Enables a plugin that this server supports.
+    /// Enables a plugin, for chained calls. Debug builds panic if the server does not support the plugin.
     #[must_use]
     pub fn with(mut self, name: &str) -> Self {
         let known = self.enable(name);

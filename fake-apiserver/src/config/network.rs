@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-/// The cluster network.
+/// The addresses and ports that Services get, and the address that the server publishes for itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Network {
     /// Service CIDR (`--service-cluster-ip-range`). The service `default/kubernetes` gets the first address.
@@ -36,7 +36,7 @@ pub struct Cidr {
     prefix: u8,
 }
 
-/// The text is not a valid CIDR.
+/// Parse error: the text is not an address and a prefix length, such as `10.96.0.0/12`. Contains the text.
 #[derive(Debug, thiserror::Error)]
 #[error("invalid CIDR address: {0}; write an address, a slash and a length, such as 10.96.0.0/12")]
 pub struct InvalidCidr(String);
@@ -70,18 +70,18 @@ impl Cidr {
         ip::bits(self.address)
     }
 
-    /// Whether this is an IPv4 range.
+    /// Whether the range has IPv4 addresses.
     pub fn is_ipv4(&self) -> bool {
         self.address.is_ipv4()
     }
 
-    /// Number of assignable addresses: without the network address and, for IPv4, the broadcast address.
+    /// Number of assignable addresses: all except the network address and, for IPv4, the broadcast address.
     pub fn size(&self) -> u64 {
         let host = u32::from(self.bits() - self.prefix).min(62);
         ((1_u64 << host) - 1).saturating_sub(u64::from(self.is_ipv4()))
     }
 
-    /// The address at an offset; 0 is the network address.
+    /// The address at an offset from the network address.
     pub fn at(&self, number: u64) -> IpAddr {
         match ip::first(self.address, self.prefix) {
             IpAddr::V4(first) => {

@@ -33,7 +33,7 @@ pub struct ServerOptions {
     /// Interval of compaction. States older than one interval can no longer be read, so paged lists end with `410 Expired` after one to two
     /// intervals. Watches can resume as far back as `history` reaches.
     pub compaction: Duration,
-    /// How requests over connections are authorized.
+    /// Who may do what over connections: everything allowed, or RBAC.
     pub authorization: Authorization,
     /// Create the service account `default` in each namespace, as kube-controller-manager does.
     pub default_service_accounts: bool,
@@ -44,7 +44,7 @@ pub struct ServerOptions {
     /// The certificate authority of client certificates, in PEM. Extension API servers read it from the config map
     /// `kube-system/extension-apiserver-authentication`.
     pub client_authority: Option<String>,
-    /// Limits on clients.
+    /// Maximum numbers of connections and requests, and timeouts.
     pub limits: Limits,
     /// The Kubernetes release whose API is served. API parts unrelated to KEP-1472 are those of 1.36 in all releases.
     pub release: Release,
@@ -59,8 +59,8 @@ pub struct ServerOptions {
     /// Latency added to every request over a connection. In simulated time, this makes the clock advance even if a client retries without a
     /// pause.
     pub latency: Duration,
-    /// Addresses of webhook services by `namespace/name`; the service port is ignored. Services that are not listed here are resolved by
-    /// their Endpoints and EndpointSlices.
+    /// Addresses of webhook services by `namespace/name`; the service port is ignored. The Endpoints and EndpointSlices of a service that
+    /// is not listed here determine its address.
     pub services: BTreeMap<String, SocketAddr>,
     /// Allow webhooks at addresses other than loopback. Addresses in `services` are always allowed.
     pub remote_webhooks: bool,
@@ -92,15 +92,15 @@ pub struct Limits {
     /// Maximum size, in bytes, of responses that clients have not read yet, over all connections. Beyond it, lists fail with 429.
     /// kube-apiserver has no such limit: there, a request counts as in flight until its response is written.
     pub unread_bytes: usize,
-    /// Timeout of the TLS handshake.
+    /// Time after which a connection without complete TLS handshake is closed.
     pub handshake: Duration,
     /// Timeout for receiving the headers of a request, also of the first request on a new connection.
     pub headers: Duration,
-    /// Timeout of a request, except of watches. It starts at the end of the headers and includes the body; then the request fails with 504.
-    /// Clients can set a shorter timeout (`timeout`).
+    /// Timeout of a request, except of watches: then the request fails with 504. It starts after the headers, so it includes the body.
+    /// Clients can set a shorter timeout (parameter `timeout`).
     pub request: Duration,
-    /// Timeout for a client that reads no data while the server writes, or (up to twice as long) reads no part of a pending response. Then
-    /// its connection is closed.
+    /// Time after which a connection is closed because its client reads nothing: no data of a pending write or, up to twice this time, no
+    /// part of a pending response.
     pub stalled: Duration,
 }
 

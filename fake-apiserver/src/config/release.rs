@@ -13,18 +13,18 @@ use std::str::FromStr;
 #[serde(try_from = "String", into = "String")]
 pub struct Release(u8);
 
-/// The text is not a supported release.
+/// Parse error: the text is not a release from `1.18` to `1.37`. Contains the text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a release from {first} to {last}; write a release such as 1.23", first = Release::OLDEST, last = Release::NEWEST)]
 pub struct UnknownRelease(String);
 
 impl Release {
-    /// The last release without CSIStorageCapacity.
+    /// The oldest supported release: the last one without CSIStorageCapacity.
     pub const OLDEST: Self = Self(18);
-    /// The newest supported release.
+    /// The newest supported release. The default is 1.36.
     pub const NEWEST: Self = Self(37);
 
-    /// The release 1.`minor`.
+    /// The release 1.`minor`; `None` if it is not supported.
     pub fn new(minor: u8) -> Option<Self> {
         let release = Self(minor);
         (Self::OLDEST..=Self::NEWEST)
@@ -42,7 +42,7 @@ impl Release {
         GATES.into_iter().map(|gate| gate.name)
     }
 
-    /// The minor version.
+    /// The number after `1.`, for example 36 for 1.36.
     pub fn minor(self) -> u8 {
         self.0
     }
@@ -114,10 +114,10 @@ const GATES: [Stages; 1] = [Stages {
 /// A release with the effective values of its feature gates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Profile {
-    /// The release.
+    /// The Kubernetes release whose resources are served.
     pub release: Release,
     on: [bool; GATES.len()],
-    /// Whether API versions that only earlier releases served are served, too.
+    /// Whether API versions that the release no longer serves remain available.
     removed: bool,
 }
 
@@ -137,7 +137,7 @@ impl Profile {
         }
     }
 
-    /// Sets whether API versions that only earlier releases served are served, too.
+    /// Sets whether API versions that the release no longer serves remain available.
     pub(crate) fn with_removed(self, removed: bool) -> Self {
         Self { removed, ..self }
     }
@@ -160,17 +160,17 @@ pub struct Life {
 }
 
 impl Life {
-    /// Served by all releases.
+    /// Served by every supported release.
     pub const ALWAYS: Self = Self::since(0);
     /// Served by no release.
     pub const NEVER: Self = Self::since(u8::MAX);
 
-    /// Served from a minor release on.
+    /// Served from release 1.`first` on.
     pub const fn since(first: u8) -> Self {
         Self::during(first, u8::MAX)
     }
 
-    /// Served from one minor release to another, both inclusive.
+    /// Served from release 1.`first` to 1.`last`, both inclusive.
     pub const fn during(first: u8, last: u8) -> Self {
         Self {
             first,
@@ -179,7 +179,7 @@ impl Life {
         }
     }
 
-    /// Served only if a feature gate is on.
+    /// Additionally requires that a feature gate is on.
     pub const fn behind(self, gate: Gate) -> Self {
         Self {
             gate: Some(gate),

@@ -14,9 +14,9 @@ use crate::patch::managed::FieldManager;
 use crate::store::{Store, Txn};
 use serde_json::{Value, json};
 
-/// The client name of these writes, as reported to the observer.
+/// The client name that the observer receives for writes of initial objects.
 const CLIENT: &str = "system:apiserver";
-/// Initial namespaces.
+/// The namespaces of a new cluster.
 const INITIAL: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
 
 /// Creates all initial objects, as the server itself; then those of controllers of other crates.
@@ -110,7 +110,7 @@ fn create_roles(txn: &mut Txn<'_>) {
     roles::settle(txn);
 }
 
-/// Creates a default role or binding. `kinds` are the cluster-scoped and the namespaced kind.
+/// Creates a default role or binding. `kinds` contains the cluster-scoped kind, then the namespaced one.
 fn put(txn: &mut Txn<'_>, kinds: [&Kind; 2], made: &rbac::DefaultObject) {
     let kind = kinds[usize::from(made.namespace.is_some())];
     let mut object = json!({

@@ -1,4 +1,4 @@
-//! Expiry of Event objects.
+//! Deletes Event objects whose lifetime has passed.
 
 use super::follow_up::follow_up;
 use crate::store::Txn;

@@ -4,7 +4,7 @@
 //! deleted, removes references to deleted owners from other dependents, and removes the `foregroundDeletion` or `orphan` finalizer of
 //! owners when their dependents are deleted or orphaned. Each object is processed in its own transaction, so that other requests run in
 //! between. Like upstream, which relies on discovery, skips resources that are not served and treats owners of such resources as existing;
-//! both are checked again when served resources change.
+//! such dependents and owners are checked again when the set of served resources changes.
 
 use super::follow_up::follow_up;
 use super::namespaces::CONTROLLERS;
@@ -65,10 +65,10 @@ fn step(txn: &mut Txn<'_>) -> bool {
     true
 }
 
-/// State of an owner.
+/// State of the owner that an ownerReference names.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Owner {
-    /// The owner exists and does not wait for dependents.
+    /// The owner exists and is not in foreground deletion. Also an owner that cannot be checked.
     Solid,
     /// The owner is in foreground deletion and waits for its dependents.
     Waiting,
@@ -96,7 +96,7 @@ fn dependent(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>) {
         let remaining: Value = remaining.map(|(reference, _)| reference.clone()).collect();
         return write(txn, kind, object, "ownerReferences", remaining);
     }
-    // If an owner waits for this object, this object must in turn wait for its dependents.
+    // The object's owner waits for its deletion. If the object has dependents, they must be deleted first.
     let dependents = match states.contains(&Owner::Waiting) {
         true => txn.dependents(metadata::text(object.value(), "uid")),
         false => Vec::new(),
@@ -113,7 +113,7 @@ fn dependent(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>) {
     remove::collect(txn, &Target::of(kind, object.value()), object, propagation);
 }
 
-/// Whether an owner is in foreground deletion.
+/// Whether an object is in foreground deletion: it exists until its dependents are deleted.
 fn is_waiting(object: &Value) -> bool {
     metadata::is_deleting(object) && metadata::finalizers(object).contains(&FOREGROUND)
 }
@@ -130,7 +130,7 @@ fn unblock(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>) -> Option<Arc<O
     txn.get(kind, &target.key())
 }
 
-/// Whether the object has an owner whose resource is not served at present.
+/// Whether the object has an owner whose resource is not served in any version.
 fn has_hidden_owner(txn: &Txn<'_>, object: &Value) -> bool {
     let references = object["metadata"]["ownerReferences"].as_array();
     references
@@ -140,7 +140,7 @@ fn has_hidden_owner(txn: &Txn<'_>, object: &Value) -> bool {
         .any(|kind| !is_reachable(txn, &kind))
 }
 
-/// Whether a kind is served in any version.
+/// Whether a resource is served in any version.
 fn is_reachable(txn: &Txn<'_>, kind: &Kind) -> bool {
     let api = txn.api();
     api.catalogue.is_reachable(kind, api.profile)

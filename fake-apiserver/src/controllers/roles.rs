@@ -52,7 +52,8 @@ fn round(txn: &mut Txn<'_>) -> bool {
     changed
 }
 
-/// Whether two lists contain the same rules in any order. With roles that select each other, the order could change forever.
+/// Whether two lists contain the same rules in any order. The order is ignored because roles that select each other could otherwise rewrite
+/// each other's list forever.
 fn same(one: &Value, other: &Value) -> bool {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let (one, other) = (list(one), list(other));

@@ -9,7 +9,7 @@ use base64::prelude::BASE64_STANDARD;
 use ring::digest::{SHA256, digest};
 use serde_json::{Map, Value, json};
 
-/// A discovery document.
+/// A discovery document, by its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum DiscoveryDocument {
     /// `/api`

@@ -1,4 +1,4 @@
-//! `/` and `/version`.
+//! The documents at `/`, the list of paths, and at `/version`.
 
 use super::served::groups;
 use crate::kinds::Api;

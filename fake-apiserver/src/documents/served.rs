@@ -91,7 +91,7 @@ pub(super) fn verbs(kind: &Kind) -> Vec<&'static str> {
         .collect()
 }
 
-/// A subresource.
+/// A subresource, as in discovery documents.
 pub(super) struct Subentry {
     pub(super) name: &'static str,
     /// The kind of its request and response bodies.
@@ -103,7 +103,6 @@ pub(super) struct Subentry {
     pub(super) is_connection: bool,
 }
 
-/// The subresources of a kind.
 pub(super) fn parts(kind: &Kind) -> Vec<Subentry> {
     let part = |name, body: Option<&'static Kind>, verbs: &[&'static str]| Subentry {
         name,

@@ -10,11 +10,11 @@ use std::time::Duration;
 /// A fault that was applied to a request, a watch or the server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AppliedFault {
-    /// The rule that injected the fault.
+    /// Id of the rule that injected the fault.
     pub rule: RuleId,
     /// The client that sent the affected request or opened the affected watch; `None` if history was compacted.
     pub client: Option<Arc<str>>,
-    /// What the fault does.
+    /// What happened to the request, watch or history.
     pub effect: Effect,
     /// The verb of the affected request; `None` if history was compacted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -23,15 +23,15 @@ pub struct AppliedFault {
     /// compacted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resource: Option<String>,
-    /// The object name in the path.
+    /// The object name in the request path; `None` if the path contains none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Whether a real API server may behave like this fault.
+    /// Whether a real API server may behave like this, so that a correct client must tolerate the fault.
     pub legal: bool,
 }
 
 impl AppliedFault {
-    /// The delay of the request or watch; `None` if the fault is no delay or the rule sets no limit.
+    /// The delay of the request or watch; `None` for other faults, and for a watch that is held until the rule is removed.
     pub fn delay(&self) -> Option<Duration> {
         match self.effect {
             Effect::Delay { milliseconds }

@@ -20,14 +20,14 @@ use std::time::Duration;
 /// Maximum number of installed rules.
 const RULES_MAX: usize = 1024;
 
-/// An installed rule and its counters.
+/// A fault rule in use, with its counters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InstalledRule {
-    /// The id, needed to remove the rule.
+    /// Id with which the rule can be removed.
     pub id: RuleId,
     /// The rule. If its effect has no revision, the revision at installation is filled in.
     pub rule: Rule,
-    /// Whether a real API server may behave like this rule ([`Rule::is_legal`]).
+    /// Whether a real API server may behave like the rule's effect ([`Rule::is_legal`]).
     pub legal: bool,
     /// Number of requests and watches that the rule's selector matched.
     pub matched: u64,
@@ -53,17 +53,17 @@ struct RuleEntry {
 
 /// The attributes of a request that fault rules match.
 pub struct RequestAttributes<'a> {
-    /// Name of the client.
+    /// Client name, as in `ApiServer::add_client`.
     pub client: &'a str,
-    /// The verb of the request.
+    /// Selects the rules for this verb or for all verbs.
     pub verb: Verb,
-    /// The resource; `None` for non-resource paths.
+    /// The resource in the path; `None` for non-resource paths.
     pub resource: Option<&'a ResourcePath>,
     /// The `resourceVersion` parameter of a get or list.
     pub revision: &'a str,
 }
 
-/// The effect of the rules on one request.
+/// What the fault rules together do to one request.
 #[derive(Default)]
 pub struct RequestEffect {
     /// Delay before the request is processed.
@@ -74,17 +74,17 @@ pub struct RequestEffect {
 
 /// A fault that replaces normal processing of a request.
 pub enum FaultAction {
-    /// Respond with this status.
+    /// Respond with this error and do not process the request.
     Refuse(Status),
     /// Close the connection before the request is processed.
     Disconnect,
     /// Execute the request, and close the connection instead of responding.
     LoseAnswer,
-    /// Read the state at this revision.
+    /// Process the request, but read the state at this revision.
     Stale(u64),
 }
 
-/// The effect of a rule on one watch.
+/// What a fault rule does to one watch.
 pub enum WatchEffect {
     /// End the watch after this number of events.
     EndAfter(u32),
@@ -135,8 +135,8 @@ impl Rules {
         self.entries.iter().map(listed).collect()
     }
 
-    /// Evaluates the rules for a request, in the order of their installation: delays add up, and the first other effect ends
-    /// the evaluation.
+    /// Evaluates the rules for a request, in the order of their installation. Delays add up; the first fault other than a delay ends the
+    /// evaluation.
     pub fn evaluate(&mut self, request: &RequestAttributes<'_>) -> (RequestEffect, Vec<AppliedFault>) {
         let (mut effect, mut applied) = (RequestEffect::default(), Vec::new());
         for entry in &mut self.entries {
@@ -158,7 +158,7 @@ impl Rules {
         (effect, applied)
     }
 
-    /// Evaluates the rules for a new watch.
+    /// Evaluates the effects on watches (`EndWatch`, `HoldWatch`) when a watch starts.
     pub fn evaluate_watch(
         &mut self,
         request: &RequestAttributes<'_>,
@@ -170,7 +170,7 @@ impl Rules {
         affected.unzip()
     }
 
-    /// Evaluates a newly installed rule for an open watch.
+    /// Evaluates a newly installed rule for a watch that is already open.
     pub fn evaluate_open_watch(
         &mut self,
         id: RuleId,
@@ -289,7 +289,7 @@ fn can_affect(effect: &Effect, request: &RequestAttributes<'_>) -> bool {
     }
 }
 
-/// The fault that replaces normal processing of the request; `None` for effects that do not.
+/// The fault that replaces normal processing of the request; `None` for delays and for effects on watches or history.
 fn action(effect: &Effect, request: &RequestAttributes<'_>) -> Option<FaultAction> {
     match *effect {
         Effect::Status {

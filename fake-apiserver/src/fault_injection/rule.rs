@@ -7,7 +7,7 @@ use crate::request::Verb;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Id of an installed rule.
+/// Identifies an installed rule. Unique within a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct RuleId(pub u64);
 
@@ -15,7 +15,7 @@ pub struct RuleId(pub u64);
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Rule {
-    /// The requests or watches that match.
+    /// Which requests or watches the rule applies to.
     #[serde(default)]
     pub on: Match,
     /// Number of matches to skip: 2 applies the rule from the third match on.
@@ -38,7 +38,7 @@ pub struct Match {
     /// Name of the client; a trailing `*` matches by prefix.
     #[serde(default)]
     pub client: Option<String>,
-    /// The verbs. Empty: all.
+    /// Verbs of matching requests. Empty: all verbs.
     #[serde(default)]
     pub verbs: Vec<Verb>,
     /// Plural resource name; `pods/binding` for a subresource.
@@ -70,7 +70,7 @@ pub enum Effect {
     /// Refuse the request with this HTTP status before it is processed. A watch refused with 410 is accepted, and its only event is the
     /// ERROR event, as in kube-apiserver.
     Status {
-        /// Status code, 400 to 599.
+        /// HTTP status code, 400 to 599.
         code: u16,
         /// Seconds in the `Retry-After` header; 0 sends no header.
         #[serde(default)]
@@ -78,7 +78,7 @@ pub enum Effect {
     },
     /// Delay the request before it is processed.
     Delay {
-        /// Delay in milliseconds.
+        /// Length of the delay in milliseconds.
         milliseconds: u64,
     },
     /// Close the connection before the request is processed (over HTTP/2, its stream).
@@ -118,10 +118,10 @@ pub enum Effect {
 /// Why a rule is invalid.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum RuleError {
-    /// The status code is not an HTTP error.
+    /// `Effect::Status::code` is not between 400 and 599. Contains the code.
     #[error("status code {0} is not an HTTP error; choose a code from 400 to 599")]
     Code(u16),
-    /// The probability is not between 0 and 1.
+    /// `Chance::probability` is not between 0 and 1. Contains the value.
     #[error("probability {0} is not between 0 and 1")]
     Probability(f64),
     /// The maximum number of rules is installed.
@@ -150,7 +150,7 @@ impl Rule {
         }
     }
 
-    /// Whether a real API server may behave like this, so that a correct client must tolerate it.
+    /// Whether a real API server may behave like the rule's effect, so that a correct client must tolerate it.
     pub fn is_legal(&self) -> bool {
         match &self.effect {
             Effect::Status { code, .. } => is_legal_refusal(*code, &self.on.verbs),

@@ -192,7 +192,6 @@ impl Exchange<'_> {
         Outcome::of(self.head, Ok(self.watch(target, plan, String::new())))
     }
 
-    /// Renders the event stream of a watch.
     fn watch(&self, target: &Target, plan: WatchPlan, include_object: String) -> Rendered {
         let service = &self.endpoint.service;
         Rendered::Watch(Box::new(WatchBody::new(

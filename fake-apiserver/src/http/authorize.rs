@@ -15,7 +15,7 @@ use hyper::header::AUTHORIZATION;
 use hyper::{Method, Request};
 use std::sync::Arc;
 
-/// Authenticates a request and returns its user.
+/// The user of the bearer token, else of the client certificate, else the default user of the listener.
 pub(super) fn authenticate(endpoint: &Endpoint, request: &Request<Incoming>) -> Result<Arc<User>, Status> {
     let store = &endpoint.service.store;
     let header = request
@@ -103,7 +103,7 @@ impl OwnedAttributes {
     }
 }
 
-/// Adds the namespace and name that kube-apiserver's `RequestInfo` derives from more than the path.
+/// Sets namespace and name as kube-apiserver's `RequestInfo` does: for Namespace objects, and from a `metadata.name` field selector.
 fn complete(path: &mut ResourcePath, verb: Verb, params: &Params) {
     // A Namespace object is in its own namespace.
     if path.group.is_empty() && path.resource == "namespaces" && path.name.is_some() {

@@ -16,9 +16,9 @@ const PIECE_BYTES: usize = 64 * 1024;
 
 /// A response body. The request counts as in flight until the connection has accepted the whole body.
 pub(super) enum Body {
-    /// Complete bytes.
+    /// The complete bytes of the body.
     Whole { bytes: Bytes, pending: PendingResponse },
-    /// A list that is serialized piece by piece.
+    /// A list, serialized while it is sent.
     List {
         pieces: Box<Pieces>,
         pending: PendingResponse,

@@ -124,7 +124,6 @@ fn object(
     }
 }
 
-/// Parses a JSON body.
 fn json(body: &Bytes) -> Result<Document, String> {
     let parsed = Document::parse(body);
     let document = parsed.map_err(|why| format!("couldn't get version/kind; json parse error: {why}"))?;
@@ -194,7 +193,7 @@ fn apply(body: &Bytes) -> Payload {
     }))
 }
 
-/// Parses a patch. Like for apply, a parse error is reported later.
+/// Parses a patch. A parse error is reported later, because other errors of the request take precedence.
 fn patch(style: Patch, body: &Bytes) -> Payload {
     Payload::Patch(style, Document::parse(body))
 }

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 #[derive(Clone)]
 pub(super) struct Endpoint {
     pub(super) service: Arc<Service>,
-    /// The user of requests without a token; `None` for the anonymous user.
+    /// The user of requests without a token. `None`: the anonymous user.
     pub(super) default_user: Option<Arc<User>>,
     /// `Some` if the client presented a certificate: the user, or `None` if the certificate is invalid or has no common name.
     pub(super) certificate_user: Option<Option<Arc<User>>>,

@@ -19,7 +19,7 @@ const PIECE_BYTES: usize = 64 * 1024;
 /// Memory that an encoder uses, in bytes, measured before its first output.
 pub(super) const ENCODER_BYTES: usize = 256 * 1024;
 
-/// Whether the client accepts gzip.
+/// Whether the `Accept-Encoding` header permits gzip.
 pub(super) fn is_accepted(headers: &HeaderMap) -> bool {
     let all = headers.get_all(ACCEPT_ENCODING).iter();
     let mut codings = all
@@ -35,9 +35,9 @@ pub(super) fn is_accepted(headers: &HeaderMap) -> bool {
 
 /// A response body that is compressed while it is sent.
 pub(super) struct Zipped {
-    /// The list, if the body is a list.
+    /// Rest of the list; `None` if the body is not a list.
     list: Option<Box<Pieces>>,
-    /// The remaining bytes, if the body is not a list.
+    /// Rest of the body, if it is not a list.
     rest: Bytes,
     /// `None` after everything was sent.
     encoder: Option<GzEncoder<Vec<u8>>>,

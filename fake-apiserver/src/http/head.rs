@@ -24,10 +24,9 @@ pub(super) struct RequestHead {
     /// The path of a discovery request for a group or version; `None` for other paths.
     pub(super) group_path: Option<String>,
     pub(super) accept: Accept,
-    /// The 406 to send instead of a successful response, which is not available in the accepted form.
+    /// The 406 to send instead of a successful response, because the accepted form is not available for it.
     pub(super) metadata_mismatch: Option<Status>,
     pub(super) pretty: bool,
-    /// Whether the client accepts gzip.
     pub(super) accepts_gzip: bool,
     pub(super) began: Instant,
 }
@@ -73,7 +72,6 @@ impl RequestHead {
         (head, authorized.and(acceptable))
     }
 
-    /// The form in which to render the response.
     pub(super) fn form(&self, include_object: String) -> ResponseForm {
         ResponseForm {
             accept: self.accept,

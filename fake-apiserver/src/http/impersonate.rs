@@ -39,7 +39,6 @@ pub(super) fn resolve(store: &Store, headers: &HeaderMap, user: Arc<User>) -> Re
     Ok(with_groups(wanted))
 }
 
-/// Reads the impersonation headers.
 fn read(headers: &HeaderMap) -> User {
     let all = |name: &str| -> Vec<String> {
         let values = headers.get_all(name).iter();

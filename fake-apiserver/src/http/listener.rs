@@ -39,11 +39,11 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// Send buffer of an HTTP/2 stream in bytes: a client that does not read can fill [`STREAMS_MAX`] of these buffers.
 const SEND_BUFFER_BYTES: usize = 64 * 1024;
 
-/// Settings of a listener.
+/// How a listener authenticates clients and whether it uses TLS.
 pub(crate) struct ListenerConfig {
     /// TLS; `None` for plain HTTP.
     tls: Option<Tls>,
-    /// The user of requests without a token; `None` for the anonymous user.
+    /// The user of requests without a token. `None`: the anonymous user.
     default_user: Option<Arc<User>>,
 }
 
@@ -57,7 +57,7 @@ impl ListenerConfig {
         }
     }
 
-    /// Settings for HTTPS.
+    /// Settings for HTTPS. Clients authenticate with a token or, if `tls` has an authority for them, a certificate.
     pub(crate) fn tls(tls: &Tls) -> Self {
         Self {
             tls: Some(tls.clone()),

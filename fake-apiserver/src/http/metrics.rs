@@ -58,7 +58,6 @@ enum RequestKind {
     readOnly,
 }
 
-/// All metrics of a server.
 pub(crate) struct Metrics {
     registry: Registry,
     requests: Family<ResponseLabels, Counter>,

@@ -53,9 +53,9 @@ pub(super) enum Document {
     Text,
     /// A document that is served in this media type only.
     One(&'static str),
-    /// The list of API groups, or one group.
+    /// The discovery document at `/apis` or `/apis/GROUP`.
     Groups,
-    /// The list of API versions, or the resources of one version.
+    /// The discovery document at `/api`, or the resources of a group version.
     Resources,
     /// The log of a pod: served as text, while errors are served in all forms.
     Log,
@@ -78,7 +78,7 @@ pub(super) struct AvailableForms<'a> {
     pub(super) swept: bool,
     /// Whether the response is a stream, which is not available as YAML.
     pub(super) stream: bool,
-    /// The kind of the requested objects.
+    /// The requested resource; `None` for non-resource paths.
     pub(super) kind: Option<&'a Kind>,
 }
 
@@ -143,7 +143,6 @@ impl AvailableForms<'_> {
     }
 }
 
-/// The form in which to render a response.
 pub(super) struct ResponseForm {
     pub(super) accept: Accept,
     /// The `includeObject` parameter of the request, for tables.
@@ -203,7 +202,7 @@ impl Accept {
             return Ok(chosen.unwrap_or_default());
         }
         if let Some(Document::One(only)) = forms.document {
-            // The client may prefer media types that are not served over the media type of the document. Errors are served in all forms.
+            // Other ranges may be preferred, but only this document's media type is served. Errors are served in all forms.
             let takes_it = ranges
                 .iter()
                 .any(|range| [only, "*/*"].contains(&media_type(range)));
@@ -233,7 +232,6 @@ impl Accept {
         (self == Self::Yaml).then(|| Status::no_such_form(STREAMS))
     }
 
-    /// Whether the form is protobuf.
     pub(super) fn is_protobuf(self) -> bool {
         matches!(self, Self::Protobuf | Self::ProtobufMetadata(_))
     }

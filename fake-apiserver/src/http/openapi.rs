@@ -38,7 +38,7 @@ const V3_PROTOBUF: [&str; 2] = [
     "application/com.github.proto-openapi.spec.v3@v1.0+protobuf",
 ];
 
-/// `/openapi/v2`: one document for everything.
+/// `/openapi/v2`: one document for all groups.
 pub(super) fn swagger(api: &Api, forms: &OpenApiForms, headers: &HeaderMap) -> Plain {
     let Some(media) = negotiate_media_type(headers, &V2_PROTOBUF) else {
         return respond::empty(StatusCode::NOT_ACCEPTABLE).header(VARY, HeaderValue::from_static("Accept"));
@@ -69,7 +69,7 @@ pub(super) fn index(api: &Api, headers: &HeaderMap) -> Plain {
     answer.header(LAST_MODIFIED, http_time(last))
 }
 
-/// `/openapi/v3/GROUP_PATH`: the document of one group version.
+/// `/openapi/v3/GROUP_PATH`: the document of a group version.
 pub(super) fn group(
     group_path: &str,
     api: &Api,
@@ -98,7 +98,7 @@ pub(super) fn group(
     Some(answer.header(EXPIRES, http_time(end)))
 }
 
-/// The document in a media type, or 304 if the client has it cached.
+/// The document in a media type, or 304 if the client has cached it.
 fn document_response(
     document: &OpenApiDocument,
     (media, encode): (&'static str, Option<Encode>),
@@ -123,7 +123,7 @@ fn document_response(
         .header(LAST_MODIFIED, http_time(document.made))
 }
 
-/// The media type that the client prefers among those of the document.
+/// The media type of the document that the client prefers.
 fn negotiate_media_type(headers: &HeaderMap, protobuf: &[&'static str]) -> Option<&'static str> {
     let ranges = negotiate::ranges(headers);
     if ranges.is_empty() {

@@ -10,16 +10,15 @@ use super::stream::WatchBody;
 use crate::machinery::status::Status;
 use hyper::Response;
 
-/// A rendered response.
 pub(super) enum Rendered {
     Plain(Plain),
     Watch(Box<WatchBody>),
 }
 
-/// The outcome of a request.
+/// A response or error, before it is reported and sent.
 pub(super) struct Outcome {
     answer: Result<Rendered, Status>,
-    /// The form in which an error is rendered.
+    /// The form in which to render the answer if it is an error.
     accept: Accept,
     warnings: Vec<String>,
     /// Whether the store executed the request: then it has already reported the response, under its lock.
@@ -27,7 +26,7 @@ pub(super) struct Outcome {
 }
 
 impl Outcome {
-    /// The outcome of a request that the store did not execute.
+    /// The outcome if the store did not execute the request.
     pub(super) fn of(head: &RequestHead, answer: Result<Rendered, Status>) -> Self {
         Self {
             answer,
@@ -37,7 +36,7 @@ impl Outcome {
         }
     }
 
-    /// The outcome of a request that the store executed.
+    /// The outcome if the store executed the request.
     pub(super) fn executed(
         head: &RequestHead,
         answer: Result<Rendered, Status>,

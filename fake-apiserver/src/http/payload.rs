@@ -16,7 +16,7 @@ use std::time::Duration;
 /// Maximum size of a request body in bytes, as in kube-apiserver.
 const BODY_BYTES_MAX: usize = 3 * 1024 * 1024;
 
-/// Maximum size, in bytes, of an unneeded body that is read and discarded. The timeout applies to the same reads.
+/// Maximum size, in bytes, of an unneeded body that is read and discarded. `DRAIN_TIMEOUT` limits how long this takes.
 const DRAIN_BYTES_MAX: u64 = 256 * 1024;
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 

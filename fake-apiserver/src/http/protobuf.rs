@@ -19,7 +19,6 @@ pub(super) const STREAM: HeaderValue =
 /// The media type of all other responses.
 pub(super) const WHOLE: HeaderValue = HeaderValue::from_static(crate::protobuf::MEDIA);
 
-/// Encodes an object.
 pub(super) fn object(object: &Object) -> Result<Bytes, Status> {
     let encoded = object.protobuf();
     encoded
@@ -27,7 +26,7 @@ pub(super) fn object(object: &Object) -> Result<Bytes, Status> {
         .map_err(|why| unencodable(object.value(), why))
 }
 
-/// Encodes the metadata of an object.
+/// Encodes only the metadata of an object (`PartialObjectMetadata` in the given version).
 pub(super) fn metadata(object: &Value, version: &str) -> Result<Bytes, Status> {
     Ok(partial(object, version)?.whole().clone())
 }
@@ -40,7 +39,6 @@ pub(super) fn document(value: &Value) -> Result<Bytes, Status> {
         .map_err(|why| unencodable(value, &why))
 }
 
-/// Encodes a list of objects.
 pub(super) fn objects(kind: &Kind, listing: &Listing, metadata: Map<String, Value>) -> Result<Bytes, Status> {
     let items: Vec<&Encoded> = listing
         .objects

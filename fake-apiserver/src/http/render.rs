@@ -15,7 +15,6 @@ use bytes::{BufMut, Bytes, BytesMut};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-/// Renders an object in the requested form.
 pub(super) fn object_body(kind: &Kind, object: &Object, form: &ResponseForm) -> Result<Bytes, Status> {
     Ok(match form.accept {
         Accept::Json | Accept::Yaml | Accept::Aggregated(_) => object.bytes().clone(),
@@ -120,7 +119,6 @@ pub(super) fn document_body(value: &Value, accept: Accept) -> Bytes {
     }
 }
 
-/// A Status as JSON.
 pub(super) fn status_body(status: &Status, pretty: bool) -> Bytes {
     let text = match pretty {
         true => serde_json::to_string_pretty(status),

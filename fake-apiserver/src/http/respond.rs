@@ -31,7 +31,7 @@ const YAML: HeaderValue = HeaderValue::from_static(yaml::MEDIA);
 pub(super) const NO_SNIFF: HeaderValue = HeaderValue::from_static("nosniff");
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 
-/// A response that is not a watch.
+/// A response that is complete when it is built, unlike that of a watch.
 pub(super) struct Plain {
     code: u16,
     headers: Vec<(HeaderName, HeaderValue)>,
@@ -47,7 +47,6 @@ impl Plain {
         self.code
     }
 
-    /// Adds a header.
     pub(super) fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.push((name, value));
         self
@@ -74,7 +73,7 @@ impl Plain {
         self
     }
 
-    /// Converts to the HTTP response of the request that holds `hold`.
+    /// Converts to an HTTP response. `hold` is released when the connection has accepted the whole body.
     pub(super) fn with(self, hold: RequestHold) -> Response<Body> {
         let encoder = if self.is_zipped { gzip::ENCODER_BYTES } else { 0 };
         let list = self.list.as_ref().map_or(0, |list| list.held_bytes());
@@ -98,7 +97,7 @@ impl Plain {
     }
 }
 
-/// Renders a successful response.
+/// Renders the result of a verb.
 pub(super) fn answer(kind: &Kind, answer: Answer, form: &ResponseForm) -> Result<Plain, Status> {
     let is_plain = matches!(form.accept, Accept::Json | Accept::Aggregated(_)) && !form.pretty;
     let mut list = None;
@@ -147,7 +146,6 @@ pub(super) fn watch(body: Box<WatchBody>, accept: Accept, warnings: &[String]) -
     response
 }
 
-/// Renders a Status.
 pub(super) fn status(status: &Status, accept: Accept, pretty: bool) -> Plain {
     // A client that accepts only metadata as protobuf cannot decode a protobuf Status.
     let accept = match accept {
@@ -253,7 +251,6 @@ pub(super) fn timed_out() -> Plain {
     text(504, format!("{status}\n"))
 }
 
-/// A response without body.
 pub(super) fn empty(code: StatusCode) -> Plain {
     Plain {
         code: code.as_u16(),

@@ -32,7 +32,7 @@ pub(super) enum Route {
     Unknown,
 }
 
-/// Non-resource paths.
+/// A path that is no API resource.
 pub(super) enum NonResource {
     /// A health endpoint and the path segments after it.
     Health(&'static str, Vec<String>),
@@ -48,7 +48,6 @@ pub(super) enum NonResource {
     OpenApi(Option<String>),
 }
 
-/// Health endpoints.
 const HEALTH: [&str; 3] = ["healthz", "livez", "readyz"];
 
 impl Route {
@@ -94,7 +93,7 @@ impl Route {
         }
     }
 
-    /// The error for a known path that is not a resource.
+    /// The route for a known path that is not a resource and whose requests fail with `status`.
     fn refused_path(method: &Method, status: Status) -> Self {
         Self::Refused {
             verb: verb(method),
@@ -309,7 +308,7 @@ fn metric_verb(verb: Verb) -> &'static str {
     }
 }
 
-/// The error for a subresource that the resource does not have.
+/// A request for a subresource that its resource does not have, which fails with 404.
 struct Refusal {
     target: Target,
     subresource: String,
@@ -434,7 +433,7 @@ fn target_verb(method: &Method, params: &Params, target: &Target) -> Option<Verb
     }
 }
 
-/// The verb that a method has on an unknown path.
+/// The verb of a request whose path does not determine it: on an unknown path, or through a proxy.
 fn verb(method: &Method) -> Verb {
     match *method {
         Method::POST => Verb::Create,

@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub(crate) struct Service {
     pub(crate) store: Arc<Store>,
     pub(crate) metrics: Metrics,
-    /// Log of used permissions.
+    /// Records which permissions clients used.
     pub(crate) usage: UsageLog,
     pub(crate) in_flight: InFlight,
 }

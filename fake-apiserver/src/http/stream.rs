@@ -27,14 +27,14 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 /// Maximum number of events per frame. Sending many events with one system call makes fan-out to many watches cheap.
 const EVENTS_PER_FRAME: usize = 64;
-/// Interval of bookmarks.
+/// Interval of bookmarks, if the client requested bookmarks.
 const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
 /// A watch sends its last bookmark this long before it ends.
 const BOOKMARK_BEFORE_END: Duration = Duration::from_secs(2);
 /// Range, in minutes, of the random default timeout of a watch. Random, so that clients do not all reconnect at once.
 const DEFAULT_MINUTES: std::ops::Range<u64> = 30..60;
 
-/// The event stream of one watch.
+/// The response body of one watch.
 pub(super) struct WatchBody {
     store: Arc<Store>,
     kind: Kind,
@@ -326,7 +326,6 @@ fn encode_event(event: &str, object: &Value, accept: Accept) -> Bytes {
     out.freeze()
 }
 
-/// An ERROR event.
 fn error_event(failure: &Status, accept: Accept) -> Bytes {
     if accept.is_protobuf() {
         return encode_event("ERROR", &failure.to_value(), accept);

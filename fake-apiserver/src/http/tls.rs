@@ -54,7 +54,7 @@ pub enum TlsError {
     Unusable {
         /// What the PEM text should contain.
         what: &'static str,
-        /// The parse or verification error.
+        /// The parse error, or the error that certificate and key do not match.
         why: String,
     },
 }
@@ -64,7 +64,7 @@ pub enum TlsError {
 pub struct Certificate {
     /// The certificate, followed by its intermediate certificates.
     pub chain_pem: String,
-    /// The private key (PKCS #8).
+    /// The private key of the certificate, as PKCS #8.
     pub key_pem: String,
 }
 
@@ -217,7 +217,6 @@ fn roots(pem: &str) -> Result<RootCertStore, String> {
     Ok(roots)
 }
 
-/// The last certificate of a PEM chain.
 fn last_certificate(chain: &str) -> &str {
     let begin = chain.rfind("-----BEGIN CERTIFICATE-----");
     &chain[begin.unwrap_or_default()..]

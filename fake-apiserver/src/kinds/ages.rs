@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-/// The time since `from` in its one or two largest units, as `kubectl get` shows ages.
+/// The time since `from`, in its one or two largest units, as in the AGE column of `kubectl get`.
 pub fn since(from: &str, now: Timestamp) -> String {
     let Ok(from) = from.parse::<Timestamp>() else {
         return "<unknown>".to_owned();

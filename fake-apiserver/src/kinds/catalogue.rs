@@ -50,7 +50,7 @@ pub(crate) struct Catalogue {
     built_in: Arc<[Kind]>,
     /// Built-in resources by the numbers of their tables in the store: those of `KINDS`, then those of other crates.
     tables: Arc<[Kind]>,
-    /// Custom resources by group and plural name; of each, the preferred version is first.
+    /// Custom resources by group and plural name. The preferred version of a resource is first.
     groups: OrdMap<&'static str, OrdMap<&'static str, Arc<[Kind]>>>,
     /// Custom resources by the index of their table in the store.
     by_table: HashMap<usize, Arc<[Kind]>>,
@@ -84,7 +84,8 @@ impl Api {
         self.served().filter(is_same).cloned().collect()
     }
 
-    /// The current definition of a resource, because its CRD may have changed. `None` if the resource is no longer served.
+    /// The current definition of the resource, which differs from `kind` if its CRD has changed. `None` if the resource is no longer
+    /// served.
     pub(crate) fn present<'a>(&'a self, kind: &'a Kind) -> Option<&'a Kind> {
         let present = match kind.defined() {
             Some(_) => self.catalogue.find(kind.group, kind.version, kind.plural),
@@ -140,7 +141,6 @@ impl Catalogue {
         }
     }
 
-    /// The number of built-in resources.
     pub(crate) fn built_in_count(&self) -> usize {
         self.built_in.len()
     }

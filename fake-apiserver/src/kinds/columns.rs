@@ -9,26 +9,26 @@ use crate::machinery::{json, metadata};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-/// The columns of a kind.
+/// The columns that `kubectl get` shows for a kind.
 #[derive(Clone, Copy)]
 pub(crate) enum Columns<'a> {
     /// The columns of a built-in resource.
     Table(&'static [Column]),
-    /// The columns that a CRD defines.
+    /// The columns that a CRD defines in `additionalPrinterColumns`.
     Defined(&'a [PrinterColumn]),
 }
 
-/// One column.
+/// A column of `kubectl get`, for objects of a built-in kind.
 pub struct Column {
-    /// The title.
+    /// Column title, such as `Ready`.
     pub name: &'static str,
-    /// The JSON type of the cells.
+    /// JSON type of the cells, such as `string`.
     pub of: &'static str,
     /// The OpenAPI format of the cells; `name` for a column with the name of the object.
     pub format: &'static str,
     /// 1 if the column is shown with `-o wide` only.
     pub priority: u8,
-    /// The content of the cells.
+    /// How a cell is computed from the object.
     pub cell: Cell,
 }
 
@@ -52,19 +52,19 @@ pub enum Cell {
     Join(&'static str, &'static str),
     /// The label selector at a JSON pointer.
     Labels(&'static str),
-    /// A value computed from the object.
+    /// The result of a function of the object.
     Of(fn(&Value) -> Value),
-    /// A value computed from the object and the time of the request.
+    /// The result of a function of the object and the time of the request, for ages.
     At(fn(&Value, Timestamp) -> Value),
 }
 use Cell::{At, Digits, Flag, Join, Labels, Number, Of, Plain, Text, TextOr};
 
-/// The name of the object.
+/// The column `Name`: the name of the object.
 pub const NAME: Column = name("Name", Text("/metadata/name"));
-/// The age of the object.
+/// The column `Age`: the time since the creation of the object.
 pub const AGE: Column = text("Age", At(age));
 
-/// The columns of most kinds.
+/// The columns of kinds that have no more specific ones.
 pub static NAME_AND_AGE: &[Column] = &[NAME, AGE];
 
 /// The columns of kinds for which kube-apiserver has no printer.
@@ -84,7 +84,7 @@ pub(crate) static SCALE: &[Column] = &[
     AGE,
 ];
 
-/// A string column.
+/// A column of type `string`.
 pub const fn text(name: &'static str, cell: Cell) -> Column {
     Column {
         name,
@@ -95,7 +95,7 @@ pub const fn text(name: &'static str, cell: Cell) -> Column {
     }
 }
 
-/// A string column with the name of an object.
+/// A column of type `string` whose cells are object names.
 pub(super) const fn name(name: &'static str, cell: Cell) -> Column {
     Column {
         format: "name",
@@ -103,7 +103,7 @@ pub(super) const fn name(name: &'static str, cell: Cell) -> Column {
     }
 }
 
-/// A string column that is shown with `-o wide` only.
+/// A column of type `string` that `kubectl get` shows with `-o wide` only.
 pub(super) const fn wide(name: &'static str, cell: Cell) -> Column {
     Column {
         priority: 1,
@@ -111,7 +111,7 @@ pub(super) const fn wide(name: &'static str, cell: Cell) -> Column {
     }
 }
 
-/// An integer column.
+/// A column of type `integer`.
 pub const fn integer(name: &'static str, cell: Cell) -> Column {
     Column {
         of: "integer",
@@ -149,7 +149,6 @@ impl Columns<'_> {
         }
     }
 
-    /// The cells of one object, one for each column.
     pub(crate) fn row(self, object: &Value, now: Timestamp) -> Vec<Value> {
         match self {
             Self::Table(columns) => columns.iter().map(|column| column.cell.of(object, now)).collect(),
@@ -202,7 +201,7 @@ pub fn or(text: &str, instead: &str) -> Value {
     }
 }
 
-/// The first entries of a list, and the number of further ones.
+/// The first entries of a list, and the number of the remaining entries.
 pub fn first(all: &[String], shown: usize, separator: &str) -> String {
     let text = all[..all.len().min(shown)].join(separator);
     match all.len().saturating_sub(shown) {
@@ -231,7 +230,7 @@ pub(super) fn containers(list: &Value, field: &str) -> Value {
     texts.collect::<Vec<_>>().join(",").into()
 }
 
-/// The status condition of that type.
+/// The status condition of type `of`.
 pub fn condition<'a>(object: &'a Value, of: &str) -> Option<&'a Value> {
     let mut conditions = json::list(&object["status"]["conditions"]).iter();
     conditions.find(|condition| condition["type"] == of)

@@ -1,4 +1,4 @@
-//! CSINode.
+//! CSINode: the CSI drivers of a node, with their node IDs and topology keys.
 
 use super::volume::driver_name;
 use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition};

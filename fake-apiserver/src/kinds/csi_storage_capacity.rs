@@ -33,7 +33,7 @@ const ALL_VERSIONS: ResourceDefinition = ResourceDefinition {
     ..PLAIN
 };
 
-/// The storage version in all releases.
+/// The storage version, whatever the release serves.
 pub(super) static CSI_STORAGE_CAPACITY: ResourceDefinition = ResourceDefinition {
     life: Life::since(24),
     ..ALL_VERSIONS

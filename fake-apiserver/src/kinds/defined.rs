@@ -24,9 +24,9 @@ pub struct Defined {
     pub table_index: usize,
     /// All versions of the CRD, served or not.
     pub versions: Arc<[&'static str]>,
-    /// The kind of a list of objects.
+    /// The kind of a list, such as `FooList`.
     pub list_kind: String,
-    /// The structural schema of the objects.
+    /// The structural schema, for decoding and validation.
     pub schema: Schema,
     /// Decodes and validates the objects.
     pub strategy: Arc<dyn CustomResourceStrategy>,
@@ -34,7 +34,7 @@ pub struct Defined {
     pub text: Arc<Value>,
     /// The additional columns of `kubectl get`.
     pub columns: Vec<PrinterColumn>,
-    /// The fields that field selectors support.
+    /// Fields in `selectableFields` of the version, for field selectors.
     pub selectable: Vec<Selectable>,
     /// The fields of the scale subresource, if the version has one.
     pub scale: Option<ScalePaths>,
@@ -58,7 +58,7 @@ pub trait CustomResourceStrategy: Send + Sync {
         nulls: Nulls,
     ) -> Result<Vec<String>, Misfit>;
 
-    /// Sets the defaults of an object.
+    /// Sets defaults of the schema for fields that the object does not have.
     fn default(&self, defined: &Defined, object: &mut Value);
 
     /// Validates a new object and returns warnings.
@@ -87,18 +87,18 @@ pub enum Nulls {
 pub enum Misfit {
     /// The metadata has invalid fields.
     Form(FormError),
-    /// An embedded object has invalid metadata.
+    /// An embedded object has invalid `metadata` (`x-kubernetes-embedded-resource`).
     EmbeddedObject(Box<Unfit>),
 }
 
 /// The error for an invalid embedded object.
 #[derive(Debug)]
 pub struct Unfit {
-    /// The path of the invalid field.
+    /// Path of the invalid field in the object.
     pub path: String,
-    /// The invalid value.
+    /// The value that is invalid.
     pub value: Value,
-    /// The error message.
+    /// Why the value is invalid.
     pub why: String,
 }
 
@@ -113,9 +113,9 @@ pub struct ScalePaths {
     pub selector: Option<Vec<String>>,
 }
 
-/// The conversion webhook of a CRD.
+/// The conversion webhook of a CRD, and a number that identifies it.
 pub struct Conversion {
-    /// A number that identifies this webhook configuration, also among earlier ones of the same CRD.
+    /// Identifies this conversion webhook: a changed CRD gets a new number.
     pub(crate) number: u64,
     pub(crate) webhook: Box<dyn ConversionWebhook>,
 }
@@ -134,7 +134,7 @@ pub trait ConversionWebhook: Send + Sync {
 static CONVERSIONS: AtomicU64 = AtomicU64::new(0);
 
 impl Conversion {
-    /// Conversion by a webhook.
+    /// Assigns a number that no other conversion in this process has.
     pub fn new(webhook: impl ConversionWebhook + 'static) -> Self {
         Self {
             number: CONVERSIONS.fetch_add(1, Ordering::Relaxed),
@@ -156,7 +156,7 @@ impl Defined {
         }
     }
 
-    /// Whether the apiVersion belongs to a version of this resource.
+    /// Whether the apiVersion is that of a version of this resource, served or not.
     pub(crate) fn knows(&self, api_version: &str) -> bool {
         let version = api_version
             .split_once('/')

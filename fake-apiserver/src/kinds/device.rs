@@ -87,7 +87,6 @@ fn claim_default(claim: &mut Value) {
     json::entries(claim, "/status/allocation/devices/results").for_each(tolerations_default);
 }
 
-/// By default, a request or subrequest requests one device.
 fn requests_default(object: &mut Value, requests: &str) {
     for request in json::entries(object, requests) {
         if let Some(exactly) = request.get_mut("exactly").filter(|exactly| exactly.is_object()) {

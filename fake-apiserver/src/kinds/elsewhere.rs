@@ -1,4 +1,4 @@
-//! Names of built-in kinds that other crates serve, for references to such objects without a server.
+//! Names of the built-in kinds that other crates serve, so that `ResourceRef` knows them without a server.
 
 use super::resource_definition::{PLAIN, ResourceDefinition};
 

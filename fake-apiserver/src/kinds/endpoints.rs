@@ -54,7 +54,7 @@ fn endpoints(endpoints: &Value) -> Value {
     or(&first(&all, ADDRESSES_SHOWN, ","), "<none>")
 }
 
-/// All combinations of addresses and ports of a subset.
+/// Each address of a subset with each of its ports, as `address:port`; only the addresses if there are no ports.
 fn addresses(subset: &Value) -> Vec<String> {
     let ports = list(&subset["ports"]);
     let addresses = list(&subset["addresses"]).iter();

@@ -7,7 +7,7 @@ use crate::machinery::error_list::ErrorList;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// The functions of a kind. All of them receive the whole object.
+/// The strategy of a kind: functions for defaulting, preparation and validation. Each receives the whole object.
 pub struct Hooks {
     /// Sets the defaults of a decoded object.
     pub default: fn(&mut Value),
@@ -19,25 +19,25 @@ pub struct Hooks {
     pub validate_name: fn(&Value, &mut ErrorList),
     /// Validation for both create and update.
     pub validate: fn(&Value, &mut ErrorList),
-    /// Validation for create only.
+    /// Validation of a new object, in addition to `validate`.
     pub validate_create: fn(&Value, &mut ErrorList),
-    /// Validation of an update; the second argument is the old object.
+    /// Validation of an update, in addition to `validate`; the second argument is the old object.
     pub validate_update: fn(&Value, &Value, &mut ErrorList),
     /// Validation of an update of the status; the second argument is the old object.
     pub validate_status: fn(&Value, &Value, &mut ErrorList),
-    /// Functions of subresources whose body has the type of the object itself.
+    /// Strategies of subresources whose body has the type of the object itself.
     pub parts: &'static [PartHooks],
     /// Resets the fields that a write to `/status` must not change; the second argument is the old object.
     pub separate_status: fn(&mut Value, &Value),
     /// Warnings for the client about a written object; the second argument is the old object, or null.
     pub warn: fn(&Value, &Value) -> Vec<String>,
-    /// Validation of an update whose rules depend on the release.
+    /// Validation of an update by rules that differ between Kubernetes releases.
     pub validate_update_then: fn(&Value, &Value, Profile, &mut ErrorList),
 }
 
-/// Functions of a subresource whose body has the type of the object itself, and which updates a part of the object.
+/// The strategy of a subresource whose body has the type of the object itself, and which updates a part of the object.
 pub struct PartHooks {
-    /// The subresource.
+    /// The subresource that has this strategy.
     pub of: Subresource,
     /// Resets the fields that the subresource must not change; the second argument is the old object.
     pub separate: fn(&mut Value, &Value),
@@ -51,19 +51,19 @@ pub struct PartHooks {
 pub type Paths = &'static [&'static [&'static str]];
 
 impl Hooks {
-    /// The functions of a subresource; `None` if its body does not have the type of the object itself.
+    /// The strategy of a subresource; `None` if its body does not have the type of the object itself.
     pub(crate) fn part(&self, of: Subresource) -> Option<&'static PartHooks> {
         self.parts.iter().find(|part| part.of == of)
     }
 }
 
-/// The context of a request for the functions of a kind.
+/// What strategy functions know about the server and the request.
 pub struct Setting<'a> {
     /// The current time, formatted as in `metadata`.
     pub now: &'a str,
-    /// The options of the server.
+    /// Server options, such as `kubelet_less`.
     pub options: &'a ServerOptions,
-    /// The served release.
+    /// The served Kubernetes release with its feature gates.
     pub profile: Profile,
     /// The user of the request; `None` for writes of the server itself.
     pub requester: Option<Requester<'a>>,
@@ -72,17 +72,17 @@ pub struct Setting<'a> {
 /// The user of a request, with the attributes that objects can record.
 #[derive(Clone, Copy)]
 pub struct Requester<'a> {
-    /// The user name.
+    /// User name, as in role bindings.
     pub name: &'a str,
     /// The uid. Empty if unknown.
     pub uid: &'a str,
-    /// The groups of the user.
+    /// Names of the user's groups.
     pub groups: &'a [String],
-    /// Further attributes of the user.
+    /// Further attributes, such as the pod to which a token is bound.
     pub extra: &'a BTreeMap<String, Vec<String>>,
 }
 
-/// Functions that do nothing.
+/// Strategy functions that change nothing and find no errors: the base of the strategies of all kinds.
 pub const NO_HOOKS: Hooks = Hooks {
     default: |_| {},
     create: |_, _| {},

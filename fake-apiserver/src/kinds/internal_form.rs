@@ -27,7 +27,7 @@ pub(super) fn diff(kind: &str, old: &Value, new: &Value) -> String {
     unified_diff::of(&lines(kind, old), &lines(kind, new))
 }
 
-/// A value of a type of `internal_types.txt`, on one line.
+/// A value of a type in `internal_types.txt`, on one line.
 pub fn shown(kind: &str, value: &Value) -> String {
     written(kind, value, true).concat()
 }
@@ -159,7 +159,7 @@ impl Writer {
         match kind {
             _ if TYPES.contains_key(kind) => self.structure(kind, value, parent),
             "-" if value.is_null() => self.put("null"),
-            // For an unset value, `kind` is the text to write.
+            // A type that is not in `TYPES` is the text to write for an unset value.
             nothing if value.is_null() => self.put(nothing),
             _ => self.plain(value),
         }

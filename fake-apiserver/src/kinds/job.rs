@@ -137,8 +137,8 @@ fn job_default(object: &mut Value) {
     default_labels(object);
 }
 
-/// Without `manualSelector`, a Job's pods get labels unique to the Job. Labels that the Job inherited from its template get the same
-/// additions, because in kube-apiserver both are the same Go map.
+/// Without `manualSelector`, a Job's pods get labels unique to the Job. Labels of the Job that equal those of its template get the unique
+/// labels too, because in kube-apiserver both are one Go map.
 fn job_create(object: &mut Value, _: &Setting<'_>) {
     if object["spec"]["manualSelector"] == true {
         return;

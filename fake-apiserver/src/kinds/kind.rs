@@ -68,7 +68,6 @@ impl Kind {
         }
     }
 
-    /// The conversion webhook, if the resource has one.
     pub(crate) fn conversion(&self) -> Option<&Conversion> {
         self.defined()?.conversion.as_deref()
     }
@@ -144,7 +143,6 @@ impl Kind {
         }
     }
 
-    /// The kind of a list of objects.
     pub(crate) fn list_kind(&self) -> String {
         match &self.0 {
             Source::Table(definition) | Source::Extension(definition, _) => {

@@ -135,14 +135,14 @@ pub(crate) static KINDS: &[Kind] = &[
     Kind::table(&device::RESOURCE_SLICE),
 ];
 
-/// Kinds of objects that the server itself creates.
+/// Kinds whose objects the server itself creates.
 pub(crate) static CONFIG_MAP: Kind = Kind::table(&config_map::CONFIG_MAP);
 pub(crate) static NAMESPACE: Kind = Kind::table(&namespace::NAMESPACE);
 /// Kinds of the `kubernetes` service.
 pub(crate) static ENDPOINTS: Kind = Kind::table(&endpoints::ENDPOINTS);
 pub(crate) static ENDPOINT_SLICE: Kind = Kind::table(&endpoint_slice::ENDPOINT_SLICE);
 pub(crate) static SERVICE: Kind = Kind::table(&service::SERVICE);
-/// Kinds that admission, eviction and streaming connections read.
+/// Kinds whose objects admission, eviction and connect requests read.
 pub(crate) static NODE: Kind = Kind::table(&node::NODE);
 pub(crate) static POD: Kind = Kind::table(&pod::POD);
 pub(crate) static POD_DISRUPTION_BUDGET: Kind = Kind::table(&pod_disruption_budget::POD_DISRUPTION_BUDGET);
@@ -150,7 +150,6 @@ pub(crate) static PRIORITY_CLASS: Kind = Kind::table(&priority_class::PRIORITY_C
 pub(crate) static STORAGE_CLASS: Kind = Kind::table(&storage_class::STORAGE_CLASS);
 /// ServiceAccounts, for which tokens are issued.
 pub(crate) static SERVICE_ACCOUNT: Kind = Kind::table(&service_account::SERVICE_ACCOUNT);
-/// RBAC kinds.
 pub(crate) static CLUSTER_ROLE: Kind = Kind::table(&rbac::CLUSTER_ROLE);
 pub(crate) static CLUSTER_ROLE_BINDING: Kind = Kind::table(&rbac::CLUSTER_ROLE_BINDING);
 pub(crate) static ROLE: Kind = Kind::table(&rbac::ROLE);

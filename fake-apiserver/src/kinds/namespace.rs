@@ -1,4 +1,4 @@
-//! Namespaces.
+//! Namespaces: defaults, validation, and marking as terminating.
 
 use super::resource_definition::not_supported;
 use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, Setting, Subresource};

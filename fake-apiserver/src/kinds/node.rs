@@ -1,4 +1,4 @@
-//! Nodes.
+//! Nodes: defaults, taint of new nodes, validation and columns.
 
 use super::pod::resources;
 use super::resource_definition::not_supported;
@@ -208,7 +208,7 @@ fn node_amounts(object: &Value, errors: &mut ErrorList) {
     }
 }
 
-/// Validates an update: assigned fields are immutable. (As in kube-apiserver, quantities and taints are validated again.)
+/// Validates an update: fields are immutable once set. (As in kube-apiserver, quantities and taints are validated a second time.)
 fn node_validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
     node_amounts(new, errors);
     let addresses = new["status"]["addresses"]

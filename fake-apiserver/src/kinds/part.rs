@@ -1,4 +1,4 @@
-//! Subresources of API objects.
+//! The parts of an object that a request path can address: the object itself or a subresource.
 
 /// The part of an object that a request path addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -7,7 +7,7 @@ pub enum Part {
     Main,
     /// The `/status` subresource.
     Status,
-    /// Any other subresource.
+    /// A subresource other than `/status`.
     Sub(Subresource),
 }
 
@@ -18,19 +18,19 @@ pub enum Subresource {
     Approval,
     /// `pods/attach`: attaches to the streams of a container's main process.
     Attach,
-    /// `pods/binding`.
+    /// `pods/binding`: assigns a pod to a node.
     Binding,
     /// `pods/ephemeralcontainers`: debug containers added to a running pod.
     EphemeralContainers,
-    /// `pods/eviction`.
+    /// `pods/eviction`: deletes a pod if its PodDisruptionBudget allows it.
     Eviction,
     /// `pods/exec`: runs a command in a container.
     Exec,
-    /// `namespaces/finalize`.
-    Finalize,
     /// `namespaces/finalize`: sets `spec.finalizers`.
+    Finalize,
+    /// `pods/log`: the log of a container.
     Log,
-    /// `pods/portforward`.
+    /// `pods/portforward`: forwards connections to ports of a pod.
     PortForward,
     /// `proxy` of nodes, pods and services: forwards HTTP requests to them.
     Proxy,
@@ -38,7 +38,7 @@ pub enum Subresource {
     Resize,
     /// `scale` of workloads, as a `Scale` of autoscaling/v1.
     Scale,
-    /// `serviceaccounts/token`.
+    /// `serviceaccounts/token`: issues a token.
     Token,
 }
 
@@ -70,7 +70,6 @@ impl Subresource {
         Self::Token,
     ];
 
-    /// The subresource with this name.
     pub(crate) fn find(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|sub| sub.as_str() == name)
     }

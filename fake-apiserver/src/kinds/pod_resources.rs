@@ -5,7 +5,7 @@ use crate::machinery::amounts::Amounts;
 use crate::machinery::json::list;
 use serde_json::Value;
 
-/// The requests of a pod, including the pod overhead.
+/// Total requests of a pod by resource: containers, init containers and pod overhead.
 pub fn pod_requests(pod: &Value) -> Amounts {
     let mut all = altogether(pod, "requests");
     all.add(&Amounts::read(&pod["spec"]["overhead"]));

@@ -7,16 +7,16 @@ use crate::machinery::json_path::JsonPath;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-/// A printer column of a CRD.
+/// A column of `kubectl get`, as a CRD defines it in `additionalPrinterColumns`.
 #[derive(Debug)]
 pub struct PrinterColumn {
-    /// The title.
+    /// Title of the column, such as `Age`.
     pub name: String,
-    /// The type of the cells.
+    /// JSON type of the cells, or `date`.
     pub of: String,
     /// The OpenAPI format of the cells.
     pub format: String,
-    /// The description.
+    /// Description of the column, for clients that show it.
     pub description: String,
     /// Greater than 0 if the column is shown with `-o wide` only.
     pub priority: i64,
@@ -55,7 +55,6 @@ impl PrinterColumn {
     }
 }
 
-/// The age since a date.
 fn date(text: &str, now: Timestamp) -> Value {
     match (text, text.parse::<Timestamp>()) {
         ("", _) => "<unknown>".into(),

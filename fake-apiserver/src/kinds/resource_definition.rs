@@ -13,29 +13,29 @@ use crate::machinery::selector::{Selectable, selectable};
 use crate::machinery::status::GroupResource;
 use serde_json::Value;
 
-/// The resource definition of one API resource, in one version.
+/// One version of a built-in API resource: its names, verbs and strategy.
 pub struct ResourceDefinition {
     /// The API group; empty for the core group.
     pub group: &'static str,
     /// The version, such as `v1`.
     pub version: &'static str,
-    /// The kind of the objects.
+    /// The kind in objects, such as `Pod`.
     pub kind: &'static str,
     /// The plural name, such as `pods`.
     pub plural: &'static str,
     /// The singular name, such as `pod`.
     pub singular: &'static str,
-    /// Short names that kubectl accepts.
+    /// Short names that kubectl accepts, such as `po`.
     pub short_names: &'static [&'static str],
     /// Groups of resources that kubectl lists together, such as `all`.
     pub categories: &'static [&'static str],
-    /// Whether the objects belong to namespaces.
+    /// Whether objects are in namespaces. If not, they are cluster-scoped.
     pub namespaced: bool,
     /// Whether the resource has a `/status` subresource. If so, writes to the main path do not change the status.
     pub status: bool,
     /// Subresources other than `status`.
     pub subresources: &'static [Subresource],
-    /// Validates the name of an object.
+    /// Validates the names of objects; usually as DNS subdomain.
     pub name_rule: fn(&str) -> Messages,
     /// When `metadata.generation` is incremented.
     pub generation: Generation,
@@ -115,7 +115,7 @@ pub enum Unstored {
     Review(Review),
 }
 
-/// The type of a review.
+/// Which of the review kinds a resource is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Review {
     /// SelfSubjectReview: returns the user of the request.
@@ -155,14 +155,14 @@ pub struct MetadataChecks {
 /// How often `metadata` is validated. Upstream repeats some checks and thereby also their errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MetadataPasses {
-    /// The number of passes.
+    /// How often the checks of `metadata` run in one request.
     pub times: u8,
     /// Whether the last pass also compares `metadata` with the old object (`ValidateObjectMetaUpdate`).
     pub compare: bool,
 }
 
 impl MetadataChecks {
-    /// The checks of core/v1, with this number of passes.
+    /// The checks of core/v1, which run `times` times for writes to the object itself.
     pub const fn core(times: u8) -> Self {
         Self {
             know_finalizers: true,
@@ -174,7 +174,7 @@ impl MetadataChecks {
         }
     }
 
-    /// The checks of apimachinery, with this number of passes.
+    /// The checks of apimachinery, which run `times` times for writes to the object itself.
     pub const fn machinery(times: u8) -> Self {
         Self {
             know_finalizers: false,
@@ -182,7 +182,7 @@ impl MetadataChecks {
         }
     }
 
-    /// The same checks, but a write to the main path is not compared with the old object.
+    /// Omits the comparison with the old object for writes to the object itself.
     pub const fn alone(self) -> Self {
         Self {
             main: MetadataPasses {
@@ -193,7 +193,7 @@ impl MetadataChecks {
         }
     }
 
-    /// The same checks, but with other passes for `/status`.
+    /// Replaces the number of passes and the comparison for writes to `/status` and other subresources.
     pub const fn status(self, times: u8, compare: bool) -> Self {
         Self {
             status: MetadataPasses { times, compare },
@@ -216,7 +216,7 @@ pub enum StatusMetadata {
 /// When `metadata.generation` is incremented.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Generation {
-    /// Objects have no generation.
+    /// `metadata.generation` is never set.
     None,
     /// The generation is 1 at creation and is incremented when the spec changes.
     FromCreation,
@@ -227,7 +227,7 @@ pub enum Generation {
 /// Conversion between a resource and another resource that stores its objects.
 #[derive(Clone, Copy)]
 pub struct View {
-    /// The resource that stores the objects.
+    /// The definition of the resource in whose table the objects are stored.
     pub stored: &'static ResourceDefinition,
     /// Converts a stored object to this version.
     pub from_stored: fn(&Value) -> Value,
@@ -304,7 +304,7 @@ impl ResourceDefinition {
         }
     }
 
-    /// Whether this definition has the given apiVersion.
+    /// Whether an object with this apiVersion belongs to the group and version of this definition.
     pub(crate) fn has_version(&self, api_version: &str) -> bool {
         match api_version.split_once('/') {
             Some((group, version)) => group == self.group && version == self.version,

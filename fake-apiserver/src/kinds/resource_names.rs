@@ -72,7 +72,6 @@ pub(super) fn is_of_whole_pod(name: &str) -> bool {
     OF_WHOLE_POD.contains(&name) || is_huge_pages(name)
 }
 
-/// Whether a resource name is that of a huge page size.
 fn is_huge_pages(name: &str) -> bool {
     name.starts_with("hugepages-")
 }

@@ -1,4 +1,4 @@
-//! Secret.
+//! Secret: `stringData`, required keys by type, and size limit.
 
 use super::config_map::{BYTES_MAX, config_key, decoded, immutable_update};
 use super::resource_definition::not_supported;

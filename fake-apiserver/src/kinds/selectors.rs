@@ -19,7 +19,7 @@ pub(super) enum Values {
     Any,
 }
 
-/// Validates a label selector.
+/// Validates a label selector; adds errors below the path `field`.
 pub fn labels(selector: &Value, field: &str, errors: &mut ErrorList) {
     metadata::labels(&selector["matchLabels"], &format!("{field}.matchLabels"), errors);
     for (i, term) in list(&selector["matchExpressions"]).iter().enumerate() {
@@ -31,7 +31,6 @@ pub fn labels(selector: &Value, field: &str, errors: &mut ErrorList) {
     }
 }
 
-/// Whether a text is an operator of label selectors.
 pub(crate) fn is_operator(operator: &str) -> bool {
     matches!(operator, "In" | "NotIn" | "Exists" | "DoesNotExist")
 }
@@ -42,7 +41,6 @@ pub(crate) fn requirement(term: &Value, at: &str, errors: &mut ErrorList) {
     key_and_values(term, at, Values::Labels, errors);
 }
 
-/// Validates a node selector.
 pub(super) fn nodes(selector: &Value, field: &str, values: Values, errors: &mut ErrorList) {
     let field = format!("{field}.nodeSelectorTerms");
     let terms = list(&selector["nodeSelectorTerms"]);
@@ -55,7 +53,6 @@ pub(super) fn nodes(selector: &Value, field: &str, values: Values, errors: &mut 
     }
 }
 
-/// Validates a node selector term.
 pub(super) fn node_term(term: &Value, field: &str, values: Values, errors: &mut ErrorList) {
     for (i, requirement) in list(&term["matchExpressions"]).iter().enumerate() {
         let at = format!("{field}.matchExpressions[{i}]");

@@ -5,7 +5,7 @@
 use crate::machinery::error_list::ErrorList;
 use std::ops::RangeInclusive;
 
-/// The default lifetime, in seconds.
+/// Lifetime in seconds if a request or volume specifies none.
 pub(crate) const USUAL_SECONDS: i64 = 3600;
 
 /// The valid range of lifetimes, in seconds.

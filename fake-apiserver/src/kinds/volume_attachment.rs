@@ -1,4 +1,4 @@
-//! VolumeAttachment.
+//! VolumeAttachment: validation, also of inline volumes. No controller attaches volumes.
 
 use super::volume::{driver_name, inline_validate, source_default};
 use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, Setting, StatusMetadata};

@@ -1,4 +1,4 @@
-//! VolumeAttributesClass.
+//! VolumeAttributesClass: validation of driver name and parameters.
 
 use super::storage_class::parameters;
 use super::volume::protect;

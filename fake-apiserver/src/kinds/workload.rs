@@ -282,7 +282,6 @@ pub(super) const IMAGES: Column = wide("Images", Of(|o| template_containers(o, "
 
 pub(super) const SELECTOR: Column = wide("Selector", Labels("/spec/selector"));
 
-/// The columns of ReplicaSets and ReplicationControllers.
 static REPLICA_COLUMNS: &[Column] = &[
     NAME,
     integer("Desired", Number("/spec/replicas")),

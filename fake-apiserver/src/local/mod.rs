@@ -60,7 +60,7 @@ impl LocalClient {
             .map(drop)
     }
 
-    /// Reads an object.
+    /// Reads the current state of an object.
     pub fn get(&self, at: &ResourceRef) -> Result<Arc<Value>, Status> {
         self.object(Verb::Get, self.target(at, Part::Main)?, Payload::None)
     }
@@ -80,7 +80,7 @@ impl LocalClient {
         }
     }
 
-    /// Replaces an object. The fields of `object` identify which one.
+    /// Replaces the object with the `apiVersion`, `kind`, namespace and name of `object`.
     pub fn update(&self, object: Value) -> Result<Arc<Value>, Status> {
         let target = self.target_of(&object, true)?;
         self.object(Verb::Update, target, Payload::Object(object.into()))
@@ -95,8 +95,8 @@ impl LocalClient {
         )
     }
 
-    /// Applies an object as a field manager (server-side apply), identified by its own fields. `force` takes over fields of other
-    /// managers; without it they are a conflict.
+    /// Applies a configuration as a field manager (server-side apply). With `force`, the manager takes over fields of other managers;
+    /// otherwise such fields cause a conflict.
     pub fn apply(&self, object: Value, manager: &str, force: bool) -> Result<Arc<Value>, Status> {
         let target = self.target_of(&object, true)?;
         let params = Params::from([
@@ -110,7 +110,7 @@ impl LocalClient {
         }
     }
 
-    /// Deletes an object.
+    /// Deletes an object with the default `DeleteOptions`.
     pub fn delete(&self, at: &ResourceRef) -> Result<(), Status> {
         self.call(Verb::Delete, self.target(at, Part::Main)?, Payload::None)
             .map(drop)
@@ -192,7 +192,7 @@ impl LocalClient {
         payload: Payload,
     ) -> Result<Answer, Status> {
         let _busy = self.store.activity().begin();
-        // A request for a resource that is not served fails and is reported like any other.
+        // If the resource is not served, the request is executed all the same: it fails with 404, which is reported to the observer.
         let api = self.store.api();
         let served = api.catalogue.served(&target.kind, api.profile);
         let target = Target {

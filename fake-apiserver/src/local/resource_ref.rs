@@ -29,7 +29,7 @@ impl ResourceRef {
         }
     }
 
-    /// A resource of the core group.
+    /// A resource of the core group, such as `pods`.
     pub fn core(resource: &str) -> Self {
         Self::new("", resource)
     }
@@ -75,7 +75,7 @@ impl ResourceRef {
         })
     }
 
-    /// The collection that contains the object.
+    /// The collection of the object: the same reference without name.
     #[must_use]
     pub fn collection(self) -> Self {
         Self { name: None, ..self }
@@ -108,7 +108,7 @@ impl ResourceRef {
         Some(path)
     }
 
-    /// Sets the namespace.
+    /// Restricts the reference to a namespace.
     #[must_use]
     pub fn namespace(self, namespace: &str) -> Self {
         Self {
@@ -117,7 +117,7 @@ impl ResourceRef {
         }
     }
 
-    /// Sets the name of the object.
+    /// Refers to the object with this name instead of the collection.
     #[must_use]
     pub fn name(self, name: &str) -> Self {
         Self {

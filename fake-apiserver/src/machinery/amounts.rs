@@ -29,7 +29,7 @@ impl Amounts {
         self.0.get(name)
     }
 
-    /// Sets the quantity of a resource.
+    /// Sets the quantity of a resource, replacing a previous one.
     pub fn set(&mut self, name: impl Into<String>, amount: Quantity) {
         self.0.insert(name.into(), amount);
     }
@@ -79,7 +79,7 @@ impl Amounts {
         )
     }
 
-    /// Whether the list is empty.
+    /// Whether there is no quantity of any resource.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -16,7 +16,7 @@ const DUPLICATES_MAX: usize = 100;
 /// Number of bytes of an invalid body that an error message quotes.
 const SUMMARY_BYTES: usize = 30;
 
-/// A parsed body.
+/// The JSON value of a request body, and what the value does not show.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Document {
     pub(crate) value: Value,

@@ -15,7 +15,7 @@ pub struct Cause {
     /// The machine-readable reason, for example `FieldValueInvalid`; may be empty.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub reason: &'static str,
-    /// The human-readable message.
+    /// The message for users, with the value and the rule that it violates.
     pub message: String,
     /// Path of the field; empty if the error concerns no single field.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -63,7 +63,7 @@ impl ErrorList {
         self.0.iter().any(|cause| reasons.contains(&cause.reason))
     }
 
-    /// Replaces messages by those of another list, where field and reason are equal.
+    /// Replaces each message by that of an error in `others` with the same field and reason.
     pub fn replace_messages(&mut self, others: Self) {
         let mut others = others.0;
         for cause in &mut self.0 {
@@ -74,7 +74,7 @@ impl ErrorList {
         }
     }
 
-    /// Appends another list.
+    /// Appends the errors of another list, in their order.
     pub fn append(&mut self, found: Self) {
         self.0.extend(found.0);
     }

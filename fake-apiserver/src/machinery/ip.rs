@@ -27,12 +27,10 @@ fn without_zeros(text: &str) -> String {
     numbers.collect()
 }
 
-/// Whether the address is IPv4 or an IPv4-mapped IPv6 address.
 pub(crate) fn is_ipv4(address: IpAddr) -> bool {
     address.to_canonical().is_ipv4()
 }
 
-/// Whether the address is a link-local unicast address.
 pub(crate) fn is_link_local(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => address.is_link_local(),
@@ -55,7 +53,7 @@ pub(crate) fn with_port(host: &str, port: impl Display) -> String {
     }
 }
 
-/// Number of bits of an address.
+/// Number of bits of an address: 32 or 128.
 pub(crate) fn bits(address: IpAddr) -> u8 {
     if address.is_ipv4() { 32 } else { 128 }
 }

@@ -93,7 +93,7 @@ pub fn entries<'a>(object: &'a mut Value, pointer: &str) -> impl Iterator<Item =
         .flatten()
 }
 
-/// Escapes a name for a JSON pointer.
+/// Escapes a member name for a JSON pointer: `~` becomes `~0`, `/` becomes `~1`.
 pub fn pointer_part(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
@@ -113,7 +113,7 @@ pub fn string<'a>(object: &'a Value, field: &str) -> &'a str {
     object[field].as_str().unwrap_or_default()
 }
 
-/// The strings of an array.
+/// The strings of an array; other entries are left out.
 pub fn texts(list: &Value) -> Vec<&str> {
     list.as_array()
         .into_iter()
@@ -122,7 +122,7 @@ pub fn texts(list: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// The entries of a map of strings.
+/// The entries of a map whose values are strings; other entries are left out.
 pub fn pairs(map: &Value) -> impl Iterator<Item = (&str, &str)> {
     map.as_object()
         .into_iter()

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-/// A JSONPath.
+/// A compiled JSONPath that selects at most one value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonPath(Vec<Step>);
 
@@ -27,7 +27,7 @@ enum Comparison {
     AtMost,
     More,
     AtLeast,
-    /// The value exists.
+    /// The value exists; the compared value is ignored.
     Exists,
 }
 
@@ -60,7 +60,7 @@ impl JsonPath {
         Some(Self(steps))
     }
 
-    /// The first value at the path.
+    /// The first value at the path; `None` if there is none.
     pub(crate) fn find<'a>(&self, object: &'a Value) -> Option<&'a Value> {
         find(&self.0, object)
     }

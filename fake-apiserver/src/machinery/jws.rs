@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use yasna::ASN1Result;
 
-/// A signature algorithm.
+/// A signature algorithm: its JWS name, key type and verification.
 struct Algorithm {
     name: &'static str,
     scheme: SignatureScheme,
@@ -54,19 +54,19 @@ pub enum KeyError {
     /// The text is not PEM or contains no key.
     #[error("it contains no key in PEM format: {0}; use an RSA or ECDSA key")]
     Form(String),
-    /// The key type is not supported.
+    /// The key is neither RSA with at least 2048 bits, nor ECDSA on P-256 or P-384.
     #[error("its key is not supported; use RSA with at least 2048 bits, or ECDSA on P-256 or P-384")]
     Unsupported,
 }
 
-/// A private key that signs.
+/// A private key, for signing service account tokens.
 #[derive(Clone, Debug)]
 pub struct SigningKey {
     key: Arc<dyn rustls::sign::SigningKey>,
     public: PublicKey,
 }
 
-/// A public key that verifies signatures.
+/// A public key, for verifying service account tokens.
 #[derive(Clone)]
 pub struct PublicKey {
     algorithm: &'static Algorithm,
@@ -93,7 +93,6 @@ impl SigningKey {
         Self::of(&key)
     }
 
-    /// Generates a P-256 key.
     pub(crate) fn generate() -> Self {
         let key_pair = rcgen::KeyPair::generate().expect("the system's random source works");
         let key =
@@ -108,7 +107,6 @@ impl SigningKey {
         Ok(Self { key, public })
     }
 
-    /// The public key of this private key.
     pub(crate) fn public(&self) -> &PublicKey {
         &self.public
     }

@@ -36,7 +36,7 @@ pub fn edit(object: &mut Value) -> &mut Map<String, Value> {
     json::member(object, "metadata")
 }
 
-/// The finalizers of an object.
+/// The entries of `metadata.finalizers` that are strings.
 pub fn finalizers(object: &Value) -> Vec<&str> {
     json::texts(&object["metadata"]["finalizers"])
 }
@@ -165,7 +165,7 @@ pub fn validate_generated(object: &Value, name_rule: fn(&str) -> Messages, error
     }
 }
 
-/// Validates a map of labels.
+/// Validates the keys and values of labels; adds errors below the path `field`.
 pub fn labels(map: &Value, field: &str, errors: &mut ErrorList) {
     for (key, value) in json::pairs(map) {
         errors.invalid_all(field, key, names::qualified(key));

@@ -6,7 +6,7 @@
 /// Error messages for one value.
 pub type Messages = Vec<String>;
 
-/// A validation function for names.
+/// Validates a name. Returns error messages; none if the name is valid.
 pub type NameRule = fn(&str) -> Messages;
 
 const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', \
@@ -28,7 +28,7 @@ const LABEL_VALUE: &str = "a valid label must be an empty string or consist of a
 const CONFIG_KEY: &str = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  \
     or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
 
-/// A lower-case DNS subdomain (RFC 1123), the rule for most object names.
+/// Validates a lower-case DNS subdomain (RFC 1123), the rule for most object names.
 pub fn subdomain(value: &str) -> Messages {
     let mut out = too_long(value, 253, "characters");
     out.extend(not_subdomain(value));
@@ -39,7 +39,7 @@ fn not_subdomain(value: &str) -> Option<String> {
     (!value.split('.').all(is_dns_label)).then(|| SUBDOMAIN.to_owned())
 }
 
-/// A lower-case DNS label (RFC 1123), the rule for namespaces.
+/// Validates a lower-case DNS label (RFC 1123), the rule for namespaces.
 pub fn label(value: &str) -> Messages {
     let mut out = too_long(value, 63, "characters");
     if !is_dns_label(value) {
@@ -54,7 +54,7 @@ pub fn label(value: &str) -> Messages {
     out
 }
 
-/// A lower-case DNS label that begins with a letter (RFC 1035), the rule for names of resources and versions.
+/// Validates a lower-case DNS label that begins with a letter (RFC 1035), the rule for names of resources and versions.
 pub fn label_1035(value: &str) -> Messages {
     let mut out = too_long(value, 63, "characters");
     let begins = value.starts_with(|c: char| c.is_ascii_lowercase());
@@ -64,7 +64,7 @@ pub fn label_1035(value: &str) -> Messages {
     out
 }
 
-/// A name that is valid as a path segment, the rule for names of nested objects.
+/// Validates a URL path segment, the rule for names of nested objects.
 pub fn path_segment(value: &str) -> Messages {
     if value == "." || value == ".." {
         return vec![format!("may not be '{value}'")];
@@ -73,7 +73,7 @@ pub fn path_segment(value: &str) -> Messages {
     illegal.map(|part| format!("may not contain '{part}'")).collect()
 }
 
-/// A qualified name, such as a label key, finalizer or topology key: a name with an optional DNS subdomain prefix.
+/// Validates a qualified name, such as a label key, finalizer or topology key: a name with an optional DNS subdomain prefix.
 pub fn qualified(value: &str) -> Messages {
     let mut out = Messages::new();
     let parts: Vec<&str> = value.split('/').collect();
@@ -109,7 +109,7 @@ pub fn qualified(value: &str) -> Messages {
     out
 }
 
-/// A label value.
+/// Validates a label value: at most 63 bytes.
 pub fn label_value(value: &str) -> Messages {
     let mut out = too_long(value, 63, "bytes");
     if !value.is_empty() && !is_name(value) {
@@ -118,7 +118,7 @@ pub fn label_value(value: &str) -> Messages {
     out
 }
 
-/// A port name (IANA service name).
+/// Validates a port name (IANA service name).
 pub fn port(value: &str) -> Messages {
     let mut out = too_long(value, 15, "characters");
     let is_known = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
@@ -140,14 +140,14 @@ pub fn port(value: &str) -> Messages {
 /// Port protocols, in the order in which most error messages list them.
 pub const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
 
-/// A port number.
+/// Validates a port number: 1 to 65535.
 pub fn port_number(number: i64) -> Messages {
     let outside = !(1..=65_535).contains(&number);
     let text = outside.then(|| "must be between 1 and 65535, inclusive".to_owned());
     text.into_iter().collect()
 }
 
-/// A key of a config map or secret, which must be a valid file name.
+/// Validates a key of a ConfigMap or Secret, which must be a valid file name.
 pub fn config_key(value: &str) -> Messages {
     let mut out = too_long(value, 253, "characters");
     let is_legal = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);

@@ -37,10 +37,10 @@ pub enum QuantityError {
     /// The text is not a number with a suffix.
     #[error("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")]
     Format,
-    /// The numeric part is invalid.
+    /// The digits cannot be parsed as a number.
     #[error("unable to parse numeric part of quantity")]
     Numeric,
-    /// The suffix is unknown.
+    /// The text after the number is no known suffix.
     #[error("unable to parse quantity's suffix")]
     Suffix,
     /// The number has more digits than this implementation supports.
@@ -115,12 +115,12 @@ impl Quantity {
         scaled(self.mantissa, self.exponent).unwrap_or(i128::MAX)
     }
 
-    /// Whether the number is zero.
+    /// Whether the value is 0, in any notation.
     pub fn is_zero(&self) -> bool {
         self.mantissa == 0
     }
 
-    /// Whether the value is negative.
+    /// Whether the value is less than 0.
     pub fn is_negative(&self) -> bool {
         self.mantissa < 0
     }
@@ -169,7 +169,7 @@ impl Quantity {
         }
     }
 
-    /// This value divided by the value of the other quantity.
+    /// This value divided by that of the other quantity.
     pub fn ratio(&self, other: &Self) -> f64 {
         let float = |number: &Self| number.mantissa as f64 * 10_f64.powi(number.exponent);
         float(self) / float(other)
@@ -274,7 +274,7 @@ impl Ord for Quantity {
     }
 }
 
-/// The parts of a quantity's text.
+/// The text of a quantity, split into sign, digits, fraction and suffix.
 struct Parts<'a> {
     negative: bool,
     /// Digits before the decimal point, without leading zeros.

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Status {
-    /// The HTTP status code.
+    /// HTTP status code of the response.
     pub code: u16,
     /// The machine-readable reason, for example `NotFound`; some errors of kube-apiserver have no reason.
     pub reason: Option<&'static str>,
@@ -203,7 +203,7 @@ impl Status {
         )
     }
 
-    /// The 404 for an unknown subresource. If kube-apiserver has the subresource, the message names this server's gap.
+    /// The 404 for an unknown subresource. If kube-apiserver has the subresource, the message says that this server does not implement it.
     pub(crate) fn no_such_subresource(resource: GroupResource<'_>, subresource: &str) -> Self {
         let mut not_here = NOT_HERE.iter();
         if !not_here.any(|(of, names)| *of == resource.kind && names.contains(&subresource)) {
@@ -291,7 +291,7 @@ impl Status {
         Self::generic(415, "UnsupportedMediaType", message)
     }
 
-    /// 422: the object is invalid.
+    /// 422: the object violates validation rules. `errors` become the causes.
     pub fn invalid(subject: GroupResource<'_>, name: &str, errors: ErrorList) -> Self {
         let object = format!("{} {}", subject.qualified(), go::quoted(name));
         let message = format!("{object} is invalid: {errors}");
@@ -357,7 +357,7 @@ impl Status {
         }
     }
 
-    /// Whether this is the success of a request.
+    /// Whether the code is below 400.
     pub fn is_success(&self) -> bool {
         self.code < 400
     }

@@ -19,7 +19,7 @@ struct Block {
     len: usize,
 }
 
-/// A part of both texts, unchanged or changed.
+/// A line range of the old text with the corresponding range of the new text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Part {
     is_same: bool,

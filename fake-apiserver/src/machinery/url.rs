@@ -26,14 +26,14 @@ const PATH: &AsciiSet = &CONTROLS
     .add(b')')
     .add(b'*');
 
-/// A parsed URL.
+/// A URL, parsed as Go's `net/url` does.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Url {
     /// The scheme in lower case.
     pub scheme: String,
     /// The user info. `Some("")` differs from `None`: the URL contains an `@` with nothing before it.
     pub user: Option<String>,
-    /// The host, including the port.
+    /// The host with port and, for IPv6, brackets.
     pub host: String,
     path: String,
     /// The query without the `?`.

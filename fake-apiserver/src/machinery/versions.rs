@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-/// The stability of a version.
+/// Stability of an API version, from least to most stable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
     Alpha,

@@ -15,7 +15,6 @@ pub(crate) struct Attribute {
 pub(crate) const COMMON_NAME: &[u64] = &[2, 5, 4, 3];
 pub(crate) const ORGANIZATION: &[u64] = &[2, 5, 4, 10];
 
-/// The values of one attribute of a name.
 pub(crate) fn texts(name: &[Attribute], kind: &'static [u64]) -> impl Iterator<Item = String> {
     let found = name
         .iter()
@@ -23,14 +22,14 @@ pub(crate) fn texts(name: &[Attribute], kind: &'static [u64]) -> impl Iterator<I
     found.map(|attribute| attribute.text.clone())
 }
 
-/// Subject and key of a certificate.
+/// What this server reads from a certificate: subject and public key.
 pub(crate) struct Certificate {
     pub(crate) subject: Vec<Attribute>,
     /// `SubjectPublicKeyInfo` in DER.
     pub(crate) key: Vec<u8>,
 }
 
-/// Reads a DER certificate.
+/// Reads subject and key of a DER certificate.
 pub(crate) fn certificate(der: &[u8]) -> ASN1Result<Certificate> {
     yasna::parse_der(der, |reader| {
         reader.read_sequence(|certificate| {
@@ -53,7 +52,6 @@ pub(crate) fn certificate(der: &[u8]) -> ASN1Result<Certificate> {
     })
 }
 
-/// A public key with its algorithm.
 pub(crate) struct PublicKey {
     pub(crate) algorithm: ObjectIdentifier,
     pub(crate) curve: Option<ObjectIdentifier>,

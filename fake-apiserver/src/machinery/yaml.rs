@@ -11,13 +11,12 @@ use serde_json::Value;
 use serde_saphyr::DuplicateKeyPolicy;
 use std::cell::RefCell;
 
-/// The media type of YAML.
 pub(crate) const MEDIA: &str = "application/yaml";
 
 /// Maximum nesting depth, the same as for JSON.
 const DEPTH: usize = 128;
 
-/// Parses a body that consists of one document.
+/// Parses a YAML body of one document, with its duplicate fields.
 pub(crate) fn parse(body: &[u8]) -> Result<Document, String> {
     with_stack(DEPTH, || parse_document(body))
 }
@@ -91,7 +90,6 @@ fn find_duplicate(body: &[u8]) -> Option<String> {
     }
 }
 
-/// Writes a value as YAML.
 pub(crate) fn write(value: &Value) -> Bytes {
     let options = serde_saphyr::ser_options! { compact_list_indent: true };
     let mut text = String::new();

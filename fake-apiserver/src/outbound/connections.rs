@@ -19,7 +19,7 @@ const IDLE_MAX: usize = 8;
 
 type Sender = SendRequest<Full<Bytes>>;
 
-/// Idle connections by destination.
+/// Connections to webhooks that no request uses, for reuse.
 #[derive(Default)]
 pub(crate) struct Connections(Mutex<HashMap<Destination, Vec<Sender>>>);
 
@@ -43,7 +43,7 @@ impl Connections {
         sender
     }
 
-    /// Returns a connection to the pool.
+    /// Returns a connection to the pool, unless it is closed or the pool is full.
     pub(super) fn keep(&self, to: &Destination, sender: Sender) {
         if sender.is_closed() {
             return;

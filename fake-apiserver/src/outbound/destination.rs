@@ -1,6 +1,5 @@
-//! The destination of an outbound request.
+//! Where an outbound request is sent, and which certificate is accepted there.
 
-/// The destination of an outbound request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Destination {
     /// `https://host[:port]`, as in error messages.

@@ -235,7 +235,7 @@ impl Slot<'_> {
     }
 }
 
-/// Applies a merge patch (RFC 7386).
+/// Applies a merge patch (RFC 7386): `null` removes a member, objects are merged, other values are replaced.
 pub(crate) fn merge(document: &mut Value, patch: &Value) {
     let Value::Object(patch) = patch else {
         *document = patch.clone();

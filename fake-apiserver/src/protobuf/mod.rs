@@ -23,10 +23,9 @@ pub(crate) use envelope::watch_frame;
 use crate::machinery::status::Status;
 use serde_json::Value;
 
-/// The media type of Kubernetes protobuf.
 pub(crate) const MEDIA: &str = "application/vnd.kubernetes.protobuf";
 
-/// An error of encoding or decoding.
+/// Why bytes cannot be decoded, or an object cannot be encoded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct CodecError(String);
@@ -49,7 +48,6 @@ pub fn json_of_protobuf(body: &[u8]) -> Result<Value, Status> {
     decode(body, ("", ""))
 }
 
-/// Whether a kind has a protobuf form.
 pub(crate) fn is_known(api_version: &str, kind: &str) -> bool {
     table::TABLE.wire(api_version, kind).is_some()
 }

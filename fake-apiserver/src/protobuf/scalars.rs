@@ -41,7 +41,6 @@ pub(super) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// The zero value of a scalar type.
 pub(super) fn zero(of: WireType) -> Value {
     match of {
         WireType::String => "".into(),

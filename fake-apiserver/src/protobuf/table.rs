@@ -22,7 +22,6 @@ const META_KINDS: [&str; 8] = [
     "Status",
 ];
 
-/// All messages.
 pub(crate) struct Table {
     pub(crate) messages: Vec<Message>,
     names: HashMap<&'static str, usize>,
@@ -37,7 +36,6 @@ pub(crate) struct Message {
     pub(crate) either: bool,
 }
 
-/// A field of a message.
 pub(crate) struct WireField {
     pub(crate) number: u32,
     /// The JSON member; `None` for an inlined message, whose members belong to the surrounding object.
@@ -47,7 +45,7 @@ pub(crate) struct WireField {
     pub(crate) empty: Empty,
 }
 
-/// The cardinality of a field.
+/// How many values a field has, and as which Go type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// Exactly one value: a Go value.
@@ -71,7 +69,6 @@ pub(crate) enum Empty {
     OmittedStruct,
 }
 
-/// The type of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WireType {
     String,
@@ -159,7 +156,6 @@ impl Table {
 }
 
 impl Message {
-    /// The field with this number.
     pub(crate) fn field(&self, number: u32) -> Option<&WireField> {
         let at = self.fields.binary_search_by_key(&number, |field| field.number);
         at.ok().map(|at| &self.fields[at])

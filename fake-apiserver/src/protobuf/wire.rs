@@ -77,7 +77,7 @@ impl<'a> Reader<'a> {
         self.take(length)
     }
 
-    /// Reads a double.
+    /// Reads a value of wire type 1 as a double.
     pub(super) fn fixed(&mut self) -> Result<f64, CodecError> {
         let bytes = self.take(8)?;
         Ok(f64::from_le_bytes(

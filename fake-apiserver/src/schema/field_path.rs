@@ -111,7 +111,6 @@ fn embedded(of: &Type, field: &str) -> Option<&'static str> {
 }
 
 impl<'a> FieldPath<'a> {
-    /// The position one step below this one.
     pub(super) fn below<'b>(&'b self, step: PathStep<'b>) -> FieldPath<'b>
     where
         'a: 'b,
@@ -142,7 +141,6 @@ impl FieldPath<'_> {
         FormError::mismatch(value, wanted, place)
     }
 
-    /// The path as a JSON pointer.
     pub(super) fn pointer(&self) -> String {
         let mut path = self.parent.map(FieldPath::pointer).unwrap_or_default();
         match self.step {

@@ -22,7 +22,7 @@ pub enum FormError {
 pub struct Mismatch {
     /// The JSON type of the value, as named by Go's decoder.
     found: &'static str,
-    /// The value, if it is a number.
+    /// The value, for the error message; `None` unless it is a number.
     number: Option<Number>,
     wanted: Wanted,
     /// The innermost struct and the path of the field; `None` for the whole object.

@@ -27,7 +27,7 @@ pub(super) const TIME_LAYOUT: Layout = ("2006-01-02T15:04:05Z07:00", "%Y-%m-%dT%
 
 pub(super) const MICRO_TIME_LAYOUT: Layout = ("2006-01-02T15:04:05.000000Z07:00", "%Y-%m-%dT%H:%M:%S.%6fZ");
 
-/// The canonical form of a time.
+/// Converts a time to canonical form.
 pub(super) fn time(text: &str, (layout, format): Layout) -> Result<String, String> {
     let refuse = |rest: &str, wanted: &str| {
         Err(format!(

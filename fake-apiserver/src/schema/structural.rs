@@ -7,48 +7,48 @@ use regex::Regex;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// A structural schema.
+/// One level of a structural schema. Keywords that validate values are in `checks`.
 #[derive(Debug, Default)]
 pub struct Schema {
     /// The type of values; empty if any type is allowed.
     pub of: &'static str,
-    /// `x-kubernetes-int-or-string`.
+    /// Values may be integers or strings (`x-kubernetes-int-or-string`).
     pub int_or_string: bool,
-    /// `nullable`.
+    /// Whether `null` is valid (`nullable`).
     pub nullable: bool,
-    /// `default`.
+    /// Value of a missing field (`default`).
     pub default: Option<Value>,
-    /// `x-kubernetes-preserve-unknown-fields`.
+    /// Members that the schema does not declare are not pruned (`x-kubernetes-preserve-unknown-fields`).
     pub preserve: bool,
-    /// `x-kubernetes-embedded-resource`.
+    /// Values are objects with apiVersion, kind and metadata (`x-kubernetes-embedded-resource`).
     pub embedded: bool,
-    /// `x-kubernetes-list-type`.
+    /// How field managers own the items of a list (`x-kubernetes-list-type`).
     pub list: ListType,
-    /// `x-kubernetes-map-type: atomic`.
+    /// Whether one field manager owns the whole map (`x-kubernetes-map-type: atomic`).
     pub atomic: bool,
-    /// `properties`.
+    /// The schemas of declared members (`properties`).
     pub properties: BTreeMap<String, Schema>,
-    /// `additionalProperties`.
+    /// What applies to undeclared members (`additionalProperties`).
     pub additional: Option<Additional>,
-    /// `items`.
+    /// The schema of list items (`items`).
     pub items: Option<Box<Schema>>,
-    /// Value validations; `None` if the schema has none.
+    /// Keywords that validate values, such as `maximum`; `None` if the schema has none.
     pub checks: Option<Box<Checks>>,
 }
 
-/// `additionalProperties`.
+/// The value of `additionalProperties`.
 #[derive(Debug)]
 pub enum Additional {
-    /// A boolean: whether additional members are allowed.
+    /// Whether undeclared members are allowed.
     Any(bool),
-    /// The schema of additional members.
+    /// The schema that undeclared members must match.
     Schema(Box<Schema>),
 }
 
-/// `x-kubernetes-list-type`.
+/// The values of `x-kubernetes-list-type`.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub enum ListType {
-    /// The list is replaced as a whole.
+    /// One field manager owns the whole list.
     #[default]
     Atomic,
     /// The items are unique scalars.
@@ -57,55 +57,55 @@ pub enum ListType {
     Map(Vec<String>),
 }
 
-/// Value validations of a schema.
+/// The keywords of a schema that validate values. Unset keywords are `None`, false or empty.
 #[derive(Debug, Default)]
 pub struct Checks {
     /// The format, if it is supported for the type; otherwise empty.
     pub format: &'static str,
-    /// `maximum`.
+    /// Upper bound of a number (`maximum`).
     pub maximum: Option<f64>,
-    /// `exclusiveMaximum`.
+    /// Whether a number must be less than `maximum` (`exclusiveMaximum`).
     pub exclusive_maximum: bool,
-    /// `minimum`.
+    /// Lower bound of a number (`minimum`).
     pub minimum: Option<f64>,
-    /// `exclusiveMinimum`.
+    /// Whether a number must be greater than `minimum` (`exclusiveMinimum`).
     pub exclusive_minimum: bool,
-    /// `multipleOf`.
+    /// A number must be a multiple of this one (`multipleOf`).
     pub multiple_of: Option<f64>,
-    /// `maxLength`.
+    /// Maximum number of characters of a string (`maxLength`).
     pub length_max: Option<i64>,
-    /// `minLength`.
+    /// Minimum number of characters of a string (`minLength`).
     pub length_min: Option<i64>,
-    /// `pattern`.
+    /// Regular expression that must match a part of a string (`pattern`).
     pub pattern: Option<Pattern>,
-    /// `maxItems`.
+    /// Maximum number of items of a list (`maxItems`).
     pub items_max: Option<i64>,
-    /// `minItems`.
+    /// Minimum number of items of a list (`minItems`).
     pub items_min: Option<i64>,
-    /// `uniqueItems`.
+    /// Whether the items of a list must differ (`uniqueItems`).
     pub unique: bool,
-    /// `enum`.
+    /// The valid values; empty: any (`enum`).
     pub values: Vec<Value>,
-    /// `maxProperties`.
+    /// Maximum number of members of an object (`maxProperties`).
     pub properties_max: Option<i64>,
-    /// `minProperties`.
+    /// Minimum number of members of an object (`minProperties`).
     pub properties_min: Option<i64>,
-    /// `required`.
+    /// Members that an object must have (`required`).
     pub required: Vec<String>,
-    /// `allOf`.
+    /// Schemas that all must match (`allOf`).
     pub all_of: Vec<Schema>,
-    /// `oneOf`.
+    /// Schemas of which exactly one must match (`oneOf`).
     pub one_of: Vec<Schema>,
-    /// `anyOf`.
+    /// Schemas of which at least one must match (`anyOf`).
     pub any_of: Vec<Schema>,
-    /// `not`.
+    /// Schema that must not match (`not`).
     pub not: Option<Schema>,
 }
 
-/// A regular expression: its text, and the compiled form.
+/// The value of `pattern`.
 #[derive(Debug)]
 pub struct Pattern {
-    /// The text of the regular expression.
+    /// The regular expression as written in the CRD, for error messages.
     pub text: String,
     /// The compiled regular expression.
     pub matcher: Regex,

@@ -27,7 +27,6 @@ impl Notes {
         self.merging.get(&(owner, field)).copied().unwrap_or_default()
     }
 
-    /// The default value of a field.
     fn default(&self, owner: &'static str, field: &'static str) -> Option<&'static str> {
         let notes = self.documents.get(&(owner, field))?;
         let default = notes.split(' ').find_map(|word| word.strip_prefix("default="))?;

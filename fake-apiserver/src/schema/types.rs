@@ -5,7 +5,7 @@
 use serde_json::Value;
 use std::sync::OnceLock;
 
-/// A struct type.
+/// A Go struct of the Kubernetes API.
 #[derive(Debug)]
 pub(crate) struct Type {
     /// Package, version and name: `core.v1.PodSpec`.
@@ -20,7 +20,7 @@ pub(crate) struct Type {
     pub(super) nothing: OnceLock<Value>,
 }
 
-/// A field of a struct.
+/// A JSON member of a Go struct.
 #[derive(Debug)]
 pub(crate) struct Field {
     pub(crate) name: &'static str,
@@ -36,19 +36,18 @@ pub(crate) struct Field {
     pub(super) holds_empties: bool,
 }
 
-/// The type of a value.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ValueType {
-    /// Any JSON.
+    /// Any JSON value (`runtime.RawExtension`, `JSON`).
     Raw,
     Bool,
-    /// A float64.
+    /// A floating-point number (float64).
     Double,
     Int32,
     Int64,
     /// A string, with the name of its Go type.
     Text(&'static str),
-    /// Bytes, in base64.
+    /// A byte string, which is base64 in JSON (`[]byte`).
     Bytes,
     Quantity,
     /// A time in RFC 3339 with seconds.

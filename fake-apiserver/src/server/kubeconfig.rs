@@ -10,19 +10,19 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// The content of a kubeconfig file.
+/// What a client needs to connect to the server.
 #[derive(Clone, Copy)]
 pub struct Kubeconfig<'a> {
-    /// The URL of the server.
+    /// URL of the API server, such as `https://127.0.0.1:6443`.
     pub server: &'a str,
     /// The certificate authority of the server, in PEM; `None` without TLS.
     pub authority_pem: Option<&'a str>,
-    /// The bearer token.
+    /// Bearer token that authenticates the client.
     pub token: &'a str,
 }
 
 impl Kubeconfig<'_> {
-    /// The content as YAML.
+    /// The kubeconfig file as YAML.
     pub fn text(&self) -> String {
         let authority = self.authority_pem.map_or_else(String::new, |pem| {
             format!("    certificate-authority-data: {}\n", STANDARD.encode(pem))

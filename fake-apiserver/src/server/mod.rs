@@ -172,7 +172,7 @@ impl ApiServer {
         snapshot::restore(&self.0.store, snapshot)
     }
 
-    /// The newest revision.
+    /// The newest revision: the resourceVersion of a list that starts now.
     pub fn revision(&self) -> u64 {
         self.0.store.revision()
     }
@@ -197,7 +197,7 @@ impl ApiServer {
         controllers::collect_garbage(&self.0.store);
     }
 
-    /// The Kubernetes release that is served.
+    /// The Kubernetes release whose API the server serves now.
     pub fn release(&self) -> Release {
         self.0.store.profile().release
     }
@@ -244,7 +244,7 @@ impl ApiServer {
 }
 
 impl Running {
-    /// The address on which the server listens.
+    /// The loopback address and port on which the server listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

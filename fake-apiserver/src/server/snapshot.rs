@@ -24,9 +24,9 @@ pub enum SnapshotError {
         "it contains a {kind} of {version}, which is not a known resource; remove that object from the snapshot"
     )]
     Unknown {
-        /// The kind of the object.
+        /// The `kind` of that object.
         kind: String,
-        /// The `apiVersion` of the object.
+        /// The `apiVersion` of that object.
         version: String,
     },
 }

@@ -13,7 +13,7 @@ use rand::{RngExt, SeedableRng};
 use std::sync::Arc;
 
 impl Store {
-    /// Client connections to webhooks.
+    /// Idle connections to webhooks, for reuse.
     pub(crate) fn connections(&self) -> &Connections {
         &self.connections
     }

@@ -5,7 +5,7 @@
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The revisions that can still be listed.
+/// Which revisions are old enough that paged lists cannot continue from them.
 pub(super) struct Compaction {
     interval: Duration,
     /// The time at which `next` was recorded. `next` is the revision up to which the next round compacts.
@@ -25,17 +25,18 @@ impl Compaction {
         }
     }
 
-    /// Runs the rounds due at `now`; `revision` is the newest. Like the etcd compactor of kube-apiserver, each round compacts up to the
-    /// newest revision at the previous round: a state can be read for one to two intervals.
+    /// Runs the rounds of compaction due at `now`; `revision` is the newest revision. Like the etcd compactor of kube-apiserver, each round
+    /// compacts up to the revision that was the newest one at the previous round: a state can be read for one to two intervals.
     ///
-    /// Returns the newest revision, advanced by each round. kube-apiserver keeps renewing a lease in etcd, so each round sees a
-    /// later revision than the last round and every list before it, and continue tokens expire even without writes.
+    /// Returns the newest revision, advanced by each round. kube-apiserver keeps renewing a lease in etcd, so each round sees a later
+    /// revision than the last round and every list before it, and continue tokens expire even without writes.
     pub(super) fn advance(&mut self, now: Instant, revision: u64) -> u64 {
         let rounds = now.duration_since(self.recorded_at).as_nanos() / self.interval.as_nanos().max(1);
         let mut revision = revision;
         if rounds > 0 {
             revision = revision.max(self.next) + 1;
-            // After several missed rounds, only the newest state can be read: no request in between has read an older one.
+            // After several missed rounds, only the newest state can be read: without requests in between, no list started that could
+            // continue.
             self.oldest = if rounds == 1 { self.next } else { revision };
             self.next = revision;
             self.recorded_at = now;
@@ -43,7 +44,7 @@ impl Compaction {
         revision
     }
 
-    /// Whether the state at a revision is compacted.
+    /// Whether a list can no longer continue from a revision.
     pub(super) fn is_compacted(&self, revision: u64) -> bool {
         revision < self.oldest
     }

@@ -34,7 +34,6 @@ impl Expiry {
         self.written.remove(object_id);
     }
 
-    /// The next object that has expired.
     pub(super) fn next(&mut self, now: Instant) -> Option<ObjectId> {
         while self.due.front().is_some_and(|(due, _)| *due <= now) {
             let (_, object_id) = self.due.pop_front()?;

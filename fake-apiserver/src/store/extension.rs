@@ -1,4 +1,4 @@
-//! Extensions of a server by other crates.
+//! What other crates add to a server: resources, plugins, webhooks, policies and controllers.
 
 use crate::admission::{Configured, Policies, Webhooks};
 use crate::config::options::ServerOptions;
@@ -9,13 +9,13 @@ use std::sync::Arc;
 /// Resources, plugins, webhooks, policies and controllers that another crate adds to a server ([`crate::ApiServer::with_extensions`]).
 #[derive(Default)]
 pub struct Extension {
-    /// Additional built-in resources.
+    /// Definitions of built-in resources that this crate does not serve.
     pub resources: Vec<&'static ResourceDefinition>,
     /// Admission plugins, which run after those of the core.
     pub plugins: Vec<Arc<dyn AdmissionPlugin>>,
-    /// Admission webhooks.
+    /// Builds the admission webhooks from their configuration objects. `None`: no webhooks from this extension.
     pub webhooks: Option<Configured<dyn Webhooks>>,
-    /// Admission policies.
+    /// Builds the admission policies from policy and binding objects. `None`: no policies from this extension.
     pub policies: Option<Configured<dyn Policies>>,
     /// Controllers, which run after those of the core.
     pub controllers: Vec<Arc<dyn Controller>>,

@@ -18,7 +18,7 @@ pub(crate) enum FollowUp {
     NamespaceEnding(String),
     /// An object was deleted from this namespace: if the namespace is terminating, it may now be empty.
     Deleted { namespace: String },
-    /// An object was written or deleted whose resource a controller of another crate watches.
+    /// An object was written or deleted, and a controller in another crate watches its resource.
     Reconcile {
         controller: Arc<dyn Controller>,
         kind: Kind,

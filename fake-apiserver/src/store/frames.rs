@@ -9,7 +9,7 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use std::sync::Arc;
 
-/// One watch event.
+/// A watch event that a watcher passes to its connection.
 #[derive(Clone)]
 pub(crate) struct Delivered {
     pub(crate) change: Change,
@@ -27,7 +27,7 @@ pub(crate) struct FrameForm {
     pub(crate) kind: Kind,
     /// The type of the event. A watch with a selector can see another type for a change than a watch of all objects.
     pub(crate) change: Change,
-    /// Index of the media type with its parameters.
+    /// Id of the response form: equal ids mean equal bytes.
     pub(crate) form: u8,
 }
 

@@ -140,7 +140,7 @@ impl State {
         self.0.lock().clone()
     }
 
-    /// Drops the parsed value and returns the object.
+    /// Drops the cached parsed value, keeping the serialised object, and returns the object.
     fn unparse(&self) -> Arc<Object> {
         let mut cached = self.0.lock();
         *cached = cached.unparsed();
@@ -276,7 +276,6 @@ pub(super) fn at_revision(object: &Object, revision: u64) -> Arc<Object> {
     object.like(value, revision)
 }
 
-/// Namespace and name of an object.
 pub(super) fn namespace_and_name(object: &Value) -> (Option<Arc<str>>, Arc<str>) {
     let namespace = metadata::text(object, "namespace");
     (

@@ -65,7 +65,7 @@ use tokio::time::Instant;
 /// How long a request waits for a revision that does not exist yet, as in kube-apiserver.
 const FUTURE_WAIT: Duration = Duration::from_secs(3);
 
-/// All state of the server.
+/// The state of a server, its lock, and what is shared outside of the lock.
 pub(crate) struct Store {
     state: Mutex<State>,
     observer: Option<Arc<dyn Observer>>,
@@ -101,7 +101,6 @@ struct State {
     history: History,
     owners: Owners,
     parsed: Parsed,
-    /// Expiry of events.
     expiry: Expiry,
     compaction: Compaction,
     watches: u64,

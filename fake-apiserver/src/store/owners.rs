@@ -93,7 +93,7 @@ impl Owners {
         }
     }
 
-    /// Takes the next object from the queue.
+    /// Removes the next object from the garbage collector's queue and returns it.
     pub(super) fn next(&mut self) -> Option<ObjectId> {
         let object_id = self.queue.pop_front()?;
         self.queued.remove(&object_id);
@@ -104,7 +104,6 @@ impl Owners {
         !self.queue.is_empty()
     }
 
-    /// The dependents of the owner with this uid.
     pub(super) fn of(&self, uid: &str) -> Vec<ObjectId> {
         self.dependents.get(uid).into_iter().flatten().cloned().collect()
     }

@@ -15,7 +15,7 @@ impl Txn<'_> {
         self.store.controllers.clone()
     }
 
-    /// The registered plugins that are enabled.
+    /// The registered and enabled plugins.
     pub(crate) fn plugins(&self) -> Plugins {
         self.store.plugins.clone()
     }

@@ -1,4 +1,4 @@
-//! Selection of objects by a list or watch.
+//! Which objects a list or watch selects.
 
 use super::frames::{Delivered, Frames};
 use super::history::Transition;
@@ -19,7 +19,6 @@ pub(crate) struct Selection {
 }
 
 impl Selection {
-    /// Whether the object with this key is selected.
     pub(crate) fn matches(&self, key: &str, object: &Object) -> bool {
         self.key_matches(key) && self.selectors_match(object)
     }
@@ -35,7 +34,6 @@ impl Selection {
         is(&self.namespace, namespace) && is(&self.name, name)
     }
 
-    /// Whether the label and field selectors match an object.
     fn selectors_match(&self, object: &Object) -> bool {
         let (labels, fields) = (&self.labels, &self.fields);
         let all = labels.is_empty() && fields.is_empty();

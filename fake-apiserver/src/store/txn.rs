@@ -94,7 +94,6 @@ impl<'a> Txn<'a> {
 }
 
 impl Txn<'_> {
-    /// The options of the server.
     pub(crate) fn options(&self) -> &ServerOptions {
         &self.store.options
     }
@@ -113,18 +112,15 @@ impl Txn<'_> {
         self.state.revision
     }
 
-    /// Authenticates a token.
     pub(crate) fn authenticate(&self, token: &str, audiences: &[String]) -> Option<Authenticated> {
         let lookup = |kind: &Kind, key: &str| self.get(kind, key);
         self.store.authenticator.token(token, audiences, &lookup)
     }
 
-    /// Signs a token for a service account.
     pub(crate) fn issue(&self, claim: &Claim) -> String {
         self.store.authenticator.issue(claim)
     }
 
-    /// Authorizes a request of a user.
     pub(crate) fn authorize(&self, user: &User, attributes: Attributes<'_>) -> Decision {
         self.store
             .authorizer
@@ -138,7 +134,6 @@ impl Txn<'_> {
             .rules_for(user, namespace, || self.state.policy_sources())
     }
 
-    /// The object with this storage key, if it exists.
     pub(crate) fn get(&self, kind: &Kind, key: &str) -> Option<Arc<Object>> {
         self.state.tables[kind.table_index()].objects.get(key).cloned()
     }
@@ -165,7 +160,6 @@ impl Txn<'_> {
         state.revision = state.compaction.advance(Instant::now(), state.revision);
     }
 
-    /// Whether the state at a revision is compacted.
     pub(crate) fn is_compacted(&self, revision: u64) -> bool {
         self.state.compaction.is_compacted(revision)
     }
@@ -195,7 +189,7 @@ impl Txn<'_> {
         Ok(self.keep(kind, key, object))
     }
 
-    /// The object as it will be stored.
+    /// The object as `put` stores it: with managedFields and, except in a dry run, a new resourceVersion.
     fn render(&self, kind: &Kind, key: &str, mut value: Value) -> Arc<Object> {
         if value["metadata"].get("managedFields").is_none()
             && let Some(old) = self.get(kind, key)
@@ -368,7 +362,6 @@ impl Txn<'_> {
         Ok(watcher)
     }
 
-    /// The objects of a resource in a namespace.
     pub(crate) fn in_namespace(&self, kind: &Kind, namespace: &str) -> Vec<Arc<Object>> {
         namespace_range(&self.state.tables[kind.table_index()].objects, Some(namespace))
             .map(|(_, object)| object.clone())
@@ -399,7 +392,6 @@ impl Txn<'_> {
         self.state.owners.park((kind.table_index(), key.clone()));
     }
 
-    /// The next expired object.
     pub(crate) fn next_expired(&mut self) -> Option<(Kind, Arc<str>)> {
         let (table_index, key) = self.state.expiry.next(Instant::now())?;
         Some((self.api().catalogue.at(table_index)?.clone(), key))
@@ -427,7 +419,6 @@ impl Txn<'_> {
         }
     }
 
-    /// A new unique uid.
     pub(crate) fn new_uid(&mut self) -> String {
         uuid::Builder::from_random_bytes(self.random().random())
             .into_uuid()

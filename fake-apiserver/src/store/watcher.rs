@@ -35,7 +35,6 @@ pub(crate) enum Start {
     Now,
 }
 
-/// An open watch.
 pub(crate) struct Watcher {
     pub(crate) id: u64,
     pub(crate) client: Arc<str>,

@@ -6,14 +6,13 @@ use super::watcher::Watcher;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The watches of one resource.
 #[derive(Default)]
 pub(super) struct Watchers {
     everywhere: Names,
     by_namespace: HashMap<Box<str>, Names>,
 }
 
-/// The watches in one namespace: those of all names, and those of a single name.
+/// The watches in one namespace, of all objects or of a single name.
 #[derive(Default)]
 struct Names {
     every: Vec<Arc<Watcher>>,

@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 pub(crate) static TYPES: LazyLock<Vec<Block>> =
     LazyLock::new(|| parse(include_str!("types.txt")).expect("types.txt is well-formed"));
 
-/// One type and its fields.
+/// A type in `types.txt`, with the lines of its fields.
 pub(crate) struct Block {
     /// Package, version and name, such as `core.v1.PodSpec`.
     pub(crate) name: &'static str,
@@ -22,7 +22,7 @@ pub(crate) struct Block {
     pub(crate) inlined: Vec<(&'static str, Notes)>,
 }
 
-/// One field of a type.
+/// A line of `types.txt`: one field of a type.
 pub(crate) struct Line {
     pub(crate) number: u32,
     /// The JSON name, with the marks for when JSON omits the member.

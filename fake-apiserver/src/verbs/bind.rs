@@ -114,7 +114,7 @@ fn refuse_bound(pod: &Value, node: &str) -> Result<(), Status> {
     Ok(())
 }
 
-/// The node to which a pod is bound.
+/// The value of `spec.nodeName`; `None` if the pod is not bound.
 pub(super) fn node_of(pod: &Value) -> Option<&str> {
     pod["spec"]["nodeName"].as_str().filter(|node| !node.is_empty())
 }

@@ -15,7 +15,7 @@ use serde_json::Value;
 use std::sync::Arc;
 use tokio::time::Instant;
 
-/// A request for a resource.
+/// A request for a resource, with everything that a verb needs from it.
 #[derive(Clone)]
 pub(crate) struct Call {
     pub(crate) user: Arc<User>,
@@ -40,21 +40,20 @@ pub(crate) struct Target {
     pub(crate) part: Part,
 }
 
-/// The body of a request.
 #[derive(Clone)]
 pub(crate) enum Payload {
     None,
     /// An object, or options such as `DeleteOptions`.
     Object(Document),
-    /// A patch, or the error of parsing it.
+    /// A patch, or its parse error.
     Patch(Patch, Result<Document, String>),
-    /// The configuration of a server-side applywith all duplicate fields, or the error of parsing it.
+    /// The configuration of a server-side apply, with its first duplicate field; or the parse error.
     Apply(Result<Document, String>),
     /// No body: the client requests an upgrade to another protocol.
     Upgrade,
 }
 
-/// The format of a patch.
+/// The format of a patch, given by the `Content-Type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Patch {
     Json,
@@ -66,7 +65,7 @@ pub(crate) enum Patch {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Params(Vec<(String, String)>);
 
-/// The result of a request.
+/// What a verb returns if it succeeds.
 pub(crate) enum Answer {
     /// An object in the version of the requested resource.
     Object {
@@ -161,7 +160,6 @@ impl Target {
         matches!(self.part, Part::Sub(sub) if sub.is_connection())
     }
 
-    /// The target of a request for this object.
     pub(crate) fn of(kind: &Kind, object: &Value) -> Self {
         let text =
             |field: &str| Some(metadata::text(object, field).to_owned()).filter(|text| !text.is_empty());
@@ -226,7 +224,6 @@ impl Params {
             .map_or("", |(_, value)| value.as_str())
     }
 
-    /// All values of a parameter.
     pub(crate) fn all(&self, name: &str) -> Vec<&str> {
         self.0
             .iter()

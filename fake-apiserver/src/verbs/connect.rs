@@ -28,7 +28,7 @@ const ADDRESS_TYPES: [&str; 5] = [
     "ExternalIP",
 ];
 
-/// The resource in the 404 for a pod whose node does not exist.
+/// The resource in the 404 error if the node of a pod does not exist.
 const PODS: GroupResource<'static> = GroupResource {
     group: "",
     kind: "pods",
@@ -61,7 +61,7 @@ fn log(txn: &Txn<'_>, call: &Call) -> Result<Answer, Status> {
     )))
 }
 
-/// exec, attach or port-forward.
+/// Handles exec, attach and port-forward.
 fn stream(txn: &Txn<'_>, call: &Call, names_container: bool) -> Result<Answer, Status> {
     // WebSocket connections start with a GET, but require permission to `create` (`AuthorizePodWebsocketUpgradeCreatePermission`).
     may_create(txn, &call.target)?;

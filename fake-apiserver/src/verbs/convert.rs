@@ -86,7 +86,7 @@ pub(super) fn to_validated_version(
     Ok(to_requested_version(kind, object.clone()))
 }
 
-/// Converts a validated object to its storage version.
+/// Converts a validated object to its storage version, if necessary with a response of the conversion webhook.
 pub(super) fn to_storage_version(txn: &mut Txn<'_>, kind: &Kind, object: Value) -> Result<Value, Status> {
     let stored = kind.stored();
     if kind.defined().is_none() || is_in_version(&stored, &object) {

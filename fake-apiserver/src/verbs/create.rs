@@ -75,7 +75,7 @@ pub(super) fn insert(txn: &mut Txn<'_>, target: &Target, mut object: Value) -> R
     let object = to_storage_version(txn, kind, object)?;
     // A resourceVersion that is not a number counts as unset.
     let requested = metadata::text(&object, "resourceVersion").parse::<u64>();
-    // In kube-apiserver, the storage layer checks this, and a dry run does not reach the storage.
+    // In kube-apiserver, the storage layer rejects a resourceVersion in a create; a dry run does not reach that layer.
     if !txn.dry_run && requested.is_ok_and(|revision| revision > 0) {
         return Err(Status::internal(
             "resourceVersion should not be set on objects to be created",

@@ -18,7 +18,6 @@ impl From<Misfit> for DecodeError {
     }
 }
 
-/// Decodes the body of a custom resource.
 pub(super) fn decode(
     kind: &Kind,
     defined: &Defined,

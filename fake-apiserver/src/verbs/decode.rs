@@ -15,7 +15,6 @@ use serde_json::{Value, json};
 /// Maximum size, in bytes, of bodies whose field errors are sorted by position.
 const ORDERED_BYTES_MAX: usize = 256 * 1024;
 
-/// Decodes the body of a request.
 pub(crate) fn decode(kind: &Kind, document: Document) -> Result<Decoded, DecodeError> {
     decode_with_nulls(kind, document, Nulls::Dropped)
 }
@@ -38,7 +37,7 @@ fn decode_with_nulls(kind: &Kind, document: Document, nulls: Nulls) -> Result<De
     let source = source.filter(|source| source.len() <= ORDERED_BYTES_MAX);
     identify(kind, &mut object)?;
     if object["metadata"]["managedFields"] == json!([]) {
-        // An empty list has the same meaning as a list with one empty entry, but decoding drops empty values.
+        // `managedFields: []` means the same as `managedFields: [{}]`, but decoding drops empty lists.
         metadata::set(&mut object, "managedFields", Some(json!([{}])));
     }
     let Conformed { unknown, mut empties } = conform_to(kind, &mut object, source.as_deref())?;

@@ -43,7 +43,7 @@ pub(crate) fn strict_errors_for(fields: &[String], what: &str) -> impl Iterator<
 }
 
 impl DecodeError {
-    /// The error if the document is a request body.
+    /// The 400 that kube-apiserver returns for a decoding error in a request body.
     pub(crate) fn of_body(self, kind: &Kind) -> Status {
         match self {
             Self::Version(status) => status,
@@ -60,7 +60,8 @@ impl DecodeError {
         }
     }
 
-    /// The error if the document is the result of a patch; `shown` is the text that the message quotes: the patched object or the patch.
+    /// The error that kube-apiserver returns if the result of a patch cannot be decoded. `shown` is quoted in the message: the patched
+    /// object or the patch.
     pub(crate) fn of_patch(self, shown: &str, style: Patch) -> Status {
         match self {
             Self::Version(status) => status,
@@ -71,7 +72,7 @@ impl DecodeError {
         }
     }
 
-    /// The error message without a prefix.
+    /// The text of a decoding error, without the prefix that kube-apiserver's Status has.
     pub(crate) fn text(self) -> String {
         match self {
             Self::Version(status) => status.message,
@@ -87,7 +88,7 @@ fn embedded_object_error(unfit: &Unfit) -> String {
     format!("{}: Invalid value: {}: {}", unfit.path, unfit.value, unfit.why)
 }
 
-/// The error for a body that does not match its kind and version.
+/// The error for a request body that does not match its kind and version.
 fn type_mismatch((sent, version): (&str, &str), kind: &Kind, why: &str) -> Status {
     let kind = kind.kind;
     Status::bad_request(format!(

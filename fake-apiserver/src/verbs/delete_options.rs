@@ -28,7 +28,7 @@ pub(super) struct DeleteOptions {
 }
 
 impl DeleteOptions {
-    /// Default options.
+    /// Options without grace period, propagation policy and preconditions.
     pub(super) fn plain(dry_run: bool) -> Self {
         Self {
             grace_seconds: None,

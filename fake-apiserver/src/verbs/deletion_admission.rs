@@ -58,7 +58,6 @@ pub(super) fn before_deletion(
     Err(pending_error())
 }
 
-/// Runs admission on the deletion of one object.
 pub(super) fn admit_deletion(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>) -> Result<(), Status> {
     if txn.admission.is_none() || kind.configures_admission {
         return Ok(());

@@ -16,7 +16,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// A write operation on an object, for admission.
+/// The write that is admitted: verb, target and objects.
 pub(super) struct Write<'a> {
     pub(super) target: &'a Target,
     pub(super) operation: Operation,

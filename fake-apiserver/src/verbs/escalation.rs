@@ -14,11 +14,11 @@ use crate::store::Txn;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Maximum number of permissions that one role may grant. Each is checked separately, and a rule has one per combination of the entries of
-/// its lists.
+/// Maximum number of permissions that one role may grant. Each permission is checked separately, and a rule grants one for each combination
+/// of the verbs, groups, resources and names in its lists.
 const PARTS_MAX: usize = 20_000;
 
-/// Checks a role or binding before it is written.
+/// Rejects a role or binding that grants permissions which the user does not have.
 pub(super) fn check(txn: &Txn<'_>, target: &Target, old: Option<&Value>, new: &Value) -> Result<(), Status> {
     let kind = &target.kind;
     // The server's own writes have no user and are not checked.

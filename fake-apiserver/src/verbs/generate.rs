@@ -31,7 +31,7 @@ pub(super) fn generate_name(txn: &mut Txn<'_>, kind: &Kind, object: &mut Value) 
     }
 }
 
-/// The random suffix of a generated name.
+/// Five random characters, the end of a generated name.
 pub(super) fn suffix(txn: &mut Txn<'_>) -> String {
     (0..GENERATED_SUFFIX)
         .map(|_| char::from(ALPHABET[txn.random().random_range(0..ALPHABET.len())]))

@@ -165,7 +165,7 @@ fn keyed<'a>(
     Box::new(rest.take_while(move |(key, _)| key.starts_with(&prefix)))
 }
 
-/// The key prefix of a namespace.
+/// The start of the storage keys of a namespace; empty for all namespaces.
 fn prefix(namespace: Option<&str>) -> String {
     namespace.map_or_else(String::new, |namespace| format!("{namespace}/"))
 }

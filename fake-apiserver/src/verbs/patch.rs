@@ -74,7 +74,6 @@ fn present(kind: &Kind, object: &Object, with_managers: bool) -> Value {
     }
 }
 
-/// A parsed patch.
 pub(super) enum ParsedPatch<'a> {
     Json(Vec<Operation>),
     Merge(&'a Value),

@@ -8,7 +8,7 @@ use crate::store::Txn;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Converts the objects of an admission request.
+/// Conversion of the objects in an admission request to the versions in which policies match.
 struct RequestConversion<'a>(&'a AdmissionRequest);
 
 impl VersionConversion for RequestConversion<'_> {

@@ -30,7 +30,7 @@ pub(super) fn get(txn: &Txn<'_>, call: &Call) -> Result<Answer, Status> {
     })
 }
 
-/// The object of a request, in the old state that a fault rule requires.
+/// Reads the object at the old revision that a fault rule selects.
 fn stale(txn: &Txn<'_>, call: &Call) -> Result<Arc<Object>, Status> {
     let target = &call.target;
     let snapshot = txn.snapshot_as_of(&target.kind, call.stale);

@@ -171,7 +171,6 @@ pub(super) fn remove_each(
     Ok(())
 }
 
-/// Deletes all objects of a kind in all namespaces.
 pub(crate) fn remove_in_all_namespaces(txn: &mut Txn<'_>, kind: &Kind) {
     let options = DeleteOptions::plain(txn.dry_run);
     let objects: Vec<_> = txn.snapshot(kind).objects.values().cloned().collect();
@@ -179,7 +178,6 @@ pub(crate) fn remove_in_all_namespaces(txn: &mut Txn<'_>, kind: &Kind) {
     drop(remove_each(txn, kind, &objects, &options));
 }
 
-/// Deletes all objects of a kind in a namespace.
 pub(crate) fn remove_all(txn: &mut Txn<'_>, kind: &Kind, namespace: &str) {
     let options = DeleteOptions::plain(txn.dry_run);
     let objects = txn.in_namespace(kind, namespace);

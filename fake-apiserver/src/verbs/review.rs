@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 /// Field path of the resource in an access review.
 const RESOURCE: &str = "spec.resourceAttributes";
 
-/// Creates a review.
+/// Evaluates a review and responds with its status.
 pub(super) fn review(txn: &mut Txn<'_>, review: Review, call: Call) -> Result<Answer, Status> {
     let kind = &call.target.kind;
     let manager = call.field_manager().manager.to_owned();
@@ -167,7 +167,6 @@ fn shown(path: &Value) -> String {
     format!("{{\"Path\":{:?},\"Verb\":{:?}}}", text("path"), text("verb"))
 }
 
-/// The status of an access review.
 fn access(txn: &Txn<'_>, user: &User, object: &Value) -> Value {
     let spec = &object["spec"];
     let (of, path) = (&spec["resourceAttributes"], &spec["nonResourceAttributes"]);
@@ -202,7 +201,6 @@ fn access(txn: &Txn<'_>, user: &User, object: &Value) -> Value {
     status
 }
 
-/// The status of a SelfSubjectRulesReview.
 fn rules(txn: &Txn<'_>, user: &User, object: &Value) -> Result<Value, Status> {
     let namespace = object["spec"]["namespace"].as_str().unwrap_or_default();
     if namespace.is_empty() {

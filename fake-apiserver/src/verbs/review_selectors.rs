@@ -41,7 +41,6 @@ const ALL: [Selectors; 2] = [
     },
 ];
 
-/// Validates the selectors of a review.
 pub(super) fn validate(attributes: &Value, at: &str, errors: &mut ErrorList) {
     for selectors in &ALL {
         let (selector, at) = (&attributes[selectors.field], format!("{at}.{}", selectors.field));

@@ -223,7 +223,6 @@ fn numbers(kind: &Kind, workload: &Value) -> Result<(i64, i64, String), Status> 
     ))
 }
 
-/// The Scale object of a workload.
 fn scale_of(kind: &Kind, workload: &Value) -> Result<Value, Status> {
     let (wanted, observed, selector) = numbers(kind, workload)?;
     let mut metadata = json!({});

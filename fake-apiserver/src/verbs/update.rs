@@ -1,4 +1,4 @@
-//! update: replaces an object.
+//! update: replaces an object (PUT).
 
 use super::body::{check_name, no_body, set_namespace};
 use super::call::{Answer, Call, Payload};

@@ -15,7 +15,7 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Converts the objects of an admission request.
+/// Conversion of the objects in an admission request to the versions in which webhooks receive them.
 pub(super) struct RequestConverter<'a> {
     pub(super) store: &'a Store,
     pub(super) request: &'a AdmissionRequest,
@@ -103,7 +103,7 @@ pub(crate) async fn convert_objects(
     Ok(())
 }
 
-/// Converts an object that is not stored. The result has the same managedFields.
+/// Converts an object that is not stored. The result has the managedFields of `value`.
 async fn value_of(store: &Store, kind: &Kind, value: &Value) -> Result<Value, String> {
     let (Some(version), Some(conversion)) = (kind.defined(), kind.conversion()) else {
         return Ok(value.clone());

@@ -12,7 +12,7 @@ const HTTPS: u16 = 443;
 /// Label of an EndpointSlice that contains the name of its service.
 const OF_SERVICE: &str = "kubernetes.io/service-name";
 
-/// The destination for the next call of a webhook.
+/// Where the next call of a webhook is sent: address, host name and trusted CAs.
 pub(super) fn resolve(config: &ClientConfig, store: &Store) -> Destination {
     let authorities = config.ca_bundle.clone();
     let is_remote_allowed = store.options().remote_webhooks;

@@ -10,7 +10,7 @@ use std::path::Path;
 /// The module path of a file: `["kinds", "row"]`; empty for the crate root.
 pub(crate) type Module = Vec<String>;
 
-/// The imports of each file of a crate.
+/// Which files each file of a crate imports.
 pub(crate) struct Imports {
     pub(crate) of: BTreeMap<Module, BTreeSet<Module>>,
 }
@@ -200,7 +200,6 @@ fn absolute(module: &Module, path: &[String], modules: &BTreeSet<Module>) -> Opt
     Some(base.into_iter().chain(rest.iter().cloned()).collect())
 }
 
-/// The imports of a file.
 fn imports(
     module: &Module,
     sources: &BTreeMap<Module, Source>,

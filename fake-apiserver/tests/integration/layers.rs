@@ -78,7 +78,6 @@ fn imports_between_files_are_acyclic() {
     );
 }
 
-/// The imports of a synthetic crate.
 fn synthetic(files: &[(&str, &str)]) -> Imports {
     Imports::of_texts(
         files

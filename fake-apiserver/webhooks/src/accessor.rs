@@ -1,4 +1,4 @@
-//! One admission webhook, from its configuration.
+//! The configuration of one admission webhook, parsed.
 
 use crate::criteria::MatchCriteria;
 use crate::matchconditions::MatchConditions;

@@ -8,9 +8,9 @@ use fake_apiserver_cel::{Authorizer, Check};
 
 /// Authorizes the user of the request, or the service account that the expression names.
 pub struct RequestAuthorizer<'a> {
-    /// The state of the server.
+    /// Decides the authorization checks by the roles in the store.
     pub state: &'a dyn StateReader,
-    /// The user of the request.
+    /// The user of the admission request, unless the expression names a service account.
     pub user: &'a User,
 }
 

@@ -11,7 +11,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use std::sync::Arc;
 
-/// The webhooks of all configurations, in the order of the configuration names.
+/// All webhooks, sorted by the names of their configurations.
 #[derive(Debug)]
 struct ConfiguredWebhooks {
     mutating: Vec<WebhookAccessor>,

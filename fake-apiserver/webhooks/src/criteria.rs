@@ -59,24 +59,26 @@ impl MatchCriteria {
         }
     }
 
-    /// Whether there are no resource rules.
+    /// Whether `rules` or `resourceRules` is empty.
     pub fn has_no_rules(&self) -> bool {
         self.rules.is_empty()
     }
 
-    /// Whether a request may match, regardless of labels. Fast: evaluated for every request.
+    /// Whether operation, resource and subresource of a request match a rule. Fast, because it is evaluated for every request; selectors
+    /// are not evaluated.
     pub fn may_match(&self, operation: Operation, target: &AdmissionTarget) -> bool {
         let mut rules = self.rules.iter();
         rules.any(|rule| rule.matches(operation, target))
     }
 
-    /// Whether any request for this resource and subresource may match.
+    /// Whether a rule matches this resource and subresource, for any operation. Selectors are not evaluated.
     pub fn may_match_resource(&self, kind: &Kind, part: Part) -> bool {
         let mut rules = self.rules.iter();
         rules.any(|rule| rule.matches_resource(kind, part))
     }
 
-    /// The resource and version as which the request matches. None if it does not match.
+    /// The resource version as which the request matches rules and selectors, possibly an equivalent of the requested one. None if it does
+    /// not match.
     pub fn find(
         &self,
         request: &AdmissionRequest,
@@ -203,7 +205,6 @@ impl Rule {
             && (self.names.is_empty() || self.names.contains(&target.name))
     }
 
-    /// Whether the resource and subresource match.
     fn matches_resource(&self, kind: &Kind, part: Part) -> bool {
         let part = part.as_str().unwrap_or_default();
         let mut resources = self.resources.iter();
@@ -211,7 +212,6 @@ impl Rule {
             .any(|(resource, of)| (resource == "*" || resource == kind.plural) && (of == "*" || of == part))
     }
 
-    /// Whether group and version match.
     fn matches_version(&self, kind: &Kind) -> bool {
         contains(&self.groups, kind.group) && contains(&self.versions, kind.version)
     }

@@ -25,7 +25,7 @@ impl MatchConditions {
         }
     }
 
-    /// Whether there are no match conditions.
+    /// Whether `matchConditions` is empty, so that all requests match.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }

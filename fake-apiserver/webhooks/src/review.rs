@@ -7,7 +7,7 @@ use fake_apiserver::extension::{AdmissionRequest, Kind, Requester, intern};
 use fake_apiserver::{Cause, Details, Status};
 use serde_json::{Map, Value, json};
 
-/// The valid response of a webhook.
+/// What a webhook's valid response means for the request.
 pub(crate) struct WebhookResponse {
     /// The JSON patch, if any; or the Status that denies the request.
     pub(crate) outcome: Result<Option<Value>, Status>,
@@ -126,7 +126,7 @@ fn patch_type(response: &Value, has_patch: bool) -> Result<(), String> {
     }
 }
 
-/// The Status for a request that the webhook denied.
+/// The Status of a denied request, from the webhook's `status`. The code is at least 400.
 fn denial(hook: &str, status: &Value) -> Status {
     let denied = format!("admission webhook {hook:?} denied the request");
     let reason = string(status, "reason");

@@ -73,7 +73,7 @@ fn webhook(hook: &Value, mutating: bool, at: &str, errors: &mut ErrorList) {
     ClientConfig::validate(&hook["clientConfig"], &format!("{at}.clientConfig"), errors);
 }
 
-/// Validates a fully qualified domain name.
+/// Adds an error unless the name is a DNS subdomain with at least three labels.
 fn fully_qualified_name(name: &str, at: &str, errors: &mut ErrorList) {
     let errors_of_name = names::subdomain(name);
     if name.is_empty() {

@@ -41,7 +41,7 @@ pub struct VolumeInfo {
     pub source: Option<String>,
 }
 
-/// What a volume requires from a pool or device, apart from topology.
+/// Class parameters and access types that a pool or device must match. Topology is checked separately.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Requirements<'a> {
     /// Class parameters.
@@ -183,7 +183,7 @@ impl Backend {
             let largest = cost.volume_bytes(free.min(extent.largest));
             let minimum = minimum(cost, &extent);
             if extent.device.is_some() && (largest == 0 || minimum.is_some_and(|minimum| largest < minimum)) {
-                // A full device cannot contain a volume, so it does not contribute to the minimum either.
+                // A full device cannot contain a volume: it contributes only a maximum of 0.
                 values.maximum = values.maximum.or(Some(0));
                 continue;
             }

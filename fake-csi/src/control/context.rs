@@ -1,4 +1,4 @@
-//! Data that all connections of a control share.
+//! What all connections of the HTTP control share: the driver, the stored calls and the token.
 
 use std::sync::Arc;
 

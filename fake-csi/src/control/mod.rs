@@ -98,7 +98,7 @@ async fn accept(listener: TcpListener, context: Arc<Context>, stopped: Cancellat
     let permits = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     let mut connections = JoinSet::new();
     loop {
-        // The semaphore is never closed.
+        // `acquire_owned` fails only if the semaphore is closed, which never happens.
         let Ok(permit) = Arc::clone(&permits).acquire_owned().await else {
             return;
         };

@@ -54,7 +54,7 @@ fn authorized(context: &Context, request: &Request<Incoming>) -> Result<(), Prob
     }
     Err(Problem::new(
         StatusCode::UNAUTHORIZED,
-        "the token is missing or wrong; send `Authorization: Bearer <token>` with the one that was printed at the start",
+        "the token is missing or wrong; send `Authorization: Bearer <token>` with the token that fake-csi printed at its start",
     ))
 }
 

@@ -143,12 +143,12 @@ impl Rule {
 }
 
 impl Effect {
-    /// Whether the effect delays the response.
+    /// True for [`Effect::Delay`] and [`Effect::Hang`].
     pub fn delays_response(&self) -> bool {
         matches!(self, Effect::Hang | Effect::Delay(_))
     }
 
-    /// Whether the effect cuts the connection.
+    /// True for [`Effect::Disconnect`] and [`Effect::LoseAnswer`].
     pub fn cuts_connection(&self) -> bool {
         matches!(self, Effect::Disconnect | Effect::LoseAnswer)
     }

@@ -1,4 +1,5 @@
-//! Delays the second of two short watches of one resource: `cargo run -p capacity-client --example watch`.
+//! Starts two short watches of one resource with `WatchPauses`, which delays the second one: `cargo run -p capacity-client --example
+//! watch`.
 
 use std::io::Write;
 use std::time::{Duration, Instant};

@@ -1,8 +1,8 @@
-//! Exponential back-off.
+//! The exponential backoff that publisher and scheduler use.
 
 use std::time::Duration;
 
-/// Backoff: the delay is `start` after the first failure, and doubles after each further failure up to `max`.
+/// Delays between attempts of a failing operation: `start` after the first failure, doubled after each further one, at most `max`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExponentialBackoff {
     /// Delay after the first failure.

@@ -1,4 +1,4 @@
-//! Backoff of clients: delays after failures, and between watches that end immediately.
+//! Backoff of Kubernetes clients: delays after failures, and between watches that end immediately.
 //!
 //! kube's watchers back off after an error, but restart a watch that ended normally without delay. If a server or proxy ends every watch
 //! immediately, this causes hundreds of requests per second. client-go treats a watch that lasted less than a second as failed, and so does
@@ -33,7 +33,7 @@ struct LastWatch {
 }
 
 impl WatchPauses {
-    /// `backoff`: the delays after consecutive short watches.
+    /// `backoff`: the delay before the next watch, by the number of consecutive short watches.
     pub fn new(backoff: ExponentialBackoff) -> Self {
         WatchPauses {
             backoff,

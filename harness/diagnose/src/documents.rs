@@ -16,7 +16,7 @@ const NODES_MAX: usize = 2_000_000;
 
 /// Maximum nesting depth of one YAML object. serde_json has its own limit for JSON.
 const DEPTH_MAX: usize = 64;
-/// An item with an alias is parsed together with the earlier items that define anchors. This is the maximum total size of those, in bytes.
+/// Maximum total size in bytes of the items with anchors that are parsed again together with a later item that has an alias.
 const ANCHORS_MAX: usize = 16 << 20;
 
 /// Why a text contains no objects.
@@ -25,7 +25,7 @@ pub enum DocumentError {
     /// The text cannot be read.
     #[error("{0}; name a file that can be read")]
     Read(#[from] std::io::Error),
-    /// The text is neither JSON nor YAML.
+    /// The text is not valid JSON or YAML.
     #[error("{place}: not {form}: {problem}; use the complete output of `kubectl get … -o yaml`")]
     Form {
         /// Line and column of the error.
@@ -45,7 +45,9 @@ pub enum DocumentError {
         line: usize,
     },
     /// An object is nested too deeply.
-    #[error("line {line}: an object in which lists and maps nest deeper than {DEPTH_MAX} levels; remove it")]
+    #[error(
+        "line {line}: an object in which lists and maps nest deeper than {DEPTH_MAX} levels; remove the object"
+    )]
     Deep {
         /// The first line of the object.
         line: usize,
@@ -160,7 +162,7 @@ impl ListItems {
         Ok(())
     }
 
-    /// Ends a document. `rest`: its fields other than the items.
+    /// Ends a document. `rest`: the fields of the document other than the items.
     fn end(self, rest: Value, line: usize, visit: &mut Visit<'_>) -> Result<(), DocumentError> {
         let rejected = DocumentError::Rejected;
         match (rest["kind"].as_str(), self.count) {
@@ -376,7 +378,7 @@ struct Yaml {
     item: Piece,
     /// Earlier items that define anchors for later ones.
     anchors: String,
-    /// Total bytes of these items that were parsed again together with later items.
+    /// Total bytes of items with anchors that were parsed again together with later items.
     anchors_read: usize,
     list: ListItems,
 }

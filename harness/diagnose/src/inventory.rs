@@ -241,7 +241,7 @@ where
         name: name.clone(),
         problem,
     };
-    // All versions of a kind have the same fields, but the parsed type accepts only its own version.
+    // All versions of a kind have the same fields, but the Rust type accepts only one version, so `apiVersion` and `kind` are removed.
     let mut object = object;
     if let Some(fields) = object.as_object_mut() {
         fields.remove("apiVersion");

@@ -75,7 +75,7 @@ impl<'a> Cluster<'a> {
 
 macro_rules! checks {
     ($($code:literal: $check:ident, $advice:literal;)+) => {
-        /// Checks of single capacity objects: code, check, advice. An object may fail several.
+        /// Checks of single CSIStorageCapacity objects: code, check, advice. An object may fail several checks.
         const CHECKS: &[(&str, Check, &str)] = &[$(($code, $check, $advice)),+];
     };
 }
@@ -87,7 +87,7 @@ checks! {
     "topology-unset": topology_unset, "set nodeTopology; {} matches every node";
     "topology-invalid": topology_invalid, "correct the selector";
     "topology-node-selector-terms": node_selector_terms, "use matchLabels or matchExpressions: nodeTopology is a LabelSelector, not a NodeSelector";
-    "topology-matches-no-node": matches_no_node, "compare the selector with the labels of the nodes, or delete the object if the nodes are gone";
+    "topology-matches-no-node": matches_no_node, "compare the selector with the labels of the nodes, or delete the object if its nodes were deleted";
     "topology-covers-all": matches_all_nodes, "use {} only for storage that every node can access; check whether the selector is missing";
     "no-limit": neither_value_set, "set capacity or maximumVolumeSize, or delete the object";
     "negative": negative_quantity, "publish the free capacity, or zero if there is none";
@@ -184,7 +184,7 @@ fn node_selector_terms(_: &Cluster<'_>, object: &Capacity) -> Option<String> {
 
 fn matches_no_node(cluster: &Cluster<'_>, object: &Capacity) -> Option<String> {
     let is_evaluated = matches!(object.topology, NodeTopology::Matching(_));
-    // If the snapshot contains no nodes, there is nothing to compare with.
+    // If the snapshot contains no nodes, the topology of an object cannot be compared with nodes.
     let none = is_evaluated
         && !cluster.snapshot.nodes.is_empty()
         && cluster.matching_nodes(&object.topology).is_empty();

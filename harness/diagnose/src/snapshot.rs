@@ -1,7 +1,7 @@
 //! The objects of a cluster at one moment, read from a running cluster or from the output of `kubectl get -o yaml`. Changes nothing in the
 //! cluster.
 //!
-//! Also lists objects that a dump probably lacks, because a reader of the dump would not notice. Does not evaluate pods.
+//! Also lists objects that a dump probably lacks, because a user would not notice the gap. Does not evaluate pods.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -144,7 +144,7 @@ impl Snapshot {
 
     /// A sentence about nodes without a CSINode. Every kubelet creates a CSINode, which lists the drivers of its node.
     fn without_csi_node(&self) -> Option<String> {
-        /// Maximum number of listed nodes.
+        /// Maximum number of nodes that the sentence lists.
         const LISTED_MAX: usize = 3;
         let names = |kind: &'static str| {
             let of_kind = self.non_pods.iter().filter(move |object| object["kind"] == kind);

@@ -69,7 +69,7 @@ struct Nodes {
     listed: bool,
 }
 
-/// Absent instances, each with the time at which its absence was first observed.
+/// The instances whose node does not run the driver, each with the time at which this was first observed.
 #[derive(Debug, Default)]
 struct Absences(BTreeMap<String, Instant>);
 
@@ -295,7 +295,7 @@ impl Nodes {
     }
 
     /// Whether the object may belong to a registered node whose name is too long for a label. KEP-1472 does not define how a publisher
-    /// shortens that label, so the topology of the object is compared with the labels of such nodes.
+    /// shortens the managed-by value of such a node, so the object's topology is compared with the labels of these nodes.
     fn may_publish(&self, object: &CSIStorageCapacity) -> bool {
         let Some(segment) = segment_of(object) else {
             return false;
@@ -310,7 +310,7 @@ impl Nodes {
 }
 
 impl Absences {
-    /// Sets the absent instances. An instance that is present again starts a new period at its next absence.
+    /// Replaces the absent instances. An instance that was present in between starts a new period of absence.
     fn update(&mut self, absent: BTreeSet<String>, now: Instant) {
         self.0.retain(|instance, _| absent.contains(instance));
         for instance in absent {
@@ -318,13 +318,13 @@ impl Absences {
         }
     }
 
-    /// The instances that have been absent for at least `after`.
+    /// The instances that have been absent for at least `after`, so that their objects may be deleted.
     fn due(&self, after: Duration, now: Instant) -> Vec<String> {
         let due = self.0.iter().filter(|(_, since)| now >= **since + after);
         due.map(|(instance, _)| instance.clone()).collect()
     }
 
-    /// When the next instance is due.
+    /// The earliest time after `now` at which an instance will have been absent for `after`.
     fn next(&self, after: Duration, now: Instant) -> Option<Instant> {
         let times = self.0.values().map(|since| *since + after);
         times.filter(|time| *time > now).min()

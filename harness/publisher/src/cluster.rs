@@ -65,9 +65,8 @@ pub(crate) fn registration(csi_node: &CSINode, driver: &str) -> Registration {
     })
 }
 
-/// Whether `new` is an older version than `old`. Resource versions are compared as numbers, which Kubernetes 1.35 guarantees; if one is not
-/// a number, the last event counts as newer.
-/// number, the last event wins.
+/// Whether `new` is an older version than `old`. Resource versions are compared as numbers, which Kubernetes 1.35 guarantees; if one of
+/// them is not a number, `new` counts as newer.
 pub(crate) fn is_older(new: &ObjectMeta, old: &ObjectMeta) -> bool {
     let version = |metadata: &ObjectMeta| metadata.resource_version.as_ref()?.parse::<u64>().ok();
     new.uid == old.uid && matches!((version(new), version(old)), (Some(new), Some(old)) if new < old)

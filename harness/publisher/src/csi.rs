@@ -27,7 +27,7 @@ pub(crate) struct Driver {
     dialect: Dialect,
 }
 
-/// The connection to a driver.
+/// A connection to a driver, whose calls have a timeout and are recorded in the metrics.
 #[derive(Clone)]
 struct Connection {
     channel: Channel,
@@ -153,7 +153,6 @@ impl Driver {
             .await
     }
 
-    /// Calls CreateVolume.
     pub(crate) async fn create_volume(&self, request: CreateVolumeRequest) -> Result<Volume, DriverError> {
         let mut controller = self.controller();
         let call = controller.create_volume(request);
@@ -169,7 +168,6 @@ impl Driver {
         })
     }
 
-    /// Calls DeleteVolume.
     pub(crate) async fn delete_volume(
         &self,
         volume_id: &str,

@@ -1,5 +1,5 @@
-//! Equivalent forms of requests, objects and calls that KEP-1472 and the CSI specification allow. The default is that of
-//! external-provisioner. Does not decide which objects exist or which capacity they have.
+//! Alternative forms of requests, objects and calls that KEP-1472 and the CSI specification allow; the default is the form that
+//! external-provisioner uses. Does not decide which objects exist or which capacity they have.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -17,7 +17,7 @@ use k8s_openapi::{
 
 use crate::{quantity, rng::SharedRng};
 
-/// The selected form for each variation that the specifications allow.
+/// For each variation that the specifications allow, the form that this publisher uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dialect {
     /// How an existing object is updated.
@@ -40,9 +40,9 @@ pub struct Dialect {
     pub cached_discovery: bool,
     /// Delay before the first request.
     pub start_delay: Duration,
-    /// Whether a cleaner runs only at regular intervals, and not also after watch events.
+    /// Whether a cleaner looks for orphaned objects only at regular intervals, and not also after watch events.
     pub regular_checks: bool,
-    /// Whether a cleaner uses only CSINode objects, as in the KEP, and not also Node objects.
+    /// Whether a cleaner finds the nodes of the driver only by CSINode objects, as in the KEP, and not also by Node objects.
     pub csi_nodes_alone: bool,
 }
 
@@ -157,7 +157,7 @@ fn in_one((key, value): (String, String)) -> LabelSelectorRequirement {
     }
 }
 
-/// The labels that a selector requires. `None` if the selector does not require exactly one value per label.
+/// The labels that a selector requires, if it requires one value for each of them and nothing else; otherwise `None`.
 pub(crate) fn as_labels(
     labels: Option<&BTreeMap<String, String>>,
     expressions: Option<&Vec<LabelSelectorRequirement>>,

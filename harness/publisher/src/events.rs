@@ -21,7 +21,7 @@ use crate::{
     status::{brief, is_not_found},
 };
 
-/// Maximum number of distinct events whose counts are stored; beyond this number all counts are cleared.
+/// Maximum number of distinct Events with a stored count. When it is exceeded, all counts are cleared.
 const EVENTS_MAX: usize = 4096;
 
 /// The reason of an Event, which also determines its type.
@@ -51,7 +51,7 @@ pub(crate) struct Recorder {
     written: Mutex<HashMap<EventKey, WrittenEvent>>,
 }
 
-/// Events with the same key are written once, with a count.
+/// Events with equal keys are one Event object with a count.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct EventKey {
     uid: Option<String>,

@@ -55,7 +55,7 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin> Socket for S {}
 /// A stream of accepted connections.
 pub type Connections = BoxStream<'static, std::io::Result<Box<dyn Socket>>>;
 
-/// The state that the health endpoints report.
+/// The state behind the health and readiness checks.
 #[derive(Default)]
 pub(crate) struct Health {
     ready: AtomicBool,
@@ -70,7 +70,7 @@ impl Health {
         self.ready.store(true, Ordering::Relaxed);
     }
 
-    /// Enables the leader election check.
+    /// Makes the health check fail if this instance is still running after its Lease has expired.
     pub(crate) fn enable_election_check(&self) {
         self.election_check.store(true, Ordering::Relaxed);
     }
@@ -97,7 +97,7 @@ impl Health {
     }
 }
 
-/// The state that the metrics and health paths report.
+/// The metrics and health that the HTTP endpoint returns.
 pub(crate) struct Endpoint {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) health: Arc<Health>,

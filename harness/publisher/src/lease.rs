@@ -124,7 +124,7 @@ impl LeaderElector {
         }
     }
 
-    /// Releases the Lease, so that other candidates need not wait until it expires.
+    /// Releases the Lease at exit, so that other candidates need not wait until it expires.
     pub(crate) async fn release(&self) {
         if !self.is_leader() {
             return;
@@ -387,7 +387,7 @@ mod tests {
         assert_ne!(spec["renewTime"], "2024-01-01T00:00:00.000000Z");
     }
 
-    /// How long the leader keeps the Lease with the prepared responses.
+    /// How long the leader holds the Lease if the test server returns the prepared responses.
     async fn leads_for(election: &LeaderElector) -> Duration {
         let began = Instant::now();
         election.renew().await;

@@ -183,7 +183,8 @@ impl Metrics {
         let mut text = String::new();
         // Writing to a String cannot fail.
         let _ = encode(&mut text, &registry);
-        // Go programs write series without labels without braces. No metric name or label value here contains braces.
+        // Prometheus clients in Go write a series without labels as `name value`, this library as `name{} value`. No metric name or label
+        // value here contains braces.
         text.replace("{} ", " ")
     }
 }

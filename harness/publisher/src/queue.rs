@@ -31,14 +31,15 @@ struct Inner<K> {
 struct Entry {
     state: State,
     failures: u32,
-    /// When the key became ready, or, during processing, when a worker started to process it.
+    /// In a queue: when the key became ready. During processing: when a worker started to process it.
     since: Instant,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum State {
     Ready,
-    /// A worker processes the key. `again`: the key was added meanwhile. `later`: the key was added meanwhile for this later time.
+    /// A worker processes the key. `again`: the key was added meanwhile, to be processed at once. `later`: it was added meanwhile for this
+    /// time.
     Processing {
         again: bool,
         later: Option<Instant>,

@@ -15,7 +15,6 @@ impl SharedRng {
         SharedRng(Arc::new(Mutex::new(StdRng::seed_from_u64(seed))))
     }
 
-    /// A random number.
     pub(crate) fn next_u64(&self) -> u64 {
         self.0.lock().random()
     }
@@ -25,7 +24,6 @@ impl SharedRng {
         self.0.lock().random()
     }
 
-    /// A random number below `end`.
     pub(crate) fn below(&self, end: u32) -> u32 {
         self.0.lock().random_range(0..end)
     }

@@ -115,7 +115,7 @@ pub async fn run_with(
         election: Mutex::default(),
     };
     let ended = tokio::select! {
-        // `shutdown` is polled first, so that no request is sent after it resolves.
+        // `shutdown` is polled first, so that no request is sent once it has resolved.
         biased;
         () = shutdown => Ok(()),
         never = Box::pin(start.serve()) => never.map(|never| match never {}),
@@ -129,7 +129,7 @@ pub async fn run_with(
     ended
 }
 
-/// What a publisher needs before the driver's capabilities are known.
+/// Everything that the publisher needs before it knows the driver's capabilities.
 struct Start {
     options: Options,
     client: Client,
@@ -139,7 +139,7 @@ struct Start {
     driver: Channel,
     metrics: Arc<Metrics>,
     health: Arc<Health>,
-    /// Stored here because the Lease is released after the workers have stopped.
+    /// Stored outside of the workers, because the Lease is released only after they have stopped.
     election: Mutex<Option<Arc<LeaderElector>>>,
 }
 

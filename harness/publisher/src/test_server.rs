@@ -8,7 +8,7 @@ use kube::{Client, client::Body};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-/// Method and path of a request, and its body; null if it has no body.
+/// Method and path of a received request, and its body; null if it has no body.
 pub(crate) type Received = (String, Value);
 
 /// Status code and object of a prepared response. `None`: the object of the request is returned.
@@ -27,7 +27,7 @@ impl TestServer {
         self.prepared.lock().push_back((200, Some(object)));
     }
 
-    /// Prepares a response that repeats the object of the request.
+    /// Prepares a response that contains the object of the request.
     pub(crate) fn echo(&self) {
         self.prepared.lock().push_back((200, None));
     }

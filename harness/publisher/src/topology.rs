@@ -36,7 +36,7 @@ pub(crate) struct Change {
     pub(crate) removed: Option<Segment>,
 }
 
-/// The segment of the node that was selected for a volume.
+/// The segment of the node that was selected for a volume, if it has one.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum NodeSegment<'a> {
     /// The node is in this segment.
@@ -56,7 +56,7 @@ pub(crate) struct Topology {
 }
 
 impl Topology {
-    /// The topology of a single node, as the driver on that node reports it (distributed mode).
+    /// The topology of a single node, with the segment from NodeGetInfo (distributed mode).
     pub(crate) fn fixed(node: &str, segment: Segment) -> Topology {
         let mut topology = Topology::default();
         topology.set_registration(node, Registration::Keys(segment.keys().cloned().collect()));
@@ -74,7 +74,6 @@ impl Topology {
         self.update(node, |facts| facts.registration = registration)
     }
 
-    /// Whether the driver is registered on a node.
     pub(crate) fn is_registered(&self, node: &str) -> bool {
         let facts = self.nodes.get(node);
         facts.is_some_and(|facts| matches!(facts.registration, Registration::Keys(_)))
@@ -85,7 +84,6 @@ impl Topology {
         self.segments.keys()
     }
 
-    /// The segment of a node.
     pub(crate) fn locate(&self, node: &str) -> NodeSegment<'_> {
         match self.nodes.get(node) {
             None

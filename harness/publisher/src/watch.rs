@@ -179,7 +179,7 @@ fn name<K: Resource>(object: &K) -> Name {
     )
 }
 
-/// Delays between attempts, with exponential backoff.
+/// Counts consecutive failures, and yields the delay before the next attempt (exponential backoff).
 pub(crate) struct Retry {
     backoff: ExponentialBackoff,
     failures: u32,
@@ -190,7 +190,7 @@ impl Retry {
         Retry { backoff, failures: 0 }
     }
 
-    /// The same sequence of delays from its start.
+    /// The same delays, starting again with the first one.
     pub(crate) fn restarted(&self) -> Retry {
         Retry::new(self.backoff)
     }

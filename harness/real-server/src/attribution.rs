@@ -19,8 +19,8 @@ use crate::kinds::{CLAIM_PROTECTION, VOLUME_PROTECTION};
 /// Client name of a change that no write through the proxy explains: the API server caused it.
 const SERVER: &str = "apiserver";
 
-/// How long a change waits for the write that caused it, and a response for the change that it reflects. After that, they are recorded
-/// without waiting.
+/// Maximum wait until the client that caused a change is known, and until the change that a response reflects is recorded. After that, the
+/// change is recorded or the response sent without waiting.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Resource, namespace and name of an object.
@@ -32,7 +32,7 @@ pub(crate) struct Key {
 }
 
 impl Key {
-    /// The key of this object.
+    /// The key of an object. `resource`: the plural resource name.
     pub(crate) fn of(resource: &Arc<str>, object: &Value) -> Self {
         let text = |field: &str| object["metadata"][field].as_str().map(str::to_owned);
         Key {
@@ -108,7 +108,6 @@ impl Attribution {
         }
     }
 
-    /// The sink in which facts are recorded.
     pub(crate) fn sink(&self) -> &FactSink {
         &self.sink
     }
@@ -171,7 +170,7 @@ impl Attribution {
             .is_some_and(|object| revision(object) >= at)
     }
 
-    /// The client that caused a change.
+    /// The client that caused a change. Waits until no open write can have caused it.
     async fn client_of(&self, key: &Key, revision: u64, observed: &ObservedChange) -> Arc<str> {
         let is_deleted = observed.change == Change::Deleted;
         // A deletion may first set the deletionTimestamp and later remove the object. Both changes have the same client.

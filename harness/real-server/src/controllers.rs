@@ -22,7 +22,7 @@ const GARBAGE: &str = "system:gc";
 /// Client name of the protection controllers.
 const PROTECTION: &str = "controllers";
 
-/// Runs the controllers for a change.
+/// Runs the garbage collector and the protection controllers for a change.
 pub(crate) fn react(case: &Arc<Case>, key: Key, change: Change, object: Value) {
     let is_deleted = change == Change::Deleted;
     let owned = object["metadata"]["ownerReferences"].is_array() && !is_deleted;
@@ -89,7 +89,7 @@ async fn collect(case: &Arc<Case>, key: &Key, object: &Value) {
     let _ = call(case, GARBAGE, method, &path, Some(body)).await;
 }
 
-/// Whether an owner does not exist any more. Another object may have its name.
+/// Whether an owner does not exist any more. An object with another UID but the same name is not the owner.
 async fn is_absent(case: &Arc<Case>, dependent: &Key, owner: &Value) -> bool {
     let sample = json!({"apiVersion": owner["apiVersion"], "kind": owner["kind"]});
     let name = owner["name"].as_str().unwrap_or_default();

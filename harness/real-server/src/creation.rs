@@ -1,4 +1,5 @@
-//! What the controllers of a real cluster do immediately after the creation of an object, and a bare API server does not.
+//! Changes that the controllers of a real cluster make immediately after the creation of an object. A bare API server has no such
+//! controllers.
 
 use std::sync::Arc;
 
@@ -10,7 +11,8 @@ use serde_json::{Value, json};
 use crate::case::Case;
 use crate::client::call;
 
-/// Completes a new object as controllers would. `requested`: the object in the request body.
+/// Creates the service account of a new namespace, and restores the requested taints of a new node. `requested`: the object in the request
+/// body.
 pub(crate) async fn finish_create(
     case: &Arc<Case>,
     requested: &Value,
@@ -19,7 +21,7 @@ pub(crate) async fn finish_create(
     let name = created["metadata"]["name"].as_str().unwrap_or_default();
     match created["kind"].as_str() {
         Some("Namespace") => give_account(case, name).await.map(|()| created),
-        // The server taints a new node as not ready. Restores the requested taints, as a controller would do later.
+        // The server adds the taint `not-ready` to a new node. Restores the requested taints, as a controller would do later.
         Some("Node") if created["spec"]["taints"] != requested["spec"]["taints"] => {
             let taints = json!({"spec": {"taints": requested["spec"]["taints"]}});
             let path = format!("/api/v1/nodes/{name}");

@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// The faults of one case.
+/// The fault rules of one case, and the open watches that they affect.
 pub(crate) struct Faults {
     sink: FactSink,
     state: Mutex<State>,
@@ -33,7 +33,7 @@ struct State {
     last_number: u64,
 }
 
-/// An open watch.
+/// State of an open watch that fault rules can change.
 struct OpenWatch {
     client: Arc<str>,
     path: ResourcePath,
@@ -177,7 +177,7 @@ impl OpenWatch {
         }
     }
 
-    /// How long events of the watch are still held back; `None` if they are not.
+    /// How long a rule still holds back events of the watch; `None` if no rule does.
     fn remaining_hold(&mut self) -> Option<Duration> {
         let now = Instant::now();
         self.held.retain(|_, until| until.is_none_or(|until| until > now));
@@ -188,7 +188,7 @@ impl OpenWatch {
 }
 
 impl WatchGuard {
-    /// Whether the watch may stay open.
+    /// Whether the watch stays open: no rule ends it, and it may deliver more events.
     fn may_continue(&self) -> bool {
         let state = self.faults.state.lock();
         let open = state.watches.get(&self.number);

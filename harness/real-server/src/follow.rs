@@ -45,7 +45,7 @@ impl Case {
         }
     }
 
-    /// Records the differences between a new list and the recorded objects, after events were lost.
+    /// Records the differences between a new list and the recorded objects. Called after watch events were lost.
     async fn process_list(self: &Arc<Self>, resource: &Arc<str>, objects: Vec<Value>) {
         let mut listed = Vec::new();
         for mut object in objects {

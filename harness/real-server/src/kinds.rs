@@ -1,4 +1,5 @@
-//! Owns the list of resources that cases and programs under test can write. These are watched, and cleaned up after a run.
+//! Owns the list of resources that cases and programs under test can write. Objects of these resources are watched, and deleted after a
+//! run.
 //!
 //! Writes to other resources are rejected, so that nothing remains on the server after a run.
 

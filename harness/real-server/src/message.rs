@@ -84,7 +84,7 @@ pub(crate) struct FullResponse {
 }
 
 impl FullResponse {
-    /// A JSON response.
+    /// A response with a JSON body.
     pub(crate) fn json(code: u16, body: &Value) -> Self {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
@@ -104,13 +104,12 @@ impl FullResponse {
         FullResponse::json(code, &status)
     }
 
-    /// The body, parsed as JSON.
     pub(crate) fn value(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
 }
 
-/// A request for a resource.
+/// A client's request whose path names a resource.
 pub(crate) struct ResourceRequest {
     pub(crate) incoming: ClientRequest,
     pub(crate) verb: Verb,

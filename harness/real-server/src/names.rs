@@ -121,7 +121,7 @@ impl Names {
                     let fields = self.fields(target, &value);
                     pairs.append_pair(&key, &fields);
                 }
-                // The deprecated path `/watch/` has the same meaning; requests to the server use only the parameter.
+                // The path `/watch/` means the same as the parameter, and requests to the server use only the parameter.
                 "watch" => {}
                 _ => drop(pairs.append_pair(&key, &value)),
             }

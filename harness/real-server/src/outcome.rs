@@ -12,7 +12,7 @@ use crate::kinds::is_review;
 use crate::message::{FullResponse, ResourceRequest, forwarded};
 use crate::upstream::ServerResponse;
 
-/// Announces a write to `attribution`.
+/// Announces a client's write to `attribution`, which then knows which client may cause the resulting change.
 pub(crate) fn announce<'c>(case: &'c Case, resource_request: &ResourceRequest) -> OpenWrite<'c> {
     let path = &resource_request.path;
     let target = WriteTarget {
@@ -129,7 +129,7 @@ fn has_finalizers(object: &Value) -> bool {
         .is_some_and(|list| !list.is_empty())
 }
 
-/// Whether a deletion response contains the last state of the object, so that the object is gone.
+/// Whether a deletion response contains the last state of the object, so that the object no longer exists.
 fn is_last_state(object: &Value) -> bool {
     object["metadata"]["deletionTimestamp"].is_string() && !has_finalizers(object)
 }

@@ -11,7 +11,7 @@ use crate::message::{FullResponse, JSON, ResourceRequest};
 
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 
-/// The request to the server.
+/// Converts a client's request to the request that the server gets.
 pub(crate) fn server_request(
     case: &Case,
     resource_request: &ResourceRequest,

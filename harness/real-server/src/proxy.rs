@@ -1,4 +1,4 @@
-//! Handles one request: forwards it with the server's names, converts the response, and records both.
+//! Handles one request: forwards it with the server's names, converts the response, and records request and response.
 //!
 //! Does not know sockets. Watches start here and continue in `stream`.
 
@@ -217,7 +217,7 @@ fn rejection(case: &Case, resource_request: &ResourceRequest) -> Option<FullResp
     }
     if watched_kind(resource).is_none() {
         let text = format!(
-            "{resource} cannot be written through the harness, because it could not delete them afterwards"
+            "{resource} cannot be written through the harness, because the harness could not delete them afterwards"
         );
         return Some(FullResponse::failure(403, "Forbidden", &text));
     }

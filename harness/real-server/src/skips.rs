@@ -12,29 +12,29 @@ pub(crate) fn skip_reason(minor: u8, plan: &Plan) -> Option<String> {
     let requires_another_release = plan.release != Release::default() && plan.release.minor() != minor;
     if requires_another_release {
         return Some(format!(
-            "it requires an API server of release {}, but this one is 1.{minor}",
+            "the case requires an API server of release {}, but this one is 1.{minor}",
             plan.release
         ));
     }
     if !plan.gates.is_empty() {
         return Some(
-            "it sets feature gates of the API server, which cannot be changed on a running one".to_owned(),
+            "the case sets feature gates, which cannot be changed on a running API server".to_owned(),
         );
     }
     if !plan.grants.is_empty() {
         return Some(
-            "it restricts the permissions of programs, but with a real API server all programs are the same user".to_owned(),
+            "the case restricts the permissions of programs, but with a real API server all programs are the same user".to_owned(),
         );
     }
     if !plan.driver.snapshots.is_empty() {
         return Some(
-            "its driver has snapshots, whose resources a real API server serves only with the CRDs of external-snapshotter"
+            "the driver of the case has snapshots, whose resources a real API server serves only with the CRDs of external-snapshotter"
                 .to_owned(),
         );
     }
     if plan.reads_metrics_of(MetricsSource::Server) {
         return Some(
-            "it reads metrics of the API server, which include requests of other clients on a real one"
+            "the case reads metrics of the API server, which on a real API server include requests of other clients"
                 .to_owned(),
         );
     }
@@ -58,10 +58,10 @@ fn too_long_name(object: &Value) -> Option<&str> {
 
 fn action_skip_reason(action: &Action) -> Option<String> {
     match action {
-        Action::Release(..) => Some("it changes the release of the API server during the run".to_owned()),
-        Action::Fault { rule, .. } if matches!(rule.effect, Effect::Stale { .. }) => {
-            Some("it makes the API server return stale data, which a single replica never does".to_owned())
-        }
+        Action::Release(..) => Some("the case changes the release of the API server".to_owned()),
+        Action::Fault { rule, .. } if matches!(rule.effect, Effect::Stale { .. }) => Some(
+            "the case makes the API server return stale data, which a single replica never does".to_owned(),
+        ),
         Action::Attempt(action) => action_skip_reason(action),
         _ => None,
     }

@@ -1,4 +1,5 @@
-//! Watches: forwards the server's events with the names of the case. Each event is forwarded after the journal contains the change.
+//! Watches: forwards the server's events with the names of the case. Each event is forwarded after the journal contains the change that the
+//! event reports.
 
 use std::sync::Arc;
 

@@ -63,7 +63,7 @@ pub enum ConnectError {
     /// Controllers of the cluster are active and would act on the objects of cases.
     #[error(
         "{program} is active in the cluster of {path} ({lease}) and would interfere with the harness's own controllers and the systems \
-             under test; use an API server without it, such as that of envtest"
+             under test; use an API server without {program}, such as that of envtest"
     )]
     ControllersActive {
         /// Path of the kubeconfig.
@@ -99,7 +99,6 @@ impl ServerResponse {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
 
-    /// Whether the request succeeded.
     pub(crate) fn is_success(&self) -> bool {
         (200..300).contains(&self.code)
     }
@@ -255,7 +254,7 @@ impl Upstream {
         }
     }
 
-    /// Checks that no controllers and no scheduler are active in the cluster. Active ones renew a Lease.
+    /// Checks that no controllers and no scheduler are active in the cluster. An active program renews its Lease.
     async fn check_no_controllers(&self, path: &Path) -> Result<(), ConnectError> {
         for program in ["kube-controller-manager", "kube-scheduler"] {
             let resource_path =

@@ -35,7 +35,7 @@ pub(crate) enum HubEvent {
     All(Arc<str>, Vec<Value>),
 }
 
-/// The watches of a run.
+/// The watches of a run, and the cases that receive their events.
 pub(crate) struct WatchHub {
     upstream: Upstream,
     run: String,

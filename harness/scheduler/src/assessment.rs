@@ -42,7 +42,7 @@ pub enum Cause {
     Filter(FilterReason),
     /// VolumeBinding rejected the node.
     Volumes(Vec<filter::ConflictReason>),
-    /// An extender rejected the node.
+    /// The extender rejected the node in its `filter` response.
     Extender {
         /// The reason that the extender returned.
         reason: String,
@@ -82,7 +82,7 @@ pub enum Blocker {
     Extender,
 }
 
-/// Why the attempt ended before nodes were filtered.
+/// Why a scheduling attempt ended before nodes were filtered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AssessError {
     /// The pod's PVCs rule out every node.
@@ -158,8 +158,8 @@ pub(crate) fn volumes(
         .map_err(|reasons| NodeFailure::Rejected(Cause::Volumes(reasons)))
 }
 
-/// The error if the CSIDriver or the capacity objects of a PVC cannot be read. As upstream, it is returned only once a node reaches this
-/// filter.
+/// The error if the CSIDriver or the capacity objects for a PVC cannot be parsed. As upstream, the scheduler reports it only if a node
+/// passes all filters before VolumeBinding.
 pub(crate) fn claim_error(claims: &PodClaims) -> Option<FilterError> {
     let delayed = claims.to_provision.iter().chain(&claims.to_match);
     delayed
@@ -216,7 +216,7 @@ impl Cause {
             let is_known = blockers.iter().any(|known| {
                 matches!(known, Blocker::Capacity { class, request: of } if *class == claim.class && *of == request)
             });
-            // An allocation is avoided if the blocker is known: thousands of nodes may have the same blocker.
+            // The class name is cloned only for a new blocker: thousands of nodes may have the same one.
             if !is_known {
                 let class = claim.class.clone();
                 blockers.insert(Blocker::Capacity { class, request });

@@ -67,7 +67,7 @@ pub enum Demand {
     Request(Quantity),
     /// Capacity is not checked.
     Unchecked(Unchecked),
-    /// The CSIDriver or a capacity object cannot be read: the filter returns this error instead of a result.
+    /// The CSIDriver or a capacity object cannot be parsed: the filter returns this error instead of a result.
     Unreadable(FilterError),
 }
 
@@ -87,8 +87,8 @@ impl Demand {
     }
 }
 
-/// Checks the demand on a node with these labels. If several objects are sufficient, returns the one with the largest `maximumVolumeSize`
-/// (else `capacity`), and of equal ones the first by namespace and name. Upstream uses an arbitrary one.
+/// Checks whether the demand is satisfied on a node with these labels. If several objects are sufficient, returns the one with the largest
+/// `maximumVolumeSize` (else `capacity`), and of objects of the same size the first by namespace and name. Upstream uses an arbitrary one.
 pub fn check(
     snapshot: &Snapshot,
     rules: &Rules,
@@ -122,7 +122,8 @@ pub fn check(
     }
 }
 
-/// Whether the order of objects in the index is the order in which these rules rank them.
+/// Whether the index stores objects in the order in which these rules prefer them, so that the first sufficient object of a group is the
+/// best one.
 fn is_ranked(rules: &Rules) -> bool {
     rules.arithmetic == Arithmetic::Exact
         && rules.choice == Choice::Largest
@@ -193,7 +194,7 @@ fn no_access(object: &Capacity, labels: &Labels) -> Option<Shortcoming> {
     }
 }
 
-/// The value that is compared with requests: `maximumVolumeSize`, else `capacity`.
+/// The size that is compared with the request of a PVC: `maximumVolumeSize`, else `capacity`.
 pub(crate) fn largest_volume(rules: &Rules, object: &Capacity) -> Option<Quantity> {
     if rules.ignores_maximum_volume_size {
         return object.capacity;

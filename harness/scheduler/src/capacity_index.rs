@@ -35,7 +35,7 @@ pub struct ClassIndex {
 #[derive(Clone, Debug, Default)]
 pub struct Group(BTreeSet<Ranked>);
 
-/// A capacity object, ordered by descending size, then by namespace and name.
+/// A capacity object that sorts by descending size, then by namespace and name.
 #[derive(Clone, Debug)]
 struct Ranked(Arc<Capacity>);
 
@@ -119,7 +119,7 @@ impl CapacityIndex {
 }
 
 impl ClassIndex {
-    /// Groups that together contain every object accessible from a node with these labels, and possibly other objects.
+    /// Groups that together contain every object accessible from a node with these labels. They may contain other objects too.
     pub fn candidates<'a>(&'a self, labels: &'a NodeLabels) -> impl Iterator<Item = &'a Group> {
         let listed = self
             .by_keys
@@ -195,7 +195,8 @@ impl Slot {
         }
     }
 
-    /// The slot by all labels with exactly one allowed value. If there is none, by the label with the fewest allowed values.
+    /// The slot for a selector. Uses all labels with exactly one allowed value or, if there is none, the label with the fewest allowed
+    /// values.
     fn listed(selector: &LabelSelector) -> Option<Self> {
         let listing = |requirement: &&Requirement| requirement.listed().is_some();
         let mut listed: Vec<&Requirement> = selector.requirements().iter().filter(listing).collect();

@@ -15,7 +15,7 @@ use crate::static_match::MatchingVolumes;
 /// The PVCs of one pod.
 #[derive(Clone, Debug, Default)]
 pub struct PodClaims {
-    /// Fully bound PVCs, for which only the node affinity of their PersistentVolumes is checked.
+    /// PVCs that are bound completely: only the node affinity of their PersistentVolumes is checked.
     pub bound: Vec<Arc<Claim>>,
     /// Unbound PVCs whose node was selected in an earlier attempt, in pod order.
     pub to_provision: Vec<DelayedClaim>,
@@ -78,7 +78,7 @@ pub enum PreFilterReason {
         /// Key of the pod.
         pod: ObjectKey,
     },
-    /// An unbound PVC of a class with Immediate binding: the scheduler does not bind such PVCs.
+    /// A PVC of a class with Immediate binding is unbound. The scheduler does not bind such PVCs.
     #[error("pod has unbound immediate PersistentVolumeClaims")]
     UnboundImmediate,
 }

@@ -1,4 +1,5 @@
-//! One scheduling attempt: makes a decision from a pod and a snapshot. Pure functions apart from random tie breaking.
+//! One scheduling attempt: makes a decision from a pod and a snapshot. All functions are pure, apart from the random choice among nodes of
+//! equal score.
 //!
 //! Used by the scheduling loop, `why`, the extender and the benchmark.
 
@@ -50,8 +51,8 @@ pub fn decide(snapshot: &Snapshot, rules: &Rules, pod: &Pod, random: &mut impl R
     }
 }
 
-/// Filters every node. The caller scores the result with [`rank`], may call extenders, and passes it to [`choose`]. Returns a decision if
-/// it is known before filtering.
+/// Filters every node. The caller scores the result with [`rank`], may call extenders, and passes it to [`choose`]. If the decision is
+/// known before filtering, returns it as the error.
 pub fn run_filters(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<Assessment, Decision> {
     if snapshot.nodes.is_empty() {
         return Err(Decision::Unschedulable {
@@ -74,7 +75,7 @@ pub fn run_filters(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<Asse
     })
 }
 
-/// Message for a pod that fits no node, for a reason that does not depend on the node. Preemption would help on no node.
+/// Message for a pod that fits no node, for a reason that is the same on every node. It says that preemption would help on no node.
 pub fn pre_filter_message(snapshot: &Snapshot, rules: &Rules, pod: &Pod, reason: &str) -> String {
     let nodes = snapshot.nodes.len();
     let reasons = vec![NOT_HELPFUL.into(); nodes];

@@ -1,6 +1,6 @@
-//! Filter of VolumeBinding: whether a pod can get its volumes on a node.
+//! The Filter of the plugin VolumeBinding: whether a pod can get its volumes on a node.
 //!
-//! Pure functions: return a plan, or the rejection reasons with the affected PVCs.
+//! Pure functions that return a plan, or the rejection reasons with the affected PVCs.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub struct VolumePlan {
 }
 
 impl VolumePlan {
-    /// Whether nothing has to be bound or provisioned.
+    /// Whether all PVCs of the pod are bound already.
     pub fn is_empty(&self) -> bool {
         self.bindings.is_empty() && self.provisions.is_empty()
     }
@@ -89,7 +89,7 @@ pub enum ConflictReason {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BindConflict {
     /// An earlier attempt selected another node for the PVC.
-    #[error("its selected-node annotation is {0} until the provisioner removes it")]
+    #[error("the claim's selected-node annotation is {0} until the provisioner removes it")]
     OtherNodeSelected(String),
     /// No PersistentVolume matches, and the class has no provisioner.
     #[error("no PersistentVolume matches, and the class has no provisioner")]

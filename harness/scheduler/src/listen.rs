@@ -1,4 +1,4 @@
-//! Accepts a bounded number of connections, and serves each with the same function.
+//! Accepts connections, up to a limit, and serves each of them with the same function.
 
 use std::convert::Infallible;
 use std::future::Future;

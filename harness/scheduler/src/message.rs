@@ -1,6 +1,6 @@
 //! Messages of failed attempts, as the kube-scheduler of each release writes them in its default configuration.
 //!
-//! Messages include the suffixes of other plugins (`no new claims to deallocate`, a trailing `not found`), because tests compare the whole
+//! Messages include what other plugins append (`no new claims to deallocate`, a trailing `not found`), because tests compare the whole
 //! text. Tests that cover several releases should only search for `<count> <reason>`.
 
 use std::borrow::Cow;
@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::objects::Taint;
 
-/// Maximum length of an event's note, in bytes.
+/// Maximum length of an Event's note, in bytes.
 const NOTE_MAX: usize = 1024;
 /// Suffix of a truncated note.
 const CUT: &str = " ...";
@@ -26,12 +26,12 @@ pub enum Wording {
     TwoPeriods,
     /// 1.30 to 1.33, and from 1.37 on: ends with one period.
     OnePeriod,
-    /// 1.34 to 1.36: adds the DynamicResources plugin's text, although it has no result.
+    /// 1.34 to 1.36: adds the text of the DynamicResources plugin, even for pods without resource claims.
     #[default]
     DynamicResources,
 }
 
-/// The result of preemption, as far as messages contain it.
+/// The result of preemption, reduced to what messages contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PreemptionOutcome<'a> {
     /// The pod has `preemptionPolicy: Never`.
@@ -149,11 +149,11 @@ pub fn note(text: &str) -> String {
 /// The wording of an untolerated taint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TaintWording {
-    /// A full clause with key and value.
+    /// A whole clause that contains key and value of the taint.
     Long,
-    /// Key and value.
+    /// Key and value of the taint.
     KeyValue,
-    /// Neither key nor value.
+    /// Neither key nor value of the taint.
     #[default]
     Generic,
 }

@@ -1,8 +1,8 @@
 //! The capacity check as kube-scheduler implements it: for each node and PVC, scans all objects, and builds the selector of each object
 //! that is large enough.
 //!
-//! No decision uses this check. Tests compare the index with it, and the benchmark compares their times. So it shares neither the index nor
-//! compiled selectors with the filter.
+//! The scheduler does not use this check. Tests compare the results of the index with it, and the benchmark compares the times. So it
+//! shares neither the index nor compiled selectors with the filter.
 
 use capacity_types::{Arithmetic, Labels, Quantity};
 use k8s_openapi::api::storage::v1::CSIStorageCapacity;
@@ -10,8 +10,8 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity as ApiQuantity;
 
 use crate::objects::label_selector;
 
-/// The first object of the class, in the given order, that is large enough and accessible from a node with these labels
-/// (`hasEnoughCapacity`). Objects with an invalid quantity or selector are skipped.
+/// The first of these objects that has the class, is large enough, and is accessible from a node with these labels (kube-scheduler:
+/// `hasEnoughCapacity`). Objects with an invalid quantity or selector are skipped.
 pub fn first_sufficient<'a>(
     objects: &'a [CSIStorageCapacity],
     class: &str,

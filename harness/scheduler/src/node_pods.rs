@@ -1,4 +1,5 @@
-//! The pods on each node: bound and assumed pods.
+//! The pods on each node: bound pods, assumed pods (the scheduler has chosen the node, and the binding is not observed yet), and nominated
+//! pods.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -77,7 +78,7 @@ impl NodePods {
         self.users.contains_key(claim)
     }
 
-    /// Pods with a nominated node. For pods of the same or lower priority they count as running there.
+    /// Pods with a nominated node, which for pods of the same or lower priority count as running there.
     pub fn nominated(&self) -> impl Iterator<Item = &Arc<Pod>> {
         self.nominated.values()
     }

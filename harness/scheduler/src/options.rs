@@ -56,14 +56,15 @@ pub struct Options {
     pub transport: Option<Arc<dyn Transport>>,
     /// The metrics of the scheduler. The caller may keep a clone and serve it.
     pub metrics: Metrics,
-    /// Wall clock for timestamps. The name of an Event contains the time, so two Events about a pod need different times.
+    /// Wall clock for timestamps. The name of an Event contains the time, so the clock must return different times for two Events about one
+    /// pod.
     pub clock: fn() -> Timestamp,
 }
 
 /// A bug of kube-scheduler in the emulated release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Deviation {
-    /// A driver that stops tracking capacity requeues no pod, so pods wait minutes for the flush.
+    /// A driver that stops tracking capacity requeues no pod, so pods stay unschedulable for minutes, until the flush.
     Flag,
     /// Quantities above 2^63 bytes overflow (since 1.37 they are capped), and utilisation overflows above about 81.9Pi.
     Arithmetic,
@@ -134,7 +135,8 @@ impl Default for Options {
 /// Why options are invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OptionsError {
-    /// A shape without the feature gate is a configuration error, even if it is empty (KEP-4049). The wording is kube-scheduler's.
+    /// A shape is set although the feature gate is disabled, which is an error even if the shape is empty (KEP-4049). The wording is
+    /// kube-scheduler's.
     #[error(
         "shape: Invalid value: unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring"
     )]

@@ -17,10 +17,10 @@ use crate::snapshot::Snapshot;
 
 /// As upstream, the search ends after this number of candidates, or after a tenth of the nodes if that is more.
 const MIN_CANDIDATES: usize = 100;
-/// Reason of a node on which evictions would not help.
+/// Message part for a node on which evictions would not help.
 pub(crate) const NOT_HELPFUL: &str = "Preemption is not helpful for scheduling";
 const NO_VICTIMS: &str = "No preemption victims found for incoming pod";
-/// Condition type of an evicted pod, and the condition's reason.
+/// Type of the condition of an evicted pod; its reason is [`BY_SCHEDULER`].
 pub(crate) const DISRUPTION_TARGET: &str = "DisruptionTarget";
 pub(crate) const BY_SCHEDULER: &str = "PreemptionByScheduler";
 
@@ -72,7 +72,7 @@ pub fn preempt(snapshot: &Snapshot, rules: &Rules, pod: &Pod, rejected: &[Reject
     let candidates_max = MIN_CANDIDATES.max(rejected.len() / 10);
     let mut candidates = Vec::new();
     for Rejected { node, .. } in resolvable {
-        // The node is taken from the snapshot, because the counts borrow from it.
+        // The counts of the filters borrow the node from the snapshot.
         let Some(node) = snapshot.nodes.get(&node.key) else {
             continue;
         };

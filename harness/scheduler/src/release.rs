@@ -1,4 +1,5 @@
-//! The emulated Kubernetes release: its feature gates and their defaults, which capacity field is compared, and the wording of messages.
+//! The Kubernetes release that the scheduler emulates: its feature gates and their defaults, which capacity field is compared, and the
+//! wording of messages.
 //!
 //! Decides whether a setting is allowed in a release; the effect of settings is implemented elsewhere.
 
@@ -37,7 +38,7 @@ pub enum Gate {
     Scoring,
 }
 
-/// The state of a feature gate since a release.
+/// The default of a feature gate from one release on.
 struct Stage {
     gate: Gate,
     name: &'static str,
@@ -98,7 +99,7 @@ pub struct Gates {
 }
 
 impl Release {
-    /// The default release, whose behaviour was verified most thoroughly.
+    /// The release that is emulated by default. Its behaviour was compared with kube-scheduler in most detail.
     pub const DEFAULT: Self = Self { minor: 36 };
 
     /// Whether CSIStorageCapacity has the field `maximumVolumeSize`. Before 1.21 requests are compared with `capacity` alone.
@@ -141,7 +142,7 @@ impl Release {
     pub fn gates<'a>(self, settings: impl IntoIterator<Item = &'a str>) -> Result<Gates, GateError> {
         let default = |gate| self.stage(gate).and_then(|stage| stage.default);
         let mut gates = Gates {
-            // After the gate was removed, capacity is always checked.
+            // From the release on that removed the gate, capacity is always checked.
             capacity: default(Gate::Capacity).unwrap_or(true),
             priority: default(Gate::Priority).unwrap_or(false),
             scoring: default(Gate::Scoring).unwrap_or(false),

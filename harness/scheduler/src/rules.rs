@@ -1,4 +1,4 @@
-//! Settings of a scheduling decision.
+//! The settings that change scheduling decisions: arithmetic, scoring, and the emulated behaviour of a release.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use crate::message::TaintWording;
 use crate::message::Wording;
 use crate::shape::Shape;
 
-/// Settings of a scheduling decision.
+/// The settings that change scheduling decisions; [`Options::rules`](crate::Options::rules) creates them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rules {
     /// How quantities are converted to integers, and how products above 2^63 behave.
@@ -23,7 +23,7 @@ pub struct Rules {
     pub pooling: Pooling,
     /// Scores only static bindings (KEP-1845, `VolumeCapacityPriority`).
     pub static_only: bool,
-    /// A driver whose `storageCapacity` is set to false requeues no pod, as upstream since queueing hints exist.
+    /// A driver whose `storageCapacity` is set to false requeues no pod, as in upstream releases with queueing hints.
     pub ignores_driver_updates: bool,
     /// The wording of messages.
     pub wording: Wording,

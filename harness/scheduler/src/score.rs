@@ -38,8 +38,8 @@ pub fn score(rules: &Rules, plan: &VolumePlan) -> i64 {
     (sum as f64 / classes.len() as f64).round() as i64
 }
 
-/// Requested and available bytes by class name. If any PVC is bound statically on the node, only static bindings count. PVCs whose capacity
-/// was not checked are left out.
+/// Requested and available bytes by class name. If any PVC is bound statically on the node, only static bindings are scored. PVCs whose
+/// capacity was not checked are left out.
 pub fn class_use<'a>(rules: &Rules, plan: &'a VolumePlan) -> BTreeMap<&'a str, ClassUse> {
     let arithmetic = rules.arithmetic;
     let mut classes: BTreeMap<&str, ClassUse> = BTreeMap::new();

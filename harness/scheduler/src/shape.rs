@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use serde_json::Value;
 
-/// Maximum score of a shape point. Node scores are ten times as large.
+/// Maximum score of a shape point; [`NODE_SCORE_FACTOR`] times less than that of a node.
 const SCORE_MAX: i64 = 10;
 const UTILIZATION_MAX: i64 = 100;
 /// Factor between shape scores and node scores.
@@ -43,7 +43,7 @@ pub enum ShapeError {
         index: usize,
         /// `utilization` or `score`.
         field: &'static str,
-        /// The given value.
+        /// The value that is out of range.
         value: i64,
         /// The maximum value.
         max: i64,
@@ -51,7 +51,7 @@ pub enum ShapeError {
     /// The text is not `utilization=score,…`.
     #[error("shape: Invalid value: {text:?}: write points as utilization=score, separated by commas")]
     Malformed {
-        /// The given text.
+        /// The text that cannot be parsed.
         text: String,
     },
 }

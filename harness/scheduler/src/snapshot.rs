@@ -89,11 +89,11 @@ impl Snapshot {
     }
 }
 
-/// An object cannot be read, so the attempt is aborted and retried (KEP-1472: only a missing CSIDriver skips the check).
+/// An object exists but cannot be read, so the attempt is aborted and retried (KEP-1472: only a missing CSIDriver disables the check).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{resource} \"{key}\" cannot be read: {problem}")]
 pub struct FilterError {
-    /// Resource and API group.
+    /// Resource and API group of the object.
     pub resource: &'static str,
     /// The object.
     pub key: ObjectKey,

@@ -48,7 +48,7 @@ impl MatchingVolumes {
     }
 }
 
-/// The conditions for both reserved and free volumes.
+/// The conditions that every volume must satisfy, whether reserved for the PVC or free.
 fn is_eligible(claim: &Claim, volume: &Volume) -> bool {
     let reserved_for_another = volume.claim.is_some() && !volume.is_bound_to(claim);
     !reserved_for_another
@@ -58,7 +58,7 @@ fn is_eligible(claim: &Claim, volume: &Volume) -> bool {
         && !volume.deleting
 }
 
-/// The additional conditions for free volumes.
+/// The further conditions that a volume without `claimRef` must satisfy.
 fn is_available(claim: &Claim, volume: &Volume) -> bool {
     let selected = claim
         .selector

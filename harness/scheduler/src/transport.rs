@@ -15,13 +15,13 @@ use hyper_util::rt::TokioExecutor;
 /// Maximum size of a response: sufficient for one that contains every node object.
 const MAX_RESPONSE_BYTES: usize = 128 << 20;
 
-/// Sends the requests to extenders.
+/// Sends the scheduler's requests to extenders, by default with HTTP over TCP.
 pub trait Transport: fmt::Debug + Send + Sync {
     /// POSTs JSON to a URL. Returns the status code and the response body, or an error text.
     fn post<'a>(&'a self, url: &'a str, body: String) -> BoxFuture<'a, Result<(u16, Bytes), String>>;
 }
 
-/// HTTP/1.1 over connections of the connector `C`.
+/// A transport with HTTP/1.1, over connections that `C` opens.
 #[derive(Debug)]
 pub struct Http<C>(Client<C, Full<Bytes>>);
 

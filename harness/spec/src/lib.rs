@@ -32,10 +32,10 @@
 //!         "metadata": {"name": "fast"}, "provisioner": driver, "volumeBindingMode": "WaitForFirstConsumer",
 //!     })),
 //! ] {
-//!     let change = Change::set(resource, object).expect("these are objects of their resource");
-//!     world.apply(change.expect("rules speak of them"));
+//!     let change = Change::set(resource, object).expect("the object is valid for its resource");
+//!     world.apply(change.expect("rules use these resources"));
 //! }
-//! let n1 = segment::parse("host=n1").expect("it is key=value");
+//! let n1 = segment::parse("host=n1").expect("the segment is key=value");
 //! world.apply(Change::CapacityResponse(driver.to_owned(), n1, [].into(), CapacityResponse::available(1 << 30)));
 //! let instance = Instance { driver: driver.to_owned(), node: None };
 //! let publisher = Publisher { namespace: "csi".to_owned(), ..Publisher::default() };

@@ -35,7 +35,7 @@ pub struct Sample {
     pub name: String,
     /// Labels of the time series.
     pub labels: BTreeMap<String, String>,
-    /// Value of the sample.
+    /// Value of the time series when the metrics were scraped.
     pub value: f64,
 }
 
@@ -65,7 +65,7 @@ pub enum Program {
         instance: Instance,
         /// Number of successful GetCapacity responses that the driver has sent since the program started.
         successful_calls: u64,
-        /// Minimum total duration of these calls in seconds.
+        /// Minimum total duration of the successful GetCapacity calls, in seconds.
         min_seconds: f64,
     },
     /// A scheduler.
@@ -101,7 +101,7 @@ pub fn judge(world: &World, scrape: &Scrape) -> Vec<Violation> {
     check.violations
 }
 
-/// The allowed range of the number of objects.
+/// The minimum and maximum number of objects that a metric may report.
 #[derive(Clone, Copy, Default)]
 struct Bounds {
     from: u32,

@@ -9,7 +9,7 @@ pub struct Rule {
     pub id: &'static str,
     /// Ids of the requirements on which the rule is based, as in `suites/requirements.yaml`.
     pub requirements: &'static [&'static str],
-    /// The requirement in one sentence.
+    /// What the rule requires, in one sentence.
     pub sentence: &'static str,
 }
 
@@ -21,7 +21,7 @@ pub enum Unspecified {
     /// Whether an object is retained or deleted while GetCapacity fails.
     RetainOrDelete,
     /// Whether objects for classes with Immediate binding are published. The KEP requires objects for all classes of the driver, but no
-    /// component uses these.
+    /// component uses the objects for Immediate classes.
     ImmediateClasses,
     /// Whether a driver without topology has one object for all nodes, or none.
     WithoutTopology,

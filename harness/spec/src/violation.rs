@@ -19,7 +19,7 @@ pub struct Violation {
     pub detail: String,
 }
 
-/// What a violation concerns.
+/// The object, pod, call or program that violates a rule.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Subject {
     /// The CSIStorageCapacity objects of a publisher for a class and a segment.

@@ -55,8 +55,8 @@ impl Cluster {
         Ok(())
     }
 
-    /// Waits, before an action that may depend on earlier changes, until the programs under test have received the watch events of those
-    /// changes.
+    /// Waits, before an action that may depend on earlier changes, until the programs under test have received the watch events of the
+    /// earlier changes.
     async fn wait_for_watchers(&mut self, next: &Action) {
         let resource = next.resource();
         let depends = |changed: &String| match (resource.as_deref(), next) {
@@ -299,7 +299,7 @@ impl Cluster {
     }
 }
 
-/// Why an action failed.
+/// Error of an action: a rejected request or call, or an error that ends the run.
 pub(super) enum Problem {
     /// The API server or the driver rejected the action, or its object does not exist.
     Refused(String),

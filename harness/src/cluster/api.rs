@@ -93,7 +93,7 @@ impl Plain {
     }
 }
 
-/// Access data of the server for child processes.
+/// URL and CA certificate of the server, for child processes.
 pub(super) struct Secure {
     pub(super) api_url: String,
     pub(super) authority_pem: String,
@@ -140,7 +140,7 @@ impl Api {
             parsed_bytes: 4 << 20,
             release: plan.release,
             gates: plan.gates.clone(),
-            // While removed versions are still served, a program older than the server causes one finding instead of failing every case.
+            // Serves removed versions, so that a program older than the server causes one finding instead of failing every case.
             removed_versions: with_tls && plan.has_default_release(),
             authorization: match plan.grants.is_empty() {
                 true => Authorization::AlwaysAllow,
@@ -238,7 +238,6 @@ impl Api {
         installed.map_err(|error| error.to_string())
     }
 
-    /// Removes a fault rule.
     pub(super) fn remove_fault_rule(&self, id: RuleId) {
         match self {
             Api::Fake { api, .. } => drop(api.remove_fault_rule(id)),
@@ -316,7 +315,6 @@ impl Client {
         }
     }
 
-    /// Reads an object.
     pub(super) async fn get(&self, at: &ResourceRef) -> Result<Arc<Value>, StatusError> {
         match self {
             Client::Local(local) => Ok(local.get(at)?),
@@ -327,7 +325,7 @@ impl Client {
         }
     }
 
-    /// Posts to a subresource, such as a pod's `binding`.
+    /// Sends a POST request to a subresource, such as a pod's `binding`.
     pub(super) async fn create_subresource(
         &self,
         at: &ResourceRef,
@@ -404,7 +402,6 @@ impl Client {
         }
     }
 
-    /// Deletes an object.
     pub(super) async fn delete(&self, at: &ResourceRef) -> Result<(), StatusError> {
         match self {
             Client::Local(local) => Ok(local.delete(at)?),

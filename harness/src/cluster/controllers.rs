@@ -35,7 +35,7 @@ const CLAIMS: &str = "persistentvolumeclaims";
 const CLASSES: &str = "storageclasses";
 const VOLUMES: &str = "persistentvolumes";
 
-/// Runs until the future is dropped.
+/// Runs the controllers until the future is dropped.
 pub(super) async fn run(mut commits: Commits, client: Client, provision: bool) {
     let mut controllers = Controllers {
         cluster: ClusterState::default(),
@@ -55,7 +55,7 @@ struct Controllers {
     cluster: ClusterState,
     volumes_by_claim: VolumesByClaim,
     client: Client,
-    /// Whether these controllers provision PVCs, because no publisher runs in the case.
+    /// Whether the controllers provision PVCs; true if no publisher runs in the case.
     provision: bool,
 }
 

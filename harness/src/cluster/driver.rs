@@ -294,11 +294,11 @@ fn json_of(figure: &ResponseValue) -> Value {
     }
 }
 
-/// An endpoint of the driver. Its path does not change while the driver is stopped.
+/// A socket of the driver. The path of the socket remains the same while the driver is stopped.
 pub(super) struct Endpoint {
     pub(super) socket: PathBuf,
-    /// Topology segment of its node.
+    /// Topology segment of the driver's node; `None` for a central driver.
     pub(super) segment: Option<Segment>,
-    /// Dropping it closes the endpoint; `None` while the driver is stopped.
+    /// The running server; dropping it closes the socket. `None` while the driver is stopped.
     pub(super) running: Option<fake_csi::Running>,
 }

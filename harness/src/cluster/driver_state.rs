@@ -88,7 +88,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Creates the API objects that the driver needs on a node, and writes the node's storage into them.
+    /// Creates the API objects that the driver needs on a node, and writes the node's storage into these objects.
     pub(super) async fn prepare_node(&mut self, plan: &Plan, node: &str) -> Result<(), StartError> {
         let Some(state) = &mut self.driver_state else {
             return Ok(());
@@ -101,7 +101,7 @@ impl Cluster {
             .map_err(|message| refused(plan, format!("set the storage of {node}"), message))
     }
 
-    /// Stores the new storage of a segment, and writes it into the driver's objects of the segment's node if these exist.
+    /// Stores the new storage of a segment. If the driver's objects of the segment's node exist, writes the storage into them.
     pub(super) async fn set_driver_storage(
         &mut self,
         plan: &Plan,
@@ -136,8 +136,8 @@ impl Cluster {
         Ok(())
     }
 
-    /// Adds the configured storage of a node to a new object before its creation, so that the driver never reads the object without
-    /// storage.
+    /// Adds the storage of a node to the object from which the driver reads it, before the object is created, so that the driver never
+    /// reads it without storage.
     pub(super) fn with_storage<'o>(&self, object: &'o Value) -> Result<Cow<'o, Value>, String> {
         let mut object = Cow::Borrowed(object);
         let (Some(state), Some(at)) = (&self.driver_state, ResourceRef::of(&object)) else {

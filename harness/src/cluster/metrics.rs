@@ -17,7 +17,7 @@ use capacity_types::exposition::samples_of;
 /// Timeout of a scrape.
 const SCRAPE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The metrics that a case reads, and the addresses that serve them.
+/// The metrics that a case reads, and the addresses at which programs serve metrics.
 pub(super) struct Metrics {
     sources: BTreeSet<MetricsSource>,
     names: BTreeSet<String>,

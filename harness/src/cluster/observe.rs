@@ -72,7 +72,7 @@ impl api::Observer for ApiObserver {
                 }));
             }
             api::Event::Fault(fault) => self.0.fault(fault),
-            // Not recorded: no expectation depends on the end of a watch, because the client starts a new one.
+            // Not recorded: the client starts a new watch, and only that matters to expectations.
             api::Event::WatchClosed { .. } => {}
         }
     }

@@ -1,7 +1,7 @@
 //! Waits until the programs under test have received all watch events and until they are idle.
 //!
-//! A watch event counts as delivered when it is written to its connection. When the client has processed the event is not observable, so a
-//! short delay follows; the delay is repeated if the harness itself was delayed.
+//! A watch event counts as delivered when it is written to its connection. Whether the client has processed the event cannot be observed,
+//! so a short delay follows; the delay is repeated if the harness itself was delayed.
 
 use std::time::Duration;
 
@@ -81,7 +81,8 @@ impl Cluster {
     }
 }
 
-/// Whether a fact is a failed request. Retries during a fault change no object; behind a proxy they would prevent idleness forever.
+/// Whether a fact is a failed request. On a real API server, failed requests do not count as activity: a program that retries during a
+/// fault would otherwise prevent idleness forever.
 fn is_failed_request(what: &What) -> bool {
     matches!(what, What::Request(request) if request.code >= 400)
 }

@@ -20,7 +20,7 @@ impl Cluster {
         let waiting: Vec<(Arc<str>, Role)> = self
             .fleet
             .children()
-            // A driver need not send API requests. `driver.rs` waits for its Probe response instead.
+            // A driver need not send API requests; `driver.rs` waits for its Probe response.
             .filter(|(_, role)| *role != Role::Driver)
             .map(|(client, role)| (client.clone(), role))
             .collect();
@@ -45,7 +45,7 @@ impl Cluster {
     pub(crate) async fn wait_until_started(&self, from: u64) {
         let facts = self.journal.since(from);
         let started = facts.iter().filter_map(|fact| match &fact.what {
-            // A driver need not send requests to the API server.
+            // A driver need not send requests to the API server, so it is not waited for.
             What::Process(process) if process.role != Role::Driver => Some(process.client.clone()),
             _ => None,
         });
@@ -97,7 +97,7 @@ impl Cluster {
             count => format!(" and {count} that its socket refused"),
         };
         format!(
-            "it listed and watched nothing within {limit:?}; until then {} other requests to the API server, and {} calls \
+            "it sent no list or watch request within {limit:?}; {} other requests to the API server, and {} calls \
              of the driver from all clients{refused}",
             requests.count(),
             calls.count()

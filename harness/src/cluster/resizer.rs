@@ -36,7 +36,7 @@ const NODE_PENDING: &str = "FileSystemResizePending";
 /// Segment and socket of the driver instance on each node; `None`: the central driver.
 type ByNode = BTreeMap<Option<String>, (Segment, PathBuf)>;
 
-/// The driver's sockets.
+/// The sockets and segments of all driver instances; all clones share them.
 #[derive(Clone, Default)]
 pub(super) struct Sockets(Arc<Mutex<ByNode>>);
 
@@ -68,7 +68,7 @@ impl Sockets {
     }
 }
 
-/// Runs until the channel of changes is closed.
+/// Runs the resizer until the channel of object changes is closed.
 pub(super) async fn run(
     mut commits: Commits,
     client: Client,

@@ -29,7 +29,7 @@ pub(super) async fn define(client: &Client) -> Result<(), StatusError> {
             "spec": {"group": GROUP, "scope": scope, "names": {"kind": kind, "plural": plural}, "versions": [version]},
         }));
         match created.await {
-            // A real API server may already have the CustomResourceDefinitions.
+            // 409: a real API server may already have the CustomResourceDefinitions.
             Err(refused) if refused.code != 409 => return Err(refused),
             _ => {}
         }

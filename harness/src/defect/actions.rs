@@ -8,7 +8,7 @@ use crate::plan::{Action, Plan};
 /// Text in the timeline for actions that a defect adds to the plan.
 const ON_PURPOSE: &str = "a defect is injected";
 
-/// Inserts actions before all others.
+/// Inserts actions at the beginning of the plan.
 pub(super) fn begin_with(plan: &mut Plan, actions: impl IntoIterator<Item = Action>) {
     plan.begin_with(actions, ON_PURPOSE);
 }
@@ -23,7 +23,6 @@ pub(super) fn replace(plan: &mut Plan, mut by: impl FnMut(Action) -> Vec<Action>
     }
 }
 
-/// Returns the plan without its driver faults.
 pub(super) fn without_scripts(mut plan: Plan) -> Plan {
     replace(&mut plan, |action| match action {
         Action::DriverFault { .. } => Vec::new(),

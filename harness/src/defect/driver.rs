@@ -45,7 +45,8 @@ pub(super) fn refuse_repeats(plan: &mut Plan) {
     );
 }
 
-/// Adds faults for class parameters that the storage does not use, and for a parameter that only cases about this defect use.
+/// Adds faults for class parameters that the driver's storage does not use, and for the parameter `unheard-of`, which only the cases about
+/// this defect use.
 pub(super) fn fail_on_unknown_parameters(plan: &mut Plan) {
     let mut meant: BTreeSet<String> = plan.driver.costs.iter().map(|cost| cost.0.clone()).collect();
     each_device(plan, |device| meant.extend(device.parameters.keys().cloned()));

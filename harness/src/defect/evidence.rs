@@ -38,8 +38,8 @@ pub(super) fn meet(facts: &[Fact], script: &Rule) -> bool {
     facts.iter().filter(is_about).nth(script.skip as usize).is_some()
 }
 
-/// Whether a client other than the harness requested the resource or received its objects. A fault counts for every resource, as its fact
-/// may not contain the request.
+/// Whether a client other than the harness sent a request for the resource or received a watch event of it. A fault fact matches every
+/// resource, because it may not contain the request.
 pub(super) fn any_is_for(facts: &[Fact], resource: &str) -> bool {
     let is_other = |client: &str| !HARNESS_CLIENTS.contains(&client);
     facts.iter().any(|fact| match &fact.what {

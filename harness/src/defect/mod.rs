@@ -1,5 +1,4 @@
-//! Deliberate defects of the API server and the driver that surround the programs under test. They prove that the cases that check those
-//! two can fail.
+//! Deliberate defects of the API server and of the driver. They prove that cases which check the API server or the driver can fail.
 //!
 //! A defect changes how the cluster is built and which faults are injected. The expectations stay the same, because the judge uses the
 //! original plan.
@@ -82,7 +81,7 @@ defects! {
 
 /// The unknown name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the surroundings have no defect {0:?}; choose one of {names}", names = names())]
+#[error("API server and driver have no defect {0:?}; choose one of {names}", names = names())]
 pub struct UnknownDefect(String);
 
 fn names() -> String {
@@ -118,8 +117,8 @@ impl Defect {
     }
 }
 
-/// The plan without parts that cannot affect a run with these facts: driver faults, an unused error code, node segments that are never
-/// requested, and objects that are never read.
+/// Removes the parts of a plan that cannot affect a run with these facts: driver faults, an error code that was never returned, node
+/// segments that no client requested, and objects that no client read.
 fn observable(spoiled: Plan, plan: &Plan, facts: &[Fact]) -> Plan {
     let mut observable = actions::without_scripts(spoiled);
     if !evidence::any_is_refused(facts, "RESOURCE_EXHAUSTED") {

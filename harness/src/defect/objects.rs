@@ -1,4 +1,4 @@
-//! Defects in how the API server handles objects. The harness emulates them by sending different requests.
+//! Defects in how the API server handles objects. The harness emulates the defects by sending different requests.
 
 use capacity_types::capacity_api::RESOURCE;
 use serde_json::Value;

@@ -78,7 +78,7 @@ impl FromShort for Row {
 
 impl Capacities {
     pub(super) const EXAMPLE: &str = "capacities: {CLASS: {SEGMENT: 10Gi}}";
-    pub(super) const HOLDS: &str = "the publisher has exactly these CSIStorageCapacity objects: none is missing, and there are no others. A row is a \
+    pub(super) const HOLDS: &str = "the publisher has exactly these CSIStorageCapacity objects, no fewer and no more. A row is a \
         size, a map with `capacity` and `maximum`, or `nothing` (no object, or one without capacity)";
 }
 
@@ -101,8 +101,8 @@ impl Expectation for Capacities {
         polls.then_some(Bound::Refreshes(1))
     }
 
-    /// Any GetCapacity poll may change a value. Without `stays`, the values are therefore compared only after the programs have reacted to
-    /// the step.
+    /// Any GetCapacity poll may change a value. Without `stays`, the programs must therefore have reacted to the step before the values are
+    /// compared.
     fn is_negative(&self, has_hold: bool) -> bool {
         !has_hold
     }
@@ -128,7 +128,7 @@ impl Expectation for Capacities {
     }
 
     fn holds(&self, case: &Case, cluster: &ClusterState) -> bool {
-        // More objects than expected rows can never match, so the comparison of what may be thousands of objects is skipped.
+        // More objects than expected rows can never match, so thousands of objects need not be compared.
         self.published(case, cluster).nth(self.0.len()).is_none() && holds(&self.rows(case, cluster))
     }
 
@@ -142,8 +142,8 @@ impl Expectation for Capacities {
 }
 
 impl Capacities {
-    /// The publisher's CSIStorageCapacity objects. KEP-1472 does not specify whether classes with Immediate binding get objects: these are
-    /// compared only if the publisher is configured to publish them, or if the expectation names the class.
+    /// The publisher's CSIStorageCapacity objects. KEP-1472 does not specify whether classes with Immediate binding get objects; objects of
+    /// such classes are compared only if the publisher is configured to publish them, or if the expectation names the class.
     fn published<'w>(&'w self, case: &'w Case, cluster: &'w ClusterState) -> impl Iterator<Item = &'w Value> {
         let is_open = |class: &str| {
             let class_object = cluster.object("storageclasses", None, class);

@@ -15,7 +15,7 @@ use capacity_types::pod::claims_of;
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Claims(pub BTreeMap<String, ClaimState>);
 
-/// Expected state of a PVC.
+/// Expected state of a PVC: bound, not bound, or absent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ClaimState {

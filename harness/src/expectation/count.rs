@@ -48,7 +48,7 @@ impl Expectation for Count {
         }
         if let Some(rate) = self.per_refresh {
             if self.max.is_none() {
-                return Err("`perRefresh` adds to `max`; give that as well".to_owned());
+                return Err("`perRefresh` adds to `max`; set `max` too".to_owned());
             }
             if !(0.0..=1000.0).contains(&rate) {
                 return Err(format!("`perRefresh` is a number from 0 to 1000, not {rate}"));

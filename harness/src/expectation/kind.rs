@@ -39,7 +39,7 @@ pub(crate) trait Expectation: Debug {
         Vec::new()
     }
 
-    /// Whether the result of the expectation depends on objects of this resource.
+    /// Whether objects of this resource can change the result of the expectation.
     fn depends_on(&self, resource: &str) -> bool {
         let mut resources = self.patterns().into_iter().filter_map(Pattern::resource);
         resources.any(|of| [resource, "*"].contains(&of))
@@ -80,17 +80,17 @@ pub(crate) trait Expectation: Debug {
         None
     }
 
-    /// The failure reason on timeout.
+    /// The reason to report if the condition does not become true before the timeout.
     fn timeout_reason(&self) -> Reason {
         Reason::Timeout
     }
 
-    /// The causal chain for a row, up to the first link without evidence.
+    /// The causal chain for a row, up to the first event that no fact proves.
     fn row_chain(&self, _window: &Window<'_>, _row: &DiffRow) -> Chain {
         Chain::default()
     }
 
-    /// Fact kinds: the causal chain up to the first link without evidence. `decided_by`: the fact that caused the failure.
+    /// Fact kinds: the causal chain, up to the first event that no fact proves. `decided_by`: the fact that caused the failure.
     fn chain(&self, _window: &Window<'_>, _seen: &Seen, _decided_by: u64) -> Chain {
         Chain::default()
     }
@@ -109,7 +109,6 @@ pub(crate) trait Expectation: Debug {
     }
 }
 
-/// Whether all rows match.
 pub(crate) fn holds(rows: &[DiffRow]) -> bool {
     rows.iter().all(|row| row.state == RowState::Same)
 }
@@ -137,7 +136,7 @@ pub enum Reason {
     OtherMessage,
 }
 
-/// What a fact expectation has observed in the step so far.
+/// The facts of the step that a fact expectation has observed so far.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Seen {
     /// Number of matching facts.
@@ -151,7 +150,7 @@ pub(crate) struct Seen {
 /// The effect of a fact on an expectation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Observed {
-    /// The fact does not concern the expectation.
+    /// The expectation ignores the fact.
     Nothing,
     /// The fact matches.
     Counted,

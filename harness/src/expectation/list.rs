@@ -16,9 +16,9 @@ const SPECIFICATION: &str = "specification";
 /// The expectations of a step.
 #[derive(Debug, Clone)]
 pub enum ExpectSpecs {
-    /// An explicit list.
+    /// The expectations that the case file lists.
     List(Vec<Spanned<ExpectSpec>>),
-    /// All rules of the specification for objects and pods. Some apply at every moment, the others once all programs are idle.
+    /// All rules of the specification for objects and pods. Some rules apply at every moment, the others once all programs are idle.
     Specification,
 }
 

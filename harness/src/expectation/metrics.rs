@@ -18,14 +18,14 @@ use capacity_types::exposition::Series;
 #[serde(from = "BTreeMap<MetricsSource, BTreeMap<Series, Short<SumConditions>>>")]
 pub struct Metrics(pub Vec<Metric>);
 
-/// Expected sum of series.
+/// The expected sum of a component's series.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Metric {
     /// The component that exposes the metrics.
     pub of: MetricsSource,
     /// The series to add up: all series with this name and at least these labels.
     pub series: Series,
-    /// The expected sum.
+    /// Conditions on the sum, of which at least one must hold.
     pub want: SumConditions,
 }
 

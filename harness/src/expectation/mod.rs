@@ -1,7 +1,6 @@
 //! Expectations of a step: the registry of the kinds, and the fields that all kinds have.
 //!
-//! A new kind is a file that implements `kind::Expectation`, and a line in the registry. When a timeout has expired is decided by the
-//! judge.
+//! A new kind is a file that implements `kind::Expectation`, and a line in the registry. The judge decides when a timeout has expired.
 
 mod capacities;
 pub(crate) mod chain;
@@ -68,7 +67,7 @@ pub struct Documentation {
 
 macro_rules! registry {
     ($($(#[$attribute:meta])* $key:ident: $kind:ident,)*) => {
-        /// The condition of an expectation.
+        /// The condition of an expectation: its kind with the values from the case.
         #[derive(Debug, Clone, PartialEq)]
         #[expect(missing_docs, reason = "each variant is documented by the type that it holds")]
         pub enum Predicate {
@@ -150,7 +149,7 @@ registry! {
 /// One expectation after its names have been resolved.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Expect {
-    /// The condition.
+    /// The condition that must become true.
     pub predicate: Predicate,
     /// Timeout within which the condition must become true.
     pub within: Bound,
@@ -190,7 +189,7 @@ impl Expect {
         let kind = predicate.kind();
         if spec.always && !kind.may_be_always() {
             return Err(
-                "`always` belongs to a state (capacities, placement, claims, objects); remove it".to_owned(),
+                "`always` applies only to capacities, placement, claims and objects; remove it".to_owned(),
             );
         }
         Ok(Expect {
@@ -210,7 +209,7 @@ impl Expect {
             within: if grace { REGISTRATION_GRACE } else { DEFAULT_WITHIN },
             hold: None,
             always: false,
-            why: "the specification demands it".to_owned(),
+            why: "the specification (rules of the KEPs and the CSI spec) requires it".to_owned(),
             line,
         }
     }

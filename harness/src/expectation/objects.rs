@@ -134,7 +134,6 @@ fn selected<'w>(
         })
 }
 
-/// The names of the selected objects.
 fn selected_names(cluster: &ClusterState, want: &ObjectsOfKind) -> Vec<String> {
     selected(cluster, want).map(|(name, _)| name.to_owned()).collect()
 }
@@ -224,7 +223,7 @@ pub(crate) fn check_fields(resource: &str, key: &str, part: &Value) -> Result<()
     let unknown = unknown.map_err(|error| format!("`{key}` can never match: {error}"))?;
     match unknown.first() {
         Some(path) => Err(format!(
-            "`{key}`: {resource} have no field `{path}`; correct it, or write `null` for its absence"
+            "`{key}`: {resource} have no field `{path}`; correct the field, or write `null` for its absence"
         )),
         None => Ok(()),
     }

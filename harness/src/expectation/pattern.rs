@@ -18,7 +18,8 @@ use crate::scenario::{Role, Size};
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Pattern {
-    /// A committed write as `<create|update|delete> <resource>`, such as `update csistoragecapacities`.
+    /// A committed write as `<verb> <resource>` with the verbs `create`, `update` and `delete`, which `|` joins, such as
+    /// `create|update csistoragecapacities`.
     pub write: Option<String>,
     /// A request as `<verb> <resource>`, whatever its response. Join verbs with `|`; `*` matches any verb or resource.
     pub request: Option<String>,
@@ -75,7 +76,7 @@ impl Pattern {
     /// Checks that the keys can be combined and that their values can match a fact.
     pub(crate) fn check(&self) -> Result<(), String> {
         if self.after.is_some() {
-            return Err("`after` belongs to `never`; remove it here".to_owned());
+            return Err("`after` is allowed only in `never`; remove it here".to_owned());
         }
         match (&self.write, &self.delivery, &self.request, &self.extender) {
             (Some(text), ..) | (_, Some(text), ..) => check_verb_and_resource(text, WRITE_VERBS)?,
@@ -105,7 +106,7 @@ impl Pattern {
             (Some((name, _)), None) => Ok(name),
             _ => {
                 let one_of = kinds.map(|(name, _)| format!("`{name}`")).join(", ");
-                Err(format!("a fact is exactly one of {one_of}"))
+                Err(format!("a pattern has exactly one of {one_of}"))
             }
         }
     }
@@ -127,7 +128,6 @@ impl Pattern {
         self.request.is_some() || self.fault.is_some() || self.log.is_some()
     }
 
-    /// Whether the fact matches this pattern.
     pub(crate) fn matches(&self, case: &Case, fact: &Fact) -> bool {
         match &fact.what {
             What::Commit(commit) => self.write.as_ref().is_some_and(|text| {
@@ -266,7 +266,6 @@ impl Pattern {
         })
     }
 
-    /// Formats the pattern.
     pub(super) fn format(&self) -> String {
         let of = |text: &String| {
             let (verb, resource) = verb_and_resource(text);

@@ -42,7 +42,7 @@ const STORAGE_METHODS: &[Method] = &[
 
 macro_rules! keys {
     ($($name:literal, $is_set:expr, $kinds:expr, $methods:expr;)+) => {
-        /// Every kind may have `by` and `node` as well.
+        /// Keys that apply to some kinds only. `by` and `node` apply to every kind.
         const KEYS: &[Key] = &[$(Key { name: $name, is_set: $is_set, kinds: $kinds, methods: $methods }),+];
     };
 }
@@ -72,7 +72,7 @@ pub(crate) fn check(spec: &Pattern) -> Result<(), String> {
         if !key.kinds.contains(&kind) {
             let kinds = join_with_and(key.kinds.iter().map(|kind| format!("`{kind}`")));
             return Err(format!(
-                "`{name}` belongs to {kinds}, and this is a `{kind}`; remove it"
+                "`{name}` is allowed only with {kinds}, not with `{kind}`; remove it"
             ));
         }
         check_method(key, spec.call.as_deref())
@@ -86,7 +86,7 @@ fn check_method(key: &Key, method: Option<&str>) -> Result<(), String> {
     let method = method.and_then(|text| text.parse::<Method>().ok());
     match method {
         Some(method) if !key.methods.is_empty() && !key.methods.contains(&method) => Err(format!(
-            "`{}` belongs to calls of {}, and this is one of {}; remove it",
+            "`{}` is allowed only for calls of {}, not of {}; remove it",
             key.name,
             join_with_and(key.methods.iter().map(|method| method.as_str().to_owned())),
             method.as_str()
@@ -140,19 +140,19 @@ mod tests {
         for (spec, words) in [
             (
                 json!({"write": "update pods", "parameters": {}}),
-                "`parameters` belongs to `call`, and this is a `write`",
+                "`parameters` is allowed only with `call`, not with `write`",
             ),
             (
                 json!({"log": "x", "name": "n"}),
-                "`name` belongs to `write`, `request`, `delivery`, `call` and `extender`",
+                "`name` is allowed only with `write`, `request`, `delivery`, `call` and `extender`",
             ),
             (
                 json!({"call": "CreateVolume", "minimum": "1Gi"}),
-                "`minimum` belongs to calls of GetCapacity, and this is one of CreateVolume",
+                "`minimum` is allowed only for calls of GetCapacity, not of CreateVolume",
             ),
             (
                 json!({"call": "GetCapacity", "name": "v"}),
-                "`name` belongs to calls of CreateVolume,",
+                "`name` is allowed only for calls of CreateVolume,",
             ),
             (json!({"call": "*", "by": "scheduler"}), "only a publisher does"),
             (

@@ -92,8 +92,8 @@ impl Expectation for Placement {
         }
         match self.0.keys().find(|pod| always && names.creates_pod(pod)) {
             Some(pod) => Err(format!(
-                "`always` counts from when the step has acted, and by then no scheduler has decided about pod `{pod}`; \
-                 create it in a step before, or write `stays`"
+                "`always` applies from the end of the step's actions, when no scheduler has decided about the new pod `{pod}`; \
+                 create the pod in an earlier step, or write `stays`"
             )),
             None => Ok(()),
         }

@@ -51,7 +51,7 @@ impl Expectation for Refusal {
 fn row(cluster: &ClusterState, pod: &str, want: &str) -> DiffRow {
     let text = cluster.refusal(pod).map(|refusal| refusal.text.clone());
     let (state, got) = match (node_of(cluster, pod), text) {
-        // An earlier rejection of a pod that now has a node does not count.
+        // A rejection no longer counts after the pod got a node.
         (Some(node), _) => (RowState::Differs, format!("placed on {node}")),
         (None, Some(text)) if text.contains(want) => (RowState::Same, text),
         (None, Some(text)) => (RowState::Differs, text),

@@ -32,7 +32,7 @@ impl Responses {
         of two responses that differ by at most 1Mi are equal, as other programs may write to a filesystem";
 }
 
-/// Names of all responses that the expectation uses: the responses that it checks, and the responses with which it compares them.
+/// Names of the responses whose fields the expectation checks, and of the responses to which their relations refer.
 pub(crate) fn response_names(responses: &BTreeMap<String, ResponseSpec>) -> BTreeSet<&str> {
     let relations = responses
         .values()
@@ -67,7 +67,8 @@ impl Expectation for Responses {
         self.0.iter().flat_map(of_response).collect()
     }
 
-    /// A received response never changes, but the CSIStorageCapacity objects of relations with `PUBLISHED` do.
+    /// False if a response is compared with the `PUBLISHED` CSIStorageCapacity object, which changes after the actions; a received response
+    /// never changes.
     fn is_decided_by_actions(&self) -> bool {
         !response_names(&self.0).contains(PUBLISHED)
     }
@@ -173,7 +174,7 @@ fn equals_text(
     Some(text(response, field).as_deref() == Some(got))
 }
 
-/// Formats a relation, followed by the value of its expression, or by the string (such as a volume id) to which it refers.
+/// Formats a relation, followed by the number or string with which the field is compared.
 fn format(
     relation: &Relation,
     text: impl Fn(&str, &str) -> Option<String>,

@@ -21,7 +21,7 @@ impl Expectation for Specification {
     }
 
     fn is_affected_by(&self, what: &What) -> bool {
-        // Besides objects, the rules depend on the driver's storage and on which programs run.
+        // The rules depend on objects, on the driver's storage, and on which programs run.
         affects_state(what) || matches!(what, What::Call(_) | What::Process(_) | What::Metrics(_))
     }
 }

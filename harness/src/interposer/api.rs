@@ -144,7 +144,6 @@ impl Proxy {
         Ok(())
     }
 
-    /// Sends a request to the server.
     async fn forward(&self, head: &Parts, query: &str, body: Bytes) -> Result<Response<Incoming>, BodyError> {
         let mark = if query.is_empty() { "" } else { "?" };
         let uri: Uri = format!("{}{}{mark}{query}", self.server, head.uri.path())
@@ -298,7 +297,7 @@ fn empty_response(code: u16) -> Result<Response<Body>, BodyError> {
     Ok(response)
 }
 
-/// The response to a request that the proxy does not forward: the same as if the request had succeeded.
+/// The response to a request that the proxy does not forward; the program receives it as if the request had succeeded.
 fn pretended_response(verb: Verb, body: &Value) -> Response<Body> {
     let (code, text) = match verb {
         Verb::Delete | Verb::DeleteCollection => {

@@ -1,7 +1,7 @@
 //! Proxies between one program under test and its API server, its driver and the readers of its metrics. Rules change the traffic.
 //!
-//! In the journal, a correct program with changed traffic looks like a program with a bug. So any program can be used to test whether the
-//! cases detect that bug. Does not know the names of injected defects.
+//! In the journal, a correct program with changed traffic looks like a program with a bug. Therefore any program can be used to test
+//! whether the cases detect the bug. Does not know the names of injected defects.
 
 mod api;
 mod edit;

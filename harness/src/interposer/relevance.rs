@@ -17,7 +17,7 @@ pub fn rules_apply(rules: &[WireRule], role: Role, plan: &Plan, facts: &[Fact]) 
     rules.iter().any(|rule| traffic.applies(rule))
 }
 
-/// The facts of the journal, filtered by one role.
+/// The facts of the journal that concern programs of one role.
 struct RoleFacts<'a> {
     role: Role,
     plan: &'a Plan,
@@ -100,7 +100,7 @@ impl RoleFacts<'_> {
 
     /// Whether the rule changes an existing object and the program receives the object in a response or event.
     fn changes_an_object(&self, rule: &ObjectRule) -> bool {
-        // A server with another release or feature gates may omit stored fields, so only the match is checked.
+        // A server with another release or feature gates may omit stored fields. Then an object counts as changed if the rule matches it.
         let is_served_completely = self.plan.has_default_release();
         let is_changed = |object: &Value| match is_served_completely {
             true => rule.changes_object(object),
@@ -148,7 +148,7 @@ fn is_observable(csi_defect: CsiDefect, plan: &Plan) -> bool {
         CsiDefect::CapacityAssumed => !plan.driver.get_capacity,
         CsiDefect::CapacityWithClonesOnly => plan.driver.get_capacity && !plan.driver.clone_volume,
         CsiDefect::ConnectionNotRestored => plan.may_cut_connections(),
-        // Calls that are not delayed do not overlap, so serializing them changes nothing.
+        // Calls that are not delayed do not overlap, so making one call at a time changes nothing.
         CsiDefect::CapacityInTurn => plan.delays_responses() || plan.may_cut_connections(),
         _ => true,
     }

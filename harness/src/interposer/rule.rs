@@ -50,10 +50,10 @@ pub struct RequestRule {
     /// Query parameters to remove.
     #[serde(default)]
     pub without: Vec<String>,
-    /// Whether to send the request for all namespaces instead of one.
+    /// Whether to send the request for all namespaces, although the program names one.
     #[serde(default)]
     pub everywhere: bool,
-    /// Namespace to which the request is sent instead.
+    /// Namespace that replaces the namespace in the request.
     pub namespace: Option<String>,
     /// Additional requests that are sent before the request. Their responses are ignored.
     #[serde(rename = "besides", default)]
@@ -90,7 +90,7 @@ pub struct ObjectRule {
     /// Matches only objects whose string at each of these JSON pointers contains the given text.
     #[serde(default)]
     pub having: BTreeMap<String, String>,
-    /// Types of the watch events to change.
+    /// Types of the watch events whose objects are changed.
     #[serde(default = "all_events")]
     pub events: Vec<EventKind>,
     /// Whether objects in lists, including the initial events of a watch, are changed.

@@ -74,7 +74,7 @@ impl ObjectRule {
         self.having.iter().all(has) && !self.lacking.iter().any(|pointer| edit::has(object, pointer))
     }
 
-    /// Whether the rule changes this object.
+    /// Whether the rule withholds this object or changes its fields.
     pub(super) fn changes_object(&self, object: &Value) -> bool {
         if !self.matches_object(object) {
             return false;
@@ -161,7 +161,7 @@ impl RequestRule {
         remaining != *object
     }
 
-    /// Changes the body and the query of a request.
+    /// Applies the edits of the rule to the body and the query of a request.
     pub(super) fn apply(&self, body: &mut Value, query: &mut String) {
         for pointer in &self.remove {
             edit::remove(body, pointer);

@@ -13,7 +13,7 @@ use super::services::{AnswerFact, CallFact, DiscoveryFact, ExtenderFact, Metrics
 use crate::client_name::HARNESS;
 use crate::scenario::Role;
 
-/// One observation.
+/// An observed event, with its position and time in the journal.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Fact {
     /// Sequence number in the journal, from 0.
@@ -76,7 +76,7 @@ pub enum What {
 }
 
 impl What {
-    /// Whether this fact may change a metric of a program.
+    /// Whether programs may count the observed event in a metric.
     pub(crate) fn may_be_counted(&self) -> bool {
         match self {
             What::Request(request) => *request.client != *HARNESS,
@@ -125,7 +125,7 @@ pub(crate) const RETRY_INTERVAL_MAX: Duration = Duration::from_secs(10);
 /// Timeout between the start of a program and its first request, multiplied by `patience`.
 pub(crate) const START_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Default for journals without this field: the constant used by the version that wrote them.
+/// Default for journals without this field: the constant in the version of the harness that wrote the journal.
 fn retry_interval_max_us() -> u64 {
     micros(RETRY_INTERVAL_MAX)
 }
@@ -144,7 +144,7 @@ pub struct LogFact {
     pub line: String,
 }
 
-/// A step of the plan.
+/// The step that starts, or whose actions were executed.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct StepMark {
     /// Index of the step in the plan.
@@ -215,7 +215,7 @@ pub struct RequestFact {
     pub message: Option<String>,
     /// `resourceVersion` of the response.
     pub revision: Option<u64>,
-    /// Whether a fault rule of the case caused the error instead of the request's content.
+    /// Whether a fault rule of the case caused the error, so that the content of the request is not the reason.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub injected: bool,
 }

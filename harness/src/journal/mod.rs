@@ -58,7 +58,7 @@ impl Default for Journal {
 }
 
 impl Journal {
-    /// Limits the number of stored facts from now on by dropping the oldest. The judge cannot evaluate such a journal.
+    /// From now on, drops the oldest facts beyond this number. The judge cannot evaluate a journal with dropped facts.
     pub(crate) fn limit_facts(&self, limit: usize) {
         self.shared.limit.store(limit, Ordering::Relaxed);
     }

@@ -63,7 +63,7 @@ pub struct RefusalFact {
     pub pid: Option<i32>,
     /// Path of the rejected request, such as `/csi.v1.Controller/GetCapacity`; unset if the connection itself was rejected.
     pub path: Option<String>,
-    /// Why it was rejected, such as `stream reset with PROTOCOL_ERROR`.
+    /// Why the connection or request was rejected, such as `stream reset with PROTOCOL_ERROR`.
     pub reason: String,
 }
 
@@ -88,7 +88,7 @@ pub struct AnswerFact {
     pub values: BTreeMap<String, Value>,
 }
 
-/// A call of a scheduler extender of the harness, and its response.
+/// A call from the scheduler to a scheduler extender that the harness runs, and the extender's response.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExtenderFact {

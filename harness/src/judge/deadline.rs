@@ -45,7 +45,7 @@ const IDLE_MIN: Duration = Duration::from_secs(3);
 
 /// Harness lag makes inactivity less conclusive, so the time until a program counts as idle grows by this multiple of the lag.
 const IDLE_LAG_FACTOR: u32 = 2;
-/// Maximum of that extension, as a multiple of the time without lag.
+/// Maximum extension for harness lag, as a multiple of the idle time without lag.
 const IDLE_LAG_FACTOR_MAX: u32 = 2;
 
 /// Settings of the run from which deadlines are computed.
@@ -219,7 +219,7 @@ impl Timeouts {
             (BoundKind::PublisherIdle, _) => (self.refresh * NO_CALLS_REFRESHES).max(NO_CALLS_MIN),
             (BoundKind::SchedulerIdle, _) => SCHEDULER_IDLE,
             (BoundKind::Hold, Some(Bound::Time(time))) => time,
-            // A program that makes no further calls completes no rounds, so a time limit is needed.
+            // A program that makes no further calls completes no rounds, so the deadline is a time limit.
             (BoundKind::Hold, Some(rounds)) => (rounds.time(self.refresh) * 3).max(IDLE_MIN),
             (BoundKind::Hold, None) => Duration::ZERO,
         })

@@ -37,7 +37,7 @@ struct Group {
     /// Journal time until which a further object counts as a duplicate. A duplicate does not extend this time, because endless creation is
     /// no race.
     until_us: u64,
-    /// Whether one of the objects was a duplicate.
+    /// Whether a duplicate was created for the class and segment.
     has_duplicate: bool,
 }
 
@@ -87,8 +87,8 @@ impl Duplicates {
         }
     }
 
-    /// Removes an object that another client modified from its group: it may no longer belong to the publisher, which may then create a new
-    /// one.
+    /// Removes an object from its group because another client has modified it: the object may no longer belong to the publisher, which may
+    /// then create a new one.
     fn take_over(&mut self, commit: &CommitFact, uid: &str) {
         if Role::of_client(&commit.client) != Some(Role::Publisher)
             && let Some(group) = self
@@ -100,7 +100,7 @@ impl Duplicates {
         }
     }
 
-    /// Extends the time for duplicates by the harness lag, which delays racing workers as well.
+    /// Extends the time for duplicates by the harness lag, because racing workers are delayed as well.
     fn extend_for_lag(&mut self, late_us: u64) {
         self.groups
             .values_mut()

@@ -19,7 +19,7 @@ use crate::journal::{CallFact, Change, CommitFact, Fact, ProcessEvent, RequestFa
 use crate::plan::{Plan, without_sidecars};
 use crate::scenario::Role;
 
-/// A violation that was found in a case.
+/// A violation of one of the [`RULES`] by a program under test in a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     /// Name of the violated rule, as in manifests.
@@ -88,7 +88,7 @@ pub fn findings(plan: &Plan, facts: &[Fact]) -> Vec<Finding> {
     let limits = CallLimits::of(plan, facts);
     // Cases that set a release check API versions with their own expectations.
     let release = plan.has_default_release().then_some(plan.release);
-    // A fault that cuts the connection or kills the client may cause an incomplete request, so such clients are excluded.
+    // A fault that cuts the connection or kills the client may cause an incomplete request, so clients with such a fault are excluded.
     let mut cut: BTreeSet<&str> = BTreeSet::new();
     let last = last_requests(facts);
     let (mut duplicates, mut watches) = (Duplicates::default(), Watches::default());
@@ -222,7 +222,7 @@ impl<'f> Watches<'f> {
     }
 }
 
-/// Number of CSI calls so far.
+/// Number of GetCapacity calls, and of calls that create or delete volumes.
 #[derive(Default)]
 struct Calls {
     /// Number of GetCapacity calls, by parameters and segment.
@@ -231,10 +231,10 @@ struct Calls {
     volumes: u64,
 }
 
-/// GetCapacity calls before the first poll and before any event that causes further calls.
+/// The publisher's GetCapacity calls between its start and the first poll, or until an event that causes further calls.
 #[derive(Default)]
 struct Start {
-    /// Journal time of the first call. The program starts before this call, so the first poll is at most one poll interval after it.
+    /// Journal time of the first call. The program started before it, so the first poll follows within one poll interval.
     first: Option<Duration>,
     get_capacity: BTreeMap<String, u64>,
     is_over: bool,
@@ -257,7 +257,7 @@ impl Start {
     }
 }
 
-/// Limits on the number of GetCapacity calls.
+/// Classes and poll interval, which determine how many GetCapacity calls are tolerated.
 struct CallLimits {
     /// Classes with their driver parameters. A class that was created again may have several.
     parameters: BTreeSet<(String, BTreeMap<String, String>)>,
@@ -299,7 +299,7 @@ impl CallLimits {
         u128::from(*count) > each * u128::from(self.classes_like(call))
     }
 
-    /// Number of classes with the same driver parameters as the call. Each of them may cause the same call.
+    /// Number of classes with the same driver parameters as the call. Each of these classes may cause the call.
     fn classes_like(&self, call: &CallFact) -> u64 {
         let classes = self.parameters.iter();
         let equal = classes.filter(|(_, parameters)| *parameters == call.parameters);
@@ -307,7 +307,7 @@ impl CallLimits {
     }
 }
 
-/// Whether distributed publishers call GetCapacity before they provision a PVC with Immediate binding, which they may do many times.
+/// Whether distributed publishers may call GetCapacity many times, because they call it before they provision a PVC with Immediate binding.
 fn calls_for_immediate_claims(plan: &Plan, facts: &[Fact]) -> bool {
     let is_immediate = |fact: &Fact| match &fact.what {
         What::Commit(commit) => {
@@ -357,7 +357,7 @@ fn field_of(message: &str) -> Option<&str> {
         .then_some(field)
 }
 
-/// Whether a commit is the creation of a CSIStorageCapacity by a publisher without the driver and managed-by labels.
+/// Whether a commit shows that a publisher created a CSIStorageCapacity object without the driver and managed-by labels.
 fn is_unlabelled(plan: &Plan, commit: &CommitFact) -> bool {
     *commit.resource == *RESOURCE
         && commit.change == Change::Added

@@ -39,7 +39,7 @@ pub(super) fn excuses_failure(facts: &[Fact], failure: &Failure) -> bool {
 
 fn lag_divisor(decided: &What, took: Duration) -> u32 {
     match decided {
-        // Shorter timeouts have already been extended by the lag.
+        // Shorter timeouts were extended by the lag when the deadline was computed.
         What::Bound(_) if took >= ACTIVE_MAX => LAG_DIVISOR_LONG,
         What::Process(process) if matches!(process.event, ProcessEvent::NotReady(_)) => LAG_DIVISOR_LONG,
         _ => LAG_DIVISOR,

@@ -203,7 +203,7 @@ impl<'p> Judge<'p> {
         self.monitors = monitors;
     }
 
-    /// The shared state at a fact, for the monitors.
+    /// The state after a fact, which all monitors of the step share.
     fn view(&self, fact: &Fact) -> View<'_> {
         self.view_at(fact.at_us)
     }

@@ -11,7 +11,7 @@ use crate::journal::{BoundKind, Fact, What};
 use crate::oracle::Oracle;
 use crate::plan::{Bound, Plan};
 
-/// State of a monitor.
+/// Progress of an expectation in the running step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Phase {
     /// The condition has not become true yet.
@@ -33,7 +33,7 @@ pub(super) struct Monitor<'p> {
     pub(super) phase: Phase,
     /// Sequence number of the fact that last changed the result.
     pub(super) decided_by: Option<u64>,
-    /// What a fact expectation has observed so far.
+    /// The facts that the expectation, if it is a fact kind, has observed so far.
     pub(super) seen: Seen,
     /// When the condition became true.
     pub(super) since: Since,
@@ -42,13 +42,13 @@ pub(super) struct Monitor<'p> {
 /// The moment when the condition became true, and the deadlines that have passed since.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Since {
-    /// Number of GetCapacity calls and scheduling attempts before that moment.
+    /// Number of GetCapacity calls and scheduling attempts before the condition became true.
     rounds_before: Rounds,
-    /// Journal time of that moment.
+    /// Journal time at which the condition became true.
     pub(super) at_us: u64,
-    /// Total harness lag before that moment.
+    /// Total harness lag before the condition became true.
     pub(super) lag: Duration,
-    /// Whether the hold time has elapsed.
+    /// Whether the deadline `Hold` was reached, the end of the hold time.
     hold_elapsed: bool,
     /// Whether the publisher counts as idle, because it made no GetCapacity call until the deadline.
     publisher_idle: bool,

@@ -73,7 +73,6 @@ struct SchedulerEvent {
 }
 
 impl Activity {
-    /// Processes a fact.
     pub(super) fn apply(&mut self, fact: &Fact) {
         if fact.what.is_activity() || matches!(fact.what, What::Request(_)) {
             self.last_activity_us = fact.at_us;
@@ -121,8 +120,8 @@ impl Activity {
         }
     }
 
-    /// Ends the start of the program that sent its first request. The driver does not know which program calls it, so a call of the
-    /// Identity service (which the harness never makes in cases about capacity) ends the start of the node's publishers.
+    /// Marks a program as started when it sends its first request. The driver does not know which program calls it, so a call of the
+    /// Identity service (which the harness never makes in cases about capacity) marks all publishers of the node as started.
     fn record_first_request(&mut self, what: &What) {
         match what {
             What::Request(request) => drop(self.starting.remove(&request.client)),
@@ -174,7 +173,7 @@ impl Activity {
         })
     }
 
-    /// Whether the scheduler has decided about every pod since the last event that could change the decision, and retries none without an
+    /// Whether the scheduler has decided about every pod since the last event that could change the decision, and retries no pod without an
     /// event.
     pub(super) fn has_decided_all(&self, cluster: &ClusterState) -> bool {
         let is_retrying =

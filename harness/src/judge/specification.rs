@@ -1,4 +1,4 @@
-//! Presents violations of the specification like failed expectations, with rows and the first missing link.
+//! Presents violations of the specification like failed expectations, with rows of expected and actual values and a causal chain.
 
 use capacity_spec::{Violation, violation};
 use capacity_types::capacity_api::RESOURCE;
@@ -10,7 +10,7 @@ use crate::expectation::{
 use crate::oracle::Demands;
 use crate::plan::Case;
 
-/// Rows of expected and actual state, as explicit expectations would have them, followed by other violations; and the causal chain.
+/// The rows that explicit expectations would have, followed by the violations without such a row; and the causal chain.
 pub(super) fn rows_and_chain(
     window: &Window<'_>,
     demands: Demands,

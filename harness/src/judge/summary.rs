@@ -16,7 +16,7 @@ pub(super) struct ReachedBound {
     pub(super) wait: Wait,
 }
 
-/// Summary of a failed expectation.
+/// Explains in one line why an expectation failed.
 pub(super) fn summary(monitor: &Monitor<'_>, timeouts: Timeouts, reached: ReachedBound) -> String {
     let timeout = || timed_out(monitor.expect, timeouts, reached);
     let Phase::Failed(reason) = monitor.phase else {

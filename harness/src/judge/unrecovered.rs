@@ -9,7 +9,7 @@ use fake_csi::Method;
 
 use crate::journal::{CallFact, RequestFact, What, micros};
 
-/// Failed attempts without a later success of the same attempt.
+/// Requests and calls that failed and have not succeeded since.
 #[derive(Debug, Default)]
 pub(super) struct UnrecoveredErrors {
     open: HashMap<Attempt, OpenError>,
@@ -19,7 +19,7 @@ pub(super) struct UnrecoveredErrors {
     delay_ends_us: u64,
 }
 
-/// One or several failures of the same attempt.
+/// Failures of the same request or call.
 #[derive(Debug)]
 struct OpenError {
     /// Journal time of the last failure.
@@ -28,7 +28,7 @@ struct OpenError {
     times: u32,
 }
 
-/// What a client attempted.
+/// The request or call that a client attempted.
 #[derive(Debug, PartialEq, Eq, Hash)]
 enum Attempt {
     /// An API request. `resource` is empty for non-resource paths; a create request has no name.
@@ -38,7 +38,7 @@ enum Attempt {
         resource: String,
         name: Option<String>,
     },
-    /// A CSI call that concerns a volume: method and volume name.
+    /// A CSI call for a volume: method and volume name.
     Call(Method, String),
     /// A call of a scheduler extender: verb and pod.
     Extender(String, String),
@@ -46,7 +46,6 @@ enum Attempt {
     Unidentified,
 }
 
-/// Outcome of an attempt.
 #[derive(Clone, Copy)]
 enum Outcome {
     Succeeded,
@@ -66,7 +65,6 @@ impl Outcome {
 }
 
 impl UnrecoveredErrors {
-    /// Processes a fact.
     pub(super) fn apply(&mut self, what: &What, at_us: u64) {
         match what {
             What::Fault(fault) => match fault_impact(fault) {

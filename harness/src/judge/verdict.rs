@@ -27,7 +27,7 @@ impl Verdict {
 /// Why a case failed, with its explanation.
 #[derive(Debug, Clone)]
 pub struct Failure {
-    /// Index of the step.
+    /// Index of the failed step in the plan.
     pub step: usize,
     /// Index of the expectation in the step. None if a program exited or the journal is incomplete.
     pub expect: Option<usize>,
@@ -39,7 +39,7 @@ pub struct Failure {
     pub exit: Option<Exit>,
     /// The first violated rule of the specification. None for an explicit expectation.
     pub rule: Option<&'static capacity_spec::Rule>,
-    /// The causal chain up to the first link without evidence.
+    /// The causal chain, up to the first event that no fact proves.
     pub chain: Chain,
     /// Sequence number of the deciding fact.
     pub decided_by: u64,

@@ -442,7 +442,7 @@ fn exec_problem(path: &Path) -> Option<String> {
     }
 }
 
-/// Placeholders that the texts of a program may contain, in addition to those of every program.
+/// Placeholders for the files, settings and ports of a program. Placeholders that every program has are not included.
 fn names(file: &RoleFile, settings: &[&str]) -> Vec<String> {
     let files = file.files.keys().map(|name| format!("files.{name}"));
     let settings = settings.iter().map(|name| format!("settings.{name}"));

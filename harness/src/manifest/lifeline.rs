@@ -51,7 +51,8 @@ static SHELL: LazyLock<Option<Mutex<ChildStdin>>> = LazyLock::new(|| {
     shell.stdin.take().map(Mutex::new)
 });
 
-/// Starts the shell. Called before the first program starts, because this process may be killed before it registers that program's group.
+/// Starts the shell. Called before the first program starts, because this process may be killed before the program's process group is
+/// registered.
 pub(super) fn start() {
     LazyLock::force(&SHELL);
 }

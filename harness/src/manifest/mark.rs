@@ -9,22 +9,22 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Name of the environment variable.
+/// Environment variable that marks a program and its descendants.
 pub(super) const NAME: &str = "CSI_CAPACITY_PROGRAM";
 
-/// Prefix of all values of the variable that this process sets. Random, so that no other process uses it.
+/// Prefix of all marks that this process creates. Random, so that no other process uses it.
 pub(super) static OF_THIS_PROCESS: LazyLock<String> =
     LazyLock::new(|| format!("{:016x}.", rand::random::<u64>()));
 
-/// A new value of the variable, for one program.
+/// A new mark for one program.
 pub(super) fn next() -> String {
     static STARTED: AtomicU64 = AtomicU64::new(0);
     let number = STARTED.fetch_add(1, Ordering::Relaxed);
     format!("{}{number}", *OF_THIS_PROCESS)
 }
 
-/// Kills the processes whose variable has this value. Returns whether there were any: a killed process may have started another one, so the
-/// caller repeats the call.
+/// Kills the processes with this mark. Returns whether there were any: a killed process may have started another one, so the caller repeats
+/// the call.
 pub(super) fn kill(value: &str) -> bool {
     let entry = format!("{NAME}={value}");
     let is_marked = |process: &Path| {

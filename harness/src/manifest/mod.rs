@@ -48,7 +48,7 @@ pub struct Manifest {
     text: String,
 }
 
-/// Driver-specific settings.
+/// Settings that only a driver under test has.
 #[derive(Debug, Clone)]
 struct DriverUnderTest {
     names: ExternalDriver,
@@ -101,7 +101,11 @@ impl DriverUnderTest {
 
     /// Why this driver cannot replace the built-in driver in a case; `None` if it can.
     fn replacement_problem(&self, plan: &Plan) -> Option<String> {
-        let only = |what: &str| Some(format!("it sets {what}, which only the built-in driver supports"));
+        let only = |what: &str| {
+            Some(format!(
+                "the case sets {what}, which only the built-in driver supports"
+            ))
+        };
         if !self.names.accepts_backend {
             return only(plan.unsupported_driver_settings()?);
         }
@@ -110,25 +114,25 @@ impl DriverUnderTest {
         }
         for storage in plan.storage() {
             if NodeStorage::of(storage).is_none() {
-                return Some("its storage is a filesystem or devices, and `backend` of the manifest can set only {available} and {maximum}".to_owned());
+                return Some("the storage of the case is a filesystem or devices, and `backend` of the manifest can set only {available} and {maximum}".to_owned());
             }
         }
         if plan.calls_once_for_new_storage() {
             return Some(
-                "its publisher calls GetCapacity once after a change of storage, and the driver may observe the change after that call"
+                "the publisher of the case calls GetCapacity once after a change of storage, and the driver may observe the change after that call"
                     .to_owned(),
             );
         }
         if plan.has_maximum_volume_size() && !self.can_set_maximum {
             return Some(
-                "it sets a maximum volume size, and no `backend` of the manifest contains {maximum}"
+                "the case sets a maximum volume size, and no `backend` of the manifest contains {maximum}"
                     .to_owned(),
             );
         }
         if self.names.reports_maximum && !plan.has_maximum_volume_size() && !plan.serves_maximum_volume_size()
         {
             return Some(
-                "its API server does not store maximumVolumeSize, and the driver always reports one"
+                "the API server of the case does not store maximumVolumeSize, and the driver always reports one"
                     .to_owned(),
             );
         }
@@ -139,12 +143,13 @@ impl DriverUnderTest {
     fn problem(&self, plan: &Plan) -> Option<String> {
         if !self.provisions_volumes && plan.needs_create_volume() {
             return Some(
-                "it provisions volumes, which the driver as started does not (`volumes: false`)".to_owned(),
+                "the case provisions volumes, which the driver as started does not (`volumes: false`)"
+                    .to_owned(),
             );
         }
         let error = self.adapt(plan).err()?;
         Some(format!(
-            "it cannot be expressed with the names of this driver: {}",
+            "the case cannot be expressed with the names of this driver: {}",
             error.message
         ))
     }
@@ -156,17 +161,21 @@ impl DriverUnderTest {
             false => plan.unsupported_driver_settings(),
         };
         if let Some(what) = sets {
-            return Some(format!("it sets {what}, which only the built-in driver supports"));
+            return Some(format!(
+                "the case sets {what}, which only the built-in driver supports"
+            ));
         }
         let is_running = self.socket.is_some();
         if is_running && plan.has_several_drivers() {
             return Some(
-                "it has the driver on several nodes, and a driver with a `socket` runs on one".to_owned(),
+                "the case has the driver on several nodes, and a driver with a `socket` runs on one"
+                    .to_owned(),
             );
         }
         if is_running && plan.stops_the_driver() {
             return Some(
-                "it stops the driver, and the harness does not stop a driver with a `socket`".to_owned(),
+                "the case stops the driver, and the harness does not stop a driver with a `socket`"
+                    .to_owned(),
             );
         }
         self.problem(plan)
@@ -219,7 +228,7 @@ impl Manifest {
         systems.driver_socket = self.driver.as_ref().and_then(|driver| driver.socket.clone());
     }
 
-    /// Adapts a case to these programs: if their driver runs the case, the case uses the driver's names.
+    /// Adapts a case to the programs of the manifest: if their driver runs the case, the case uses the driver's names.
     ///
     /// Returns an error if the case uses topology that the driver does not have.
     pub fn adapt(&self, plan: &Plan) -> Result<Plan, ScenarioError> {
@@ -229,7 +238,7 @@ impl Manifest {
         }
     }
 
-    /// Why these programs skip a case; `None` if they run it.
+    /// Why the programs of the manifest skip a case; `None` if they run it.
     pub fn skips(&self, plan: &Plan) -> Option<String> {
         let driver = self.driver.as_ref();
         let is_for_the_driver = driver.is_some_and(|driver| driver.runs(plan));
@@ -242,7 +251,7 @@ impl Manifest {
             ) {
                 return driver.replacement_problem(plan);
             }
-            return Some(format!("it has no {}", roles.join(" and no ")));
+            return Some(format!("the case has no {}", roles.join(" and no ")));
         }
         if let Some(driver) = driver
             && is_for_the_driver

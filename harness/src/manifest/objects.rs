@@ -72,7 +72,7 @@ struct ChangeTexts {
 pub(super) type ErrorAt<'a> = &'a dyn Fn(Location, String) -> ScenarioError;
 
 impl Objects {
-    /// Reads the objects. Paths of files are relative to `folder`.
+    /// Reads and validates the API objects and patches of a role. Paths of files are relative to `folder`.
     pub(super) fn read(
         folder: &Path,
         (objects, changes): (&[Spanned<ObjectsFile>], &[Spanned<ChangeFile>]),
@@ -102,7 +102,6 @@ impl Objects {
         })
     }
 
-    /// Whether the role has neither objects nor patches.
     pub(super) fn is_empty(&self) -> bool {
         self.objects.is_empty() && self.changes.is_empty()
     }
@@ -259,7 +258,7 @@ fn parsed(text: &str) -> Result<Vec<Value>, String> {
             .find(|field| object.pointer(field).and_then(Value::as_str).is_none());
         if let Some(missing) = missing {
             let field = missing.trim_start_matches('/').replace('/', ".");
-            return Err(format!("document {} has no {field}; write one", index + 1));
+            return Err(format!("document {} has no {field}; add it", index + 1));
         }
     }
     Ok(objects)

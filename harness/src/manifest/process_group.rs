@@ -12,8 +12,8 @@ use super::{lifeline, mark};
 /// Interval between checks whether a group still exists: the operating system sends no notification when its last process ends.
 const CHECK_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Maximum number of rounds in which processes outside the group are killed. Several, because a process may start others before it is
-/// killed.
+/// Maximum number of rounds in which processes outside the group are killed. Several rounds are needed because a process may start others
+/// before it is killed.
 const ROUNDS: usize = 100;
 
 /// The process group of a program, and marked processes that have left the group. All are killed when the value is dropped.
@@ -23,7 +23,7 @@ pub(super) struct ProcessGroup {
 }
 
 impl ProcessGroup {
-    /// The group whose leader is this process. The environment of the process contains the mark.
+    /// The process group that `leader` leads. The environment of its processes contains `mark`.
     pub(super) fn of(leader: &Child, mark: String) -> Self {
         let group = leader.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         if let Some(group) = group {

@@ -94,7 +94,6 @@ impl Template {
         Ok(Template(parts))
     }
 
-    /// Whether the text contains the placeholder.
     pub(super) fn contains(&self, name: &str) -> bool {
         let is_match = |part: &Part| matches!(part, Part::Name(own) if own == name);
         self.0.iter().any(is_match)

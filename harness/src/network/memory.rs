@@ -106,7 +106,7 @@ impl Stream for Incoming {
 impl Drop for Incoming {
     fn drop(&mut self) {
         let mut names = self.network.0.lock();
-        // A later listener may have replaced this one under the same name.
+        // Another listener may have replaced this one under the same name, and then stays registered.
         if names
             .listeners
             .get(&self.name)

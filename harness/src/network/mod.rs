@@ -80,7 +80,6 @@ impl Network {
         })
     }
 
-    /// Connects to a socket.
     fn connect(&self, socket: &Path) -> io::Result<NetworkStream> {
         match self {
             Network::Host => {

@@ -13,7 +13,7 @@ use crate::journal::{AnswerFact, CallFact};
 use crate::plan::Action;
 
 impl Oracle<'_> {
-    /// Events for a completed CSI call.
+    /// The events of the specification for a completed CSI call.
     pub(super) fn call(&mut self, call: &CallFact, at_us: u64) -> Vec<Event> {
         let by = self.caller(call);
         if let Actor::Publisher(instance) = &by {
@@ -79,8 +79,8 @@ impl Oracle<'_> {
         }
     }
 
-    /// The event for a GetCapacity call that the harness makes without an action of the case. Such a call represents a call by a client
-    /// other than the publisher.
+    /// The event for a GetCapacity call that the harness makes without an action of the case; it represents a call by a client that is not
+    /// a publisher.
     pub(super) fn unknown_client_call(&self, answer: &AnswerFact) -> Option<Event> {
         let mut own = self.plan.actions().filter_map(|action| match action {
             Action::CsiCall(call) => Some(&call.name),

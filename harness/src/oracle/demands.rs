@@ -17,7 +17,7 @@ use crate::journal::{Fact, What};
 use crate::plan::Plan;
 use crate::scenario::Role;
 
-/// What the specification requires at the end of a step.
+/// The objects and nodes that the specification requires at the end of a step.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Demands {
     /// The required objects of the publisher, in the form of `capacities`. None if rows cannot express them.
@@ -175,7 +175,7 @@ fn with_violations_corrected(world: &World, stored: &Objects) -> Objects {
                     None => drop(right.remove(&key)),
                 }
             }
-            // These subjects appear in neither rows nor nodes.
+            // Neither rows nor required nodes contain these subjects, so there is nothing to correct.
             violation::Subject::Pod(_)
             | violation::Subject::Claim(_)
             | violation::Subject::Volume(_)

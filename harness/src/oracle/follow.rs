@@ -20,7 +20,7 @@ use crate::plan::{Action, NAMESPACE, WORKLOADS};
 use crate::scenario::Role;
 
 impl<'p> Oracle<'p> {
-    /// The events for a fact.
+    /// The events of the specification for a fact.
     pub(super) fn events(&mut self, fact: &Fact) -> Vec<Event> {
         match &fact.what {
             What::StepStarted(mark) => {
@@ -81,7 +81,7 @@ impl<'p> Oracle<'p> {
         events
     }
 
-    /// Events for the effects of an action.
+    /// The events of the specification for the effects of an action.
     fn action_events(&mut self, action: &'p Action) -> Vec<Event> {
         let action = match action {
             Action::Attempt(inner) => inner,
@@ -214,7 +214,7 @@ impl<'p> Oracle<'p> {
             self.scheduler_has_no_objects = !self.observed.has_listed(Role::Scheduler, RESOURCE);
             self.lacks_maximum = !had_maximum;
         }
-        // The removal of the storageCapacity field causes no watch event for CSIDrivers, so the scheduler may still use the old value.
+        // The removal of the field `storageCapacity` causes no watch event for CSIDrivers, so the scheduler may still use the cached value.
         let keeps_flag = self.scheduler_has_no_objects && had_flag && !api.release.has_storage_capacity();
         self.is_scheduler_state_unknown = match api.version() {
             Some(_) => false,
@@ -312,7 +312,7 @@ impl<'p> Oracle<'p> {
         }
     }
 
-    /// Pending pods that use a PVC.
+    /// The pods that use a PVC and have no node yet.
     fn users(&self, claim: &NamespacedName) -> Vec<NamespacedName> {
         let pods = self.world().pods.iter();
         let waiting = pods.filter(|(key, pod)| key.namespace == claim.namespace && pod.node.is_none());
@@ -323,7 +323,7 @@ impl<'p> Oracle<'p> {
     /// Records the allowed nodes of the pending pods that use a PVC whose node has just been selected.
     fn allow_users(&mut self, claim: &NamespacedName) {
         for pod in self.users(claim) {
-            // After a node is selected for one PVC, the pod's other PVCs must get the same node.
+            // All unbound PVCs of a pod must get the same node, so only the first selection is free.
             let is_first_selection = !self.is_chosen(&pod);
             self.allow(&pod, is_first_selection);
         }
@@ -376,7 +376,7 @@ fn lease_event(commit: &CommitFact) -> Option<Event> {
     is_held.then(|| Event::LeaseHeld(commit.client.clone()))
 }
 
-/// The event for a Kubernetes Event about a PVC.
+/// Converts a Kubernetes Event about a PVC into an event of the specification.
 fn claim_event(commit: &CommitFact) -> Option<Event> {
     let about = [&commit.object["involvedObject"], &commit.object["regarding"]];
     let about = about
@@ -406,12 +406,12 @@ fn owner_deleted(commit: &CommitFact) -> Vec<Event> {
     event.into_iter().collect()
 }
 
-/// The change of a commit. None if the specification does not use objects of the resource.
+/// The change of the specification's cluster state. None if the specification does not use the resource.
 pub(crate) fn change(commit: &CommitFact) -> Option<Change> {
     let namespace = commit.namespace.as_deref().unwrap_or_default();
     match commit.change {
         Committed::Deleted => Change::removed(&commit.resource, namespace, &commit.name),
-        // Infallible: the API server accepts readable objects only.
+        // Cannot fail: the API server accepts only objects that can be parsed.
         Committed::Added | Committed::Modified => {
             Change::set(&commit.resource, &*commit.object).ok().flatten()
         }

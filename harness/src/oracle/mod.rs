@@ -44,7 +44,7 @@ use storage::Storage;
 pub use demands::{Demands, demands};
 pub(crate) use follow::change;
 
-/// The specification applied to one run.
+/// Checks one run of a case against the specification.
 pub(crate) struct Oracle<'p> {
     plan: &'p Plan,
     monitor: Monitor,
@@ -117,7 +117,7 @@ impl<'p> Oracle<'p> {
         }
     }
 
-    /// Processes the next fact. Returns the violations that it shows.
+    /// Processes the next fact. Returns the violations of the specification that the fact shows.
     pub(crate) fn observe(&mut self, fact: &Fact) -> Vec<Violation> {
         self.observed.observe(fact);
         match &fact.what {
@@ -254,7 +254,7 @@ impl<'p> Oracle<'p> {
     }
 }
 
-/// Whether a fact may change objects, running programs or the driver's storage in ways that its events do not contain.
+/// Whether a fact may change objects, running programs or the driver's storage, even if it results in no event.
 fn may_change_requirements(what: &What) -> bool {
     match what {
         What::StepStarted(_) | What::Action(_) | What::Process(_) | What::Commit(_) => true,

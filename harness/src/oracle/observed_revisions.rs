@@ -11,12 +11,12 @@ use fake_apiserver::Verb;
 use crate::journal::{Fact, What};
 use crate::scenario::Role;
 
-/// Resources that affect scheduling.
+/// Resources whose objects affect the scheduler's decisions.
 const SCHEDULER_RESOURCES: [&str; 5] = ["csidrivers", "csinodes", RESOURCE, "nodes", "storageclasses"];
 
-/// Resources that affect publishing. A central publisher need not watch the CSIStorageCapacity objects of other clients.
+/// Resources whose objects affect a central publisher. It need not watch the CSIStorageCapacity objects of other clients.
 const PUBLISHER_RESOURCES: [&str; 3] = ["csinodes", "nodes", "storageclasses"];
-/// Resources that affect a distributed publisher, which need not watch other nodes either.
+/// Resources that affect a distributed publisher. It need watch neither other nodes nor the CSIStorageCapacity objects of other clients.
 const NODE_PUBLISHER_RESOURCES: [&str; 1] = ["storageclasses"];
 
 /// The served API version of CSIStorageCapacity with this `group/version`. None if the version is unknown.
@@ -50,7 +50,6 @@ impl ObservedRevisions {
         }
     }
 
-    /// Processes a fact.
     pub(super) fn observe(&mut self, fact: &Fact) {
         match &fact.what {
             What::Commit(commit) if SCHEDULER_RESOURCES.contains(&&*commit.resource) => {

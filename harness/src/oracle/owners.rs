@@ -25,7 +25,6 @@ struct Known {
 }
 
 impl Owners {
-    /// Processes a commit.
     pub(super) fn commit(&mut self, commit: &CommitFact) {
         let is_relevant = matches!(
             &*commit.resource,

@@ -16,7 +16,7 @@ use crate::scenario::Role;
 /// Maximum number of calls that may have been in flight when a delay was injected, and end during the delay.
 const IN_FLIGHT: u64 = 20;
 
-/// The last scraped metrics, and the observed activity.
+/// The last scraped metrics of programs, and the activity that the metrics must match.
 #[derive(Debug, Default)]
 pub(super) struct ProgramMetrics {
     /// Samples by client. Empty if the journal contains facts after the scrape that may change the metrics.
@@ -48,7 +48,6 @@ impl ProgramMetrics {
         !std::mem::take(&mut self.readings).is_empty()
     }
 
-    /// Stores scraped metrics.
     pub(super) fn read(&mut self, metrics: &MetricsFact) {
         let read = metrics.readings.iter().map(|reading| {
             let samples = reading.samples.iter().map(|sample| Sample {

@@ -52,7 +52,6 @@ impl<'p> Programs<'p> {
         ]
     }
 
-    /// Whether a program of the role runs.
     pub(super) fn runs(&self, role: Role) -> bool {
         self.running.values().any(|running| *running == role)
     }

@@ -70,7 +70,8 @@ impl<'p> Storage<'p> {
         }
     }
 
-    /// Processes an action of the harness. Ignores fault rules with limited `times`, because these have expired once the cluster is quiet.
+    /// Processes an action of the harness. Ignores fault rules with limited `times`, because their matches are used up once the cluster is
+    /// quiet.
     pub(super) fn act(&mut self, action: &'p Action) {
         match action {
             Action::SetPool(..) => self.earlier_pools.push(self.pools.clone()),
@@ -292,7 +293,7 @@ struct Extent<'l> {
     size: u128,
     /// Maximum size of a volume in raw bytes, if the driver reports one.
     largest: Option<u128>,
-    /// Whether a volume always uses the whole part, as with a raw device.
+    /// Whether a volume uses the whole device, as with a raw device.
     is_whole: bool,
 }
 

@@ -102,7 +102,7 @@ impl Action {
     }
 }
 
-/// One or several existing objects.
+/// The existing objects that an action patches or deletes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Target {
     /// The object with this resource, namespace and name.
@@ -178,7 +178,7 @@ pub enum CsiCallKind {
     Plain(Method),
     /// GetCapacity with these parameters.
     Capacity(BTreeMap<String, String>),
-    /// CreateVolume.
+    /// CreateVolume with this name, this size and these parameters.
     Create {
         /// Name of the volume.
         volume: String,
@@ -187,7 +187,7 @@ pub enum CsiCallKind {
         /// Parameters of the StorageClass, and additional ones.
         parameters: BTreeMap<String, String>,
     },
-    /// DeleteVolume for the volume in the CreateVolume response with this name.
+    /// Calls DeleteVolume for the volume that the CreateVolume call with this volume name returned.
     Delete(String),
 }
 

@@ -9,11 +9,11 @@ pub(super) fn storage(spec: &PoolSpec) -> Result<Storage, String> {
     match (&spec.capacity, &spec.filesystem, &spec.devices) {
         (Some(capacity), None, None) => linear(spec, capacity),
         _ if spec.maximum.is_some() => {
-            Err("`maximum` belongs to `capacity`; add `capacity`, or remove `maximum`".to_owned())
+            Err("`maximum` is allowed only with `capacity`; add `capacity`, or remove `maximum`".to_owned())
         }
-        _ if spec.overcommit.is_some() => {
-            Err("`overcommit` belongs to `capacity`; add `capacity`, or remove `overcommit`".to_owned())
-        }
+        _ if spec.overcommit.is_some() => Err(
+            "`overcommit` is allowed only with `capacity`; add `capacity`, or remove `overcommit`".to_owned(),
+        ),
         (None, Some(filesystem), None) => Ok(Storage::Filesystem {
             size: filesystem.size.count(),
             used: filesystem.used.count(),

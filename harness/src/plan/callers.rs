@@ -21,9 +21,7 @@ const RESIZER: Method = Method::ControllerExpandVolume;
 
 /// The programs and actions that call CSI methods in a case.
 pub(super) struct Callers {
-    /// Whether the case runs a publisher.
     has_publisher: bool,
-    /// Whether a publisher runs on each node.
     is_distributed: bool,
     /// Methods that `callDriver` and `mount` actions of any step call.
     by_actions: Vec<Method>,
@@ -74,7 +72,7 @@ impl Callers {
         }
         Err(match method {
             Some(method @ Method::NodePublishVolume) => {
-                format!("nothing calls {method}; add `mount: POD` to the actions")
+                format!("no action or program of the case calls {method}; add `mount: POD` to the actions")
             }
             Some(method) if !is_called_by_publisher(method) => {
                 let methods = PUBLISHER.map(Method::as_str).join(", ");

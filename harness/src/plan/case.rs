@@ -87,7 +87,7 @@ impl Case {
         self.mode == Mode::Distributed
     }
 
-    /// Marks the case as requiring more than the KEPs and the CSI spec, unless it is already marked.
+    /// Marks the case as requiring more than the KEPs and the CSI spec. Does not replace an existing text.
     pub fn mark_beyond(&mut self, why: String) {
         self.beyond.get_or_insert(why);
         if self.level == Level::Core {

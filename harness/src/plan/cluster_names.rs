@@ -29,7 +29,8 @@ impl ClusterNames {
         for node in &cluster.nodes {
             names.add_labels(node_labels(node, segments));
         }
-        // All rows of a table file have the same pools, even if their nodes differ, so a pool's segment counts as existing.
+        // The segment of a pool counts as existing even without a node, because all rows of a table file have the same pools but may have
+        // different nodes.
         let stored = cluster.capacity_objects.iter();
         let stored = stored.filter_map(|object| object.segment.as_ref());
         cluster
@@ -101,7 +102,7 @@ impl ClusterNames {
         }
     }
 
-    /// Checks the names in an action.
+    /// Checks the resource to whose requests an API server fault applies.
     pub(super) fn check_action(&self, action: &Action) -> Result<(), String> {
         match action {
             Action::Fault { rule, .. } => match &rule.on.resource {

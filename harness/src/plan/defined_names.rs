@@ -55,7 +55,6 @@ impl DefinedNames {
         }
     }
 
-    /// Adds parameters of a class.
     pub(super) fn add_parameters(&mut self, parameters: impl IntoIterator<Item = (String, String)>) {
         for (key, value) in parameters {
             self.parameters.entry(key).or_default().insert(value);
@@ -72,7 +71,6 @@ impl DefinedNames {
         }
     }
 
-    /// Adds an object.
     pub(super) fn add_object(&mut self, object: &Value) {
         if object["kind"] == "Pod" {
             self.all_pods.extend(name_of(object));

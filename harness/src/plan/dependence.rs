@@ -69,7 +69,6 @@ impl Plan {
     }
 }
 
-/// The expectations of all steps.
 fn expectations(plan: &Plan) -> impl Iterator<Item = &Expect> {
     plan.steps.iter().flat_map(|step| &step.expect)
 }

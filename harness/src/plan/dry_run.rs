@@ -39,7 +39,7 @@ impl DryRun {
         }
         match rejection.filter(is_object_error) {
             Some(status) => Err(format!(
-                "the API server refuses {}: {}; correct it, or write `attempt: {{object: …}}` if that is what the case is about",
+                "the API server refuses {}: {}; correct the object, or write `attempt: {{object: …}}` if the case tests the refusal",
                 kind_and_name(object),
                 status.message
             )),

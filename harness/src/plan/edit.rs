@@ -27,7 +27,7 @@ impl Edit {
     }
 }
 
-/// Compares a setting that programs read only when they start.
+/// Whether a setting that programs read only at their start differs between two plans.
 type Differs = fn(&Plan, &Plan) -> bool;
 
 /// Settings that cannot change while the cluster runs, with their key in the file.

@@ -39,12 +39,12 @@ const RESOURCE_V1_SINCE: u8 = 34;
 
 macro_rules! features {
     ($($name:literal, $text:expr, $needed:expr;)+) => {
-        /// Features that are not about a single setting.
+        /// Features that do not depend on a single setting.
         const GENERAL_FEATURES: &[Feature] = &[$(Feature { name: $name, text: $text, needed: Needed::ByPlan($needed) }),+];
     };
 }
 
-const BEYOND: &str = "it has the behaviour that cases marked `beyond` require, which neither the KEPs nor the CSI spec require";
+const BEYOND: &str = "the program has the behaviour that cases marked `beyond` require, which neither the KEPs nor the CSI spec require";
 
 features! {
     "publisher.beyond", BEYOND, |plan| goes_beyond(plan, Role::Publisher);
@@ -55,39 +55,39 @@ features! {
         |plan| has_role(plan, Role::Publisher) && plan.mode == Mode::Central;
     "publisher.distributed", "one instance per node publishes objects for its node (`--node-deployment`)",
         |plan| has_role(plan, Role::Publisher) && plan.mode == Mode::Distributed;
-    "publisher.provisioning", "it provisions volumes for PVCs, and deletes them",
+    "publisher.provisioning", "the publisher provisions volumes for PVCs, and deletes them",
         |plan| has_role(plan, Role::Publisher) && has_claims(plan);
-    "publisher.reconnect", "it reconnects to the driver after the connection is lost, instead of exiting",
+    "publisher.reconnect", "the publisher reconnects to the driver after the connection is lost, instead of exiting",
         |plan| has_role(plan, Role::Publisher) && plan.actions().any(cuts_connection);
-    "publisher.volume-sources", "it provisions volumes with secrets, from other PVCs (clones), from snapshots, and with a VolumeAttributesClass",
+    "publisher.volume-sources", "the publisher provisions volumes with secrets, from other PVCs (clones), from snapshots, and with a VolumeAttributesClass",
         |_| false;
-    "publisher.retain-unknown-capacity", "it retains an object unchanged while GetCapacity fails or returns a negative capacity",
+    "publisher.retain-unknown-capacity", "the publisher retains an object unchanged while GetCapacity fails or returns a negative capacity",
         |_| false;
-    "publisher.wait-for-api-server", "if the API server is unavailable at its start (429, 5xx, cut connections), it retries instead of exiting",
+    "publisher.wait-for-api-server", "if the API server is unavailable at the publisher's start (429, 5xx, cut connections), the publisher retries instead of exiting",
         |_| false;
-    "publisher.retries-infeasible", "it soon retries CreateVolume after an INVALID_ARGUMENT error",
+    "publisher.retries-infeasible", "the publisher soon retries CreateVolume after an INVALID_ARGUMENT error",
         |_| false;
-    "publisher.registration-grace", "it retains the objects of a node whose driver is unregistered only briefly",
+    "publisher.registration-grace", "the publisher retains the objects of a node whose driver is unregistered only briefly",
         |_| false;
-    "publisher.v1beta1", "it works with API servers 1.21 to 1.23, which serve CSIStorageCapacity as v1beta1",
+    "publisher.v1beta1", "the publisher works with API servers 1.21 to 1.23, which serve CSIStorageCapacity as v1beta1",
         |plan| has_role(plan, Role::Publisher) && serves_at_any_time(plan, Served::V1Beta1);
-    "publisher.v1alpha1", "it works with API servers 1.19 and 1.20, which serve CSIStorageCapacity only as v1alpha1",
+    "publisher.v1alpha1", "the publisher works with API servers 1.19 and 1.20, which serve CSIStorageCapacity only as v1alpha1",
         |plan| has_role(plan, Role::Publisher) && serves_at_any_time(plan, Served::V1Alpha1);
-    "publisher.wait-for-capacity-api", "it waits while the API server does not serve CSIStorageCapacity, instead of exiting",
+    "publisher.wait-for-capacity-api", "the publisher waits while the API server does not serve CSIStorageCapacity, instead of exiting",
         |plan| has_role(plan, Role::Publisher) && serves_at_any_time(plan, Served::Not);
-    "scheduler.old-releases", "it works with API servers older than 1.34, which lack resources that a current scheduler lists",
+    "scheduler.old-releases", "the scheduler works with API servers older than 1.34, which lack resources that a current scheduler lists",
         |plan| has_role(plan, Role::Scheduler) && runs_older_than(plan, RESOURCE_V1_SINCE);
-    "driver.maximum", "it returns maximum_volume_size in GetCapacity",
+    "driver.maximum", "the driver returns maximum_volume_size in GetCapacity",
         |_| false;
-    "scheduler.extenders", "it calls extenders (`KubeSchedulerConfiguration.extenders`)",
+    "scheduler.extenders", "the scheduler calls extenders (`KubeSchedulerConfiguration.extenders`)",
         |plan| has_role(plan, Role::Scheduler) && !plan.extenders.is_empty();
-    "scheduler.log", "with its configured arguments, it logs for each rejected node the PVC that did not fit, as `<namespace>/<claim> of class <class>, <size>`",
+    "scheduler.log", "with the configured arguments, the scheduler logs for each rejected node the PVC that did not fit, as `<namespace>/<claim> of class <class>, <size>`",
         |_| false;
-    "publisher.metrics", "it serves metrics at the URL in `metrics` of the manifest",
+    "publisher.metrics", "the program serves metrics at the URL in `metrics` of the manifest",
         |plan| plan.reads_metrics_of(MetricsSource::Publisher);
-    "scheduler.metrics", "it serves metrics at the URL in `metrics` of the manifest",
+    "scheduler.metrics", "the program serves metrics at the URL in `metrics` of the manifest",
         |plan| plan.reads_metrics_of(MetricsSource::Scheduler);
-    "cleaner.metrics", "it serves metrics at the URL in `metrics` of the manifest",
+    "cleaner.metrics", "the program serves metrics at the URL in `metrics` of the manifest",
         |plan| plan.reads_metrics_of(MetricsSource::Cleaner);
 }
 

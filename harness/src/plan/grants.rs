@@ -15,7 +15,7 @@ pub(crate) fn group_of(role: Role) -> &'static str {
     role.as_str()
 }
 
-/// Checks that the rules are valid.
+/// Checks that the rules are not for the driver, use only the two namespaces of a case, and grant something.
 pub(super) fn check(grants: &Grants) -> Result<(), String> {
     for (role, rules) in grants {
         let role_name = role.as_str();
@@ -39,7 +39,7 @@ pub(super) fn check(grants: &Grants) -> Result<(), String> {
     Ok(())
 }
 
-/// The RBAC objects for these permissions.
+/// The ClusterRoles, Roles and bindings that grant these permissions.
 pub(super) fn objects(grants: &Grants) -> Vec<Value> {
     grants
         .iter()
@@ -80,7 +80,7 @@ fn pair(name: &str, namespace: Option<&str>, rules: &[&GrantSpec]) -> [Value; 2]
 }
 
 impl Plan {
-    /// The same case, with exactly these permissions for each of the roles.
+    /// A copy of the plan in which each role in `grants` has exactly these permissions.
     #[must_use]
     pub fn granted(&self, grants: &Grants) -> Plan {
         let mut plan = self.clone();

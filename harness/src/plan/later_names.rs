@@ -7,7 +7,7 @@ use super::{ActionSpec, ClassAction, NodeAction, objects};
 use crate::scenario::Scenario;
 
 impl Scope<'_> {
-    /// Registers the StorageClasses, labels, resources and CSI calls of all steps.
+    /// Registers the StorageClasses, labels, resources and CSI calls that any step of the scenario contains.
     pub(super) fn register_later_names(&mut self, scenario: &Scenario) {
         let actions = scenario.file.steps.iter().flat_map(|step| &step.value.actions);
         actions.for_each(|action| self.register_names(&action.value));

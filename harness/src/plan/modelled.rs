@@ -117,7 +117,7 @@ fn unsupported_action(action: &Action) -> Option<String> {
     what.map(str::to_owned)
 }
 
-/// An effect, not covered by the specification, of deleting an object in the publisher's namespace. None if there is no such effect.
+/// An effect of deleting an object in the publisher's namespace that the specification does not cover. None if there is no such effect.
 fn unsupported_deletion(plan: &Plan, target: &Target, publisher_runs: bool) -> Option<&'static str> {
     let Target::Named {
         resource,

@@ -12,7 +12,6 @@ use crate::segment::Segments;
 /// Label that every node has.
 const HOSTNAME: &str = "kubernetes.io/hostname";
 
-/// Builds a Namespace.
 pub(crate) fn namespace(name: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
 }
@@ -96,7 +95,6 @@ pub(crate) fn csi_driver(name: &str, storage_capacity: Option<bool>) -> Value {
     json!({"apiVersion": "storage.k8s.io/v1", "kind": "CSIDriver", "metadata": {"name": name}, "spec": spec})
 }
 
-/// Builds a StorageClass.
 pub(crate) fn storage_class(spec: &ClassSpec, parameters: &BTreeMap<String, String>, driver: &str) -> Value {
     let mode = match spec.binding {
         Binding::WaitForFirstConsumer => "WaitForFirstConsumer",

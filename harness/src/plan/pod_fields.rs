@@ -8,7 +8,7 @@ use crate::scenario::Role;
 /// Affinity field that affects only the scores of nodes.
 const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
 
-/// Fields of a pod's `spec`, and the kube-scheduler plugins for them that the built-in scheduler lacks.
+/// Fields of a pod's `spec` that the built-in scheduler ignores, each with the kube-scheduler plugin that uses it.
 const OTHER_PLUGINS: [(&str, &str); 3] = [
     ("resourceClaims", "DynamicResources"),
     ("schedulingGroup", "GangScheduling"),
@@ -31,7 +31,8 @@ pub(super) fn check(object: &Value, roles: &[Role]) -> Result<(), String> {
     if let Some((field, plugin)) = OTHER_PLUGINS.iter().find(|(field, _)| is_set(&spec[*field])) {
         return no_effect(field, &format!("the scheduler of a case has no plugin {plugin}"));
     }
-    const ONLY_SCORES: &str = "it only scores nodes, and the scheduler of a case scores nothing but storage";
+    const ONLY_SCORES: &str =
+        "the field only affects scores, and the scheduler of a case scores only storage";
     for kind in ["nodeAffinity", "podAffinity", "podAntiAffinity"] {
         if is_set(&spec["affinity"][kind][PREFERRED]) {
             return no_effect(&format!("affinity.{kind}.{PREFERRED}"), ONLY_SCORES);

@@ -420,7 +420,7 @@ mod tests {
             (json!({"placement": {"other": "n1"}, "why": "w"}), "`other`"),
             (
                 json!({"placement": {"app": "none"}, "always": true, "why": "w"}),
-                "by then no scheduler has decided about pod `app`",
+                "when no scheduler has decided about the new pod `app`",
             ),
             (json!({"claims": {"other": "bound"}, "why": "w"}), "`other`"),
             (
@@ -509,7 +509,7 @@ mod tests {
             ),
             (
                 json!({"never": {"log": "x", "parameters": {"tier": "gold"}}, "why": "w"}),
-                "`parameters` belongs to `call`",
+                "`parameters` is allowed only with `call`",
             ),
             (json!({"served": {}, "why": "w"}), "`served` names no resource"),
             (
@@ -569,7 +569,7 @@ mod tests {
             ),
             (
                 claim(&json!({"name": "data", "mode": "Block"})),
-                "`mode` has no effect: the pod mounts the claim `data`",
+                "`mode` has no effect: the pod mounts the existing claim `data`",
             ),
             (
                 json!({"driverFault": {"method": "ControllerModifyVolume", "code": "INTERNAL"}}),
@@ -593,7 +593,7 @@ mod tests {
             ),
             (
                 pod(&json!({"topologySpreadConstraints": anyway})),
-                "with ScheduleAnyway it only scores nodes",
+                "with ScheduleAnyway the field only affects scores",
             ),
             (
                 json!({"node": {"register": {"name": "n9"}}}),
@@ -641,7 +641,7 @@ mod tests {
             (
                 json!({"devices": {"sda": "1Gi"}, "overcommit": 2}),
                 2,
-                "`overcommit` belongs to `capacity`",
+                "`overcommit` is allowed only with `capacity`",
             ),
             (json!("1Gi"), 0, "or overcommit a pool"),
         ] {

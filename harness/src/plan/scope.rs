@@ -15,7 +15,7 @@ use super::pod_fields;
 use crate::scenario::{CapacitySpec, ClassSpec, ClusterSpec, NodeSpec, PUBLISHED, Role};
 use crate::segment::Segments;
 
-/// The definitions that are visible to the step that is being resolved.
+/// The definitions that the step being resolved may use.
 pub(super) struct Scope<'s> {
     pub(super) cluster: &'s ClusterSpec,
     /// Roles whose programs run.

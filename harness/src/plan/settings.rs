@@ -43,7 +43,7 @@ impl Case {
         }
     }
 
-    /// The same settings with another publisher.
+    /// Settings of the programs at the start, but with these publisher settings and without poll interval.
     pub(super) fn settings_with_publisher(&self, publisher: PublisherSpec) -> Settings {
         Settings {
             publisher,
@@ -51,7 +51,7 @@ impl Case {
         }
     }
 
-    /// The same settings with another scheduler.
+    /// Settings of the programs at the start, but with these scheduler settings and without poll interval.
     pub(super) fn settings_with(&self, scheduler: &SchedulerSpec) -> Settings {
         Settings {
             scheduler: scheduler.clone(),

@@ -68,7 +68,7 @@ impl Scope<'_> {
     }
 }
 
-/// Names that an expectation may use: those defined up to the step, and the actions of the step.
+/// Names that an expectation may use: names that are defined up to the step, and names in the actions of the step.
 struct StepNames<'a> {
     scope: &'a Scope<'a>,
     actions: &'a [(Action, String)],

@@ -7,7 +7,7 @@ use fake_csi::{Code, Method, code_from_name, code_name};
 
 use crate::alike::did_you_mean;
 
-/// Parses a CSI method.
+/// Parses the name of a CSI method, such as `GetCapacity`.
 pub(super) fn method(text: &str) -> Result<Method, String> {
     let unknown = |_| {
         let all: Vec<&str> = Method::all().map(Method::as_str).collect();

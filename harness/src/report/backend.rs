@@ -46,7 +46,6 @@ impl<'p> Backend<'p> {
         }
     }
 
-    /// Applies the next fact.
     pub(super) fn apply(&mut self, fact: &Fact) {
         match &fact.what {
             What::StepStarted(mark) => (self.step, self.action) = (mark.step, 0),
@@ -69,7 +68,8 @@ impl<'p> Backend<'p> {
         (!pools.is_empty()).then(|| pools.iter().map(|pool| pool.free).sum())
     }
 
-    /// Size of the largest volume that fits into one of these pools. `None` if a pool does not limit the size, or if it cannot be computed.
+    /// Size of the largest volume that fits into a pool that is accessible from the segment. `None` if a pool does not limit the size, or
+    /// if the size cannot be computed.
     pub(super) fn maximum_volume_size(
         &self,
         segment: &Segment,

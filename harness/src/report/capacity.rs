@@ -75,7 +75,7 @@ pub fn series(plan: &Plan, facts: &[Fact], wanted: impl IntoIterator<Item = Key>
         .collect();
     let mut observed = Observed::new(plan);
     for (at, fact) in facts.iter().enumerate() {
-        // Other facts change neither the storage nor the published capacity.
+        // Facts of all other kinds change neither the storage nor the published capacity.
         let has_effect = match &fact.what {
             What::Action(_) | What::Call(_) | What::StepStarted(_) => true,
             What::Commit(commit) => is_capacity(commit),

@@ -20,9 +20,9 @@ pub struct Comparison {
     pub first: Option<Difference>,
     /// Index of the last step that both runs have started.
     pub step: usize,
-    /// All values that exist in either run at the end of that step.
+    /// All values that exist in either run at the end of step `step`.
     pub rows: Vec<ValuePair>,
-    /// Writes and CSI calls before that moment, with their number in each run.
+    /// Kinds of writes and CSI calls, with their number in each run up to the end of step `step`.
     pub operations: Vec<(String, [usize; 2])>,
 }
 
@@ -108,7 +108,7 @@ fn difference(subject: &str, runs: &[History; 2]) -> Option<Difference> {
     })
 }
 
-/// The changes of all values in one run.
+/// All values, writes and calls of one run over time.
 #[derive(Default)]
 struct History {
     /// Number of steps that have started.

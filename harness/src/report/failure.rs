@@ -1,4 +1,5 @@
-//! The text that explains a failure: requirement, step, expected and actual values, first missing link, timeline, and commands to run next.
+//! The text that explains a failure: requirement, step, expected and actual values, the first event of the causal chain without evidence,
+//! timeline, and commands to run next.
 
 use std::fmt::Write as _;
 
@@ -50,7 +51,7 @@ impl Requirement {
     }
 }
 
-/// Maximum number of rows. Rows with equal values are dropped first.
+/// Maximum number of rows in the table of expected and actual values. Rows with equal values are dropped first.
 const ROWS_MAX: usize = 10;
 
 /// Explains a failure in about forty lines at most.

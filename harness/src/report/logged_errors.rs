@@ -3,10 +3,10 @@
 use crate::exit_reason::{error_lines, readable};
 use crate::process_log::OMITTED;
 
-/// Maximum number of lines of all programs together.
+/// Maximum number of error messages of all programs together.
 const LINES_MAX: usize = 4;
 
-/// Maximum length of a line, in characters.
+/// Maximum length of an error message, in characters.
 const WIDTH_MAX: usize = 200;
 
 /// The last error messages of each program, prefixed with the client name. `logs`: output by client name.

@@ -9,7 +9,7 @@ use crate::journal::{CallFact, Fact, RefusalFact, What};
 use crate::judge::Failure;
 use crate::scenario::Role;
 
-/// Maximum number of messages.
+/// Maximum number of messages in a diagram.
 const MESSAGES_MAX: usize = 28;
 
 /// A participant of the diagram. The order of the variants is the display order.

@@ -9,7 +9,7 @@ use crate::fact_display;
 use crate::journal::{Fact, ProcessEvent, What};
 use crate::judge::Failure;
 
-/// Maximum number of lines.
+/// Maximum number of lines in the timeline of a failure.
 const LINES_MAX: usize = 12;
 
 /// Maximum number of lines in the timeline of a whole case.
@@ -25,7 +25,7 @@ pub(super) fn timeline(facts: &[Fact], failure: &Failure) -> Vec<String> {
     lines(&chosen, in_step(facts, failure), &deciding, started)
 }
 
-/// The timeline of a whole case: each fact whose text has not occurred before.
+/// The timeline of a whole case: each fact, except repetitions of the same text.
 pub fn case_timeline(facts: &[Fact]) -> Vec<String> {
     let mut chosen = significant(facts.iter());
     chosen.truncate(CASE_LINES_MAX);
@@ -33,8 +33,8 @@ pub fn case_timeline(facts: &[Fact]) -> Vec<String> {
     lines(&chosen, facts.iter(), &BTreeSet::new(), Duration::ZERO)
 }
 
-/// Formats facts as lines, with `…` for omitted new facts, the number of facts with an equal text if there are several, and one line for
-/// all delays of the harness.
+/// Formats facts as lines, with `…` for omitted facts that are not repetitions. A line ends with the number of its repetitions. One line
+/// lists all delays of the harness.
 fn lines<'f>(
     chosen: &[&Fact],
     all: impl Iterator<Item = &'f Fact> + Clone,
@@ -60,7 +60,7 @@ fn lines<'f>(
         let mark = if deciding.contains(&fact.seq) { '*' } else { ' ' };
         let offset = fact.at().as_secs_f64() - started.as_secs_f64();
         let text = fact_display::format(fact);
-        // The first line of a text states how many facts have it, as the others are omitted.
+        // Facts with the same text get one line, which states their number.
         let repeated = match counts.remove(&text) {
             Some(count) if count > 1 => format!(" ({count} times)"),
             _ => String::new(),
@@ -93,7 +93,7 @@ fn stall(what: &What) -> Option<u64> {
     }
 }
 
-/// Sequence numbers of the deciding facts: the evidence of each link, and the fact that decided the verdict.
+/// Sequence numbers of the deciding facts: those that prove an event of the causal chain, and the fact that decided the verdict.
 pub(super) fn deciding(failure: &Failure) -> BTreeSet<u64> {
     let links = failure.chain.links.iter().filter_map(|link| link.fact);
     links.chain([failure.decided_by]).collect()

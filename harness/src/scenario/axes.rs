@@ -106,7 +106,7 @@ impl Axes {
         })
     }
 
-    /// Converts an excluded combination to indexes.
+    /// Converts an excluded combination to indexes of axes and values.
     fn exclusion(&self, constraint: &Spanned<BTreeMap<String, OneOrMore>>) -> Result<Exclusion, TableError> {
         let mut exclusion = Exclusion::new();
         for (axis, values) in &constraint.value {

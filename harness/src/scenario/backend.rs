@@ -48,7 +48,7 @@ pub struct DeviceSpec {
     /// Whether the device is a volume group, which is divided into volumes of at least 10Mi. A disk is used as a whole by one volume.
     #[serde(default)]
     pub group: bool,
-    /// Access types that the device supports.
+    /// Access types (`mount`, `block`) for which the device can be used.
     #[serde(default)]
     pub access: AccessSpec,
 }

@@ -15,7 +15,6 @@ pub enum CaseFiles {
     Embedded(&'static [(&'static str, &'static str)]),
 }
 
-/// One case file.
 pub(super) struct CaseFile {
     pub(super) id: String,
     /// Name of the file in messages.

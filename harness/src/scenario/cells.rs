@@ -1,4 +1,4 @@
-//! Replaces references to cells in other cells.
+//! Replaces `$name` references to cells of a table inside other cells.
 
 use std::collections::BTreeMap;
 

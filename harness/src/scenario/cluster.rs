@@ -19,24 +19,25 @@ use super::{
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ClusterSpec {
-    /// The API server's release, such as `"1.20"`. Unset: 1.36.
+    /// Kubernetes release that the API server emulates, such as `"1.20"`. Unset: 1.36.
     pub release: Release,
     /// Feature gates of the API server. Omitted gates have the default of the release; CSIStorageCapacity is off before 1.21.
     #[serde(default, deserialize_with = "gates")]
     pub gates: BTreeMap<String, bool>,
     /// Roles whose programs run. Unset: the first part of the case's id; if that is not a role, publisher and scheduler.
     pub roles: Option<Vec<Role>>,
-    /// How the publisher is deployed.
+    /// Whether the publisher is deployed centrally or on each node.
     pub mode: Mode,
     /// Settings of the publisher.
     pub publisher: PublisherSpec,
     /// Settings of the scheduler.
     pub scheduler: SchedulerSpec,
-    /// Scheduler extenders in call order; the harness implements them.
+    /// Scheduler extenders in the order in which the scheduler calls them. The harness implements them.
     pub extenders: Vec<ExtenderSpec>,
-    /// Enables RBAC: each of these roles has exactly the permissions of its rules. Unlisted roles have all permissions.
+    /// RBAC rules by role. If set, RBAC is on, and each listed role has exactly these permissions. Roles that are not listed have all
+    /// permissions.
     pub grants: BTreeMap<Role, Vec<GrantSpec>>,
-    /// Whether `specification` also checks the metrics of the programs and of the API server.
+    /// Whether `expect: specification` also checks the metrics of the programs and of the API server.
     pub metrics: bool,
     /// How long the driver must be absent from a node before the cleaner deletes the CSIStorageCapacity objects of that node, such as
     /// `300ms`. Unset: `200ms`.
@@ -44,19 +45,19 @@ pub struct ClusterSpec {
     pub orphan_after: Option<Duration>,
     /// The CSI driver.
     pub driver: DriverSpec,
-    /// Nodes, by name or with labels.
+    /// Nodes, as names or with labels.
     pub nodes: Vec<Short<NodeSpec>>,
-    /// Storage classes, by name or with settings.
+    /// StorageClasses, as names or with settings.
     pub classes: Vec<Short<ClassSpec>>,
-    /// Classes that PVCs use although they do not exist; any other undefined name is an error.
+    /// Names of StorageClasses that PVCs use although they do not exist. Any other undefined name is an error.
     pub missing_classes: Vec<String>,
     /// Raw storage by topology segment.
     pub backend: BTreeMap<String, Spanned<Short<PoolSpec>>>,
-    /// CSIStorageCapacity objects created by hand, or left behind by an earlier publisher.
+    /// CSIStorageCapacity objects that a user or an earlier publisher has created.
     pub capacity_objects: Vec<CapacitySpec>,
-    /// PersistentVolumes that already exist.
+    /// PersistentVolumes that exist at the start.
     pub volumes: Vec<VolumeSpec>,
-    /// Any other objects, as API manifests.
+    /// Any other API objects that exist at the start, as manifests.
     pub objects: Vec<Spanned<Value>>,
 }
 
@@ -265,7 +266,7 @@ pub struct CapacitySpec {
     pub class: String,
     /// Topology segment in short form, or the name of the only node in a segment. Write either `segment` or `topology`.
     pub segment: Option<String>,
-    /// nodeTopology in API notation; `null` omits it (no node), `{}` selects every node.
+    /// nodeTopology, as in the API: `null` omits the field (no node), `{}` selects every node.
     pub topology: Option<Value>,
     /// capacity.
     pub capacity: Option<Size>,

@@ -109,7 +109,7 @@ struct Search<'a> {
     missing: BTreeMap<Key, Combination>,
     /// All sets of as many axes as a combination has.
     of_row: Vec<Vec<usize>>,
-    /// By number of values that are already set: the index sets that form a combination together with one more value.
+    /// `of_fixed[n]`: if the first n axes of a row have values, the subsets of these axes that form a combination with the next axis.
     of_fixed: Vec<Vec<Vec<usize>>>,
 }
 
@@ -129,7 +129,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Finds all rows. Each row is the best of the candidates that these tie rules produce.
+    /// Finds all rows. Each row is the candidate that adds most combinations; the candidates differ in tie rule and first axis.
     fn rows(mut self, ties: &[Tie]) -> Vec<Vec<usize>> {
         let axes = self.space.sizes.len();
         let mut rows: Vec<Vec<usize>> = Vec::new();
@@ -184,7 +184,7 @@ impl<'a> Search<'a> {
         row.into_iter().collect()
     }
 
-    /// Number of missing combinations that a value adds to a row with these values.
+    /// Number of missing combinations that a row with the values `fixed` gets by one more value.
     fn gain(&self, fixed: &Combination, added: (usize, usize)) -> usize {
         let others = self.of_fixed[fixed.len()].iter();
         let with = others.map(|places| {
@@ -197,7 +197,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// The combinations that a row contains.
+/// The combinations that a row contains, encoded as keys.
 fn found<'r>(row: &'r [usize], of_row: &'r [Vec<usize>]) -> impl Iterator<Item = Key> + use<'r> {
     of_row
         .iter()
@@ -236,12 +236,10 @@ impl Space {
         all
     }
 
-    /// Whether at least one allowed row contains the combination.
     pub(super) fn is_possible(&self, combination: &Combination) -> bool {
         self.can_be_completed(&mut self.begun(combination))
     }
 
-    /// Whether the row is allowed.
     pub(super) fn allows(&self, row: &[usize]) -> bool {
         let row: Partial = row.iter().copied().map(Some).collect();
         !self.is_excluded(&row)

@@ -16,7 +16,7 @@ pub struct PairCoverage {
 }
 
 impl PairCoverage {
-    /// Coverage of these two axes without any pair.
+    /// Coverage of two axes to which no pair has been added yet.
     pub fn of(first: &str, second: &str) -> Self {
         PairCoverage {
             first: first.to_owned(),

@@ -41,7 +41,7 @@ impl fmt::Display for ScenarioError {
 
 /// Shortens a line to the width of a terminal. Also returns the number of characters before the column, which counts from 1.
 fn shorten_around(line: &str, column: usize) -> (String, usize) {
-    /// Maximum number of characters of the line.
+    /// Maximum number of characters of the source line that an error shows.
     const SHOWN: usize = 160;
     let length = line.chars().count();
     let caret = column.saturating_sub(1).min(length);

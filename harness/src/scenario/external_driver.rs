@@ -69,10 +69,10 @@ impl ExternalDriver {
             return Err(format!("its driver and publisher run {way}"));
         }
         if cluster.driver.topology_keys.is_some() {
-            return Err("it sets the driver's `topologyKeys`".to_owned());
+            return Err("the case sets the driver's `topologyKeys`".to_owned());
         }
         if text.contains(built_in.as_str()) {
-            return Err(format!("it contains the driver name `{built_in}`"));
+            return Err(format!("the case contains the driver name `{built_in}`"));
         }
         Ok(())
     }
@@ -90,7 +90,7 @@ impl ExternalDriver {
 }
 
 impl Scenario {
-    /// The same case with an external driver. The text of the case contains the driver too; other lines keep their numbers.
+    /// A copy of the case that uses an external driver. The text of the copy contains the driver too; other lines keep their numbers.
     pub fn with_driver(&self, driver: &ExternalDriver) -> Result<Scenario, ScenarioError> {
         let outline: Outline = read(&self.source, &self.text)?;
         // Cannot fail: the value contains only strings, lists and maps. JSON is valid YAML.

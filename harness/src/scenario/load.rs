@@ -15,7 +15,7 @@ pub fn load_file(path: &Path) -> Result<Vec<Scenario>, ScenarioError> {
     parse(&path.display().to_string(), &text_in(path)?)
 }
 
-/// Loads a file that describes a cluster: a case, or the same without the keys `id`, `title` and `steps`.
+/// Loads a file that describes a cluster: a case, or a case without the keys `id`, `title` and `steps`.
 pub fn load_cluster(path: &Path) -> Result<Vec<Scenario>, ScenarioError> {
     parse_cluster(&path.display().to_string(), &text_in(path)?)
 }
@@ -25,7 +25,8 @@ pub fn load_tree(files: &CaseFiles) -> Result<Vec<Scenario>, ScenarioError> {
     load_tree_where(files, Strength::default(), &|_| true)
 }
 
-/// Loads the cases of the files whose id satisfies `is_wanted`, sorted by id. `strength`: of covering arrays.
+/// Loads the cases of the files whose id satisfies `is_wanted`, sorted by id. `strength`: whether covering arrays contain every pair or
+/// every triple of values.
 pub fn load_tree_where(
     files: &CaseFiles,
     strength: Strength,

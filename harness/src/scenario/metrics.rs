@@ -49,7 +49,7 @@ pub struct SumConditions {
 
 impl FromShort for SumConditions {
     const EXPECTING: &'static str =
-        "a number, a comparison such as `>= 6` or `< 0.5`, `absent`, or a list of which one is enough";
+        "a number, a comparison such as `>= 6` or `< 0.5`, `absent`, or a list of alternatives";
     fn from_short(text: &str) -> Result<Self, String> {
         Ok(SumConditions {
             any: vec![SumCondition::parse(text)?],
@@ -94,7 +94,7 @@ impl fmt::Display for SumConditions {
 pub enum SumCondition {
     /// No series matches.
     Absent,
-    /// The sum compares to the number in this way.
+    /// The comparison of the sum with the number holds.
     Compared(Comparison, f64),
 }
 

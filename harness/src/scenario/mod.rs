@@ -104,7 +104,8 @@ pub struct ScenarioFile {
     /// Whether, and for which programs, a failure counts.
     #[serde(default)]
     pub level: Level,
-    /// What the case requires beyond the KEPs and the CSI spec. Such a case is not core, and runs for systems that claim `<role>.beyond`.
+    /// What the case requires beyond the KEPs and the CSI spec. Such a case is not core, and runs only for programs that claim the feature
+    /// `<role>.beyond`.
     pub beyond: Option<String>,
     /// Features that programs must claim; other programs skip the case.
     #[serde(default)]
@@ -112,14 +113,13 @@ pub struct ScenarioFile {
     /// Public bug reports about bugs that this case detects.
     #[serde(default)]
     pub catches: Vec<String>,
-    /// Table that expands the file to one case per row. Parsed by `table`; declared here so that the key is valid.
+    /// Table that expands the file to one case per row.
     pub table: Option<table::Table>,
-    /// Axes of named values that expand the file to cases covering every pair of values. Parsed by `axes`; declared here so that the key is
-    /// valid.
+    /// Axes of named values. They expand the file to cases that contain every pair of values.
     pub axes: Option<Value>,
-    /// With `axes`: default values of the cells that axis values set.
+    /// With `axes`: default values of the cells that the values of axes set.
     pub cells: Option<Value>,
-    /// With `axes`: combinations of values that do not occur.
+    /// With `axes`: combinations of values that are excluded.
     pub constraints: Option<Value>,
     /// Everything that exists before the programs under test start.
     #[serde(default)]

@@ -29,7 +29,6 @@ impl Outline {
         [&text[..start], &blank, &text[end..]].concat()
     }
 
-    /// Whether the text has the key.
     pub(super) fn has(&self, key: &str) -> bool {
         self.keys.iter().any(|(name, _)| name == key)
     }

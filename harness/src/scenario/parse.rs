@@ -44,7 +44,7 @@ pub(super) fn parse_cluster(source: &str, text: &str) -> Result<Vec<Scenario>, S
     parse(source, &whole)
 }
 
-/// Like `parse`, but with this strength of covering arrays.
+/// Like `parse`. `strength`: whether covering arrays contain every pair or every triple of values.
 pub(super) fn parse_at(source: &str, text: &str, strength: Strength) -> Result<Vec<Scenario>, ScenarioError> {
     let by: Expansion =
         read(source, text).map_err(|error| table_notation_error(source, text).unwrap_or(error))?;

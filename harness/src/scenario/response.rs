@@ -25,7 +25,7 @@ pub struct Relations {
 
 impl FromShort for Relations {
     const EXPECTING: &'static str = "a relation such as `>= 0`, `= before.available - made.bytes`, `absent`, \
-                                     `dns-subdomain`, or a text; or a list of which one is enough";
+                                     `dns-subdomain`, or a text; or a list of alternatives";
     fn from_short(text: &str) -> Result<Self, String> {
         Ok(Relations {
             any: vec![Relation::parse(text)?],
@@ -48,9 +48,9 @@ pub enum Relation {
     Absent,
     /// A DNS subdomain of at most 63 characters, as CSI requires for the plugin name (GetPluginInfo).
     DnsSubdomain,
-    /// A number that compares to the value of the expression in this way.
+    /// A number; the comparison of the number with the value of the expression holds.
     Compared(Comparison, Expression),
-    /// This string.
+    /// A string equal to this one.
     Text(String),
 }
 
@@ -65,7 +65,7 @@ impl Relation {
             (Relation::Text(text), Some(got)) => got.as_str() == Some(text),
             (Relation::Compared(comparison, right), Some(got)) => {
                 let pair = (got.as_i64(), right.value(field));
-                // Inequalities between fields of the same response have no tolerance.
+                // An inequality with a single field usually compares fields of the same response, so it has no tolerance.
                 let compares_responses = *comparison == Comparison::Equal || right.terms.len() > 1;
                 let tolerance = match compares_responses && right.has_free_space() {
                     true => TOLERANCE,
@@ -126,7 +126,7 @@ impl Comparison {
             .find_map(|(sign, comparison)| Some((*comparison, text.strip_prefix(sign)?)))
     }
 
-    /// Whether `left` compares to `right` in this way.
+    /// Whether the comparison of `left` with `right` holds.
     pub fn holds<N: PartialOrd + Copy>(self, left: N, right: N) -> bool {
         match self {
             Comparison::AtLeast => left >= right,

@@ -63,7 +63,7 @@ pub struct PublisherSpec {
 }
 
 impl PublisherSpec {
-    /// Whether the publisher uses leader election.
+    /// Whether the case sets `replicas`, so that the publisher uses leader election.
     pub fn has_election(&self) -> bool {
         self.replicas.is_some()
     }
@@ -150,12 +150,12 @@ pub struct ShapePoint {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GrantSpec {
-    /// Namespace of the Role; unset: cluster-wide, as ClusterRole.
+    /// Namespace of the Role that contains the rule. Unset: a ClusterRole contains the rule.
     #[serde(skip_serializing)]
     pub namespace: Option<String>,
     /// API groups; the core group is `""`.
     pub api_groups: Vec<String>,
-    /// Plural resource names; a subresource follows after a slash.
+    /// Plural resource names, with a subresource after a slash.
     pub resources: Vec<String>,
     /// Verbs: get, list, watch, create, update, patch, delete, deletecollection.
     pub verbs: Vec<String>,

@@ -26,7 +26,7 @@ pub(super) struct TableError {
     pub(super) message: String,
 }
 
-/// An expanded row.
+/// The name of a row, and the text of the file with the row's cells.
 pub(super) struct Row {
     pub(super) name: String,
     pub(super) text: String,

@@ -14,7 +14,7 @@ type Position = (u64, u64);
 pub(crate) fn yaml_error(text: &str, error: &Error) -> (Option<Position>, String) {
     let position = error.location().map(|at| (at.line(), at.column()));
     let message = error.without_snippet().to_string();
-    // The position is returned separately.
+    // The position is returned separately, so it is removed from the message.
     let message = message
         .rfind(" at line ")
         .map_or(message.as_str(), |end| &message[..end])
@@ -26,7 +26,7 @@ pub(crate) fn yaml_error(text: &str, error: &Error) -> (Option<Position>, String
         .unwrap_or_else(|| (position, plain_words(message)))
 }
 
-/// A better message, derived from the keys around the position. None if there is no better message.
+/// A message that names the keys around the position. None if the keys do not explain the error.
 fn message_with_context(
     context: &PositionContext,
     message: &str,

@@ -27,11 +27,11 @@ pub(super) struct PositionContext {
 #[derive(Clone)]
 pub(super) struct Key {
     pub(super) name: String,
-    /// The first key of that map.
+    /// The first key of the map that contains the key.
     pub(super) first: String,
-    /// The key whose value is that map.
+    /// If the map that contains the key is the value of another key: that other key.
     pub(super) map_of: Option<String>,
-    /// The key whose list contains that map.
+    /// If the map that contains the key is an item of a list: the key of the list.
     pub(super) list_of: Option<String>,
 }
 
@@ -109,7 +109,6 @@ impl PositionContext {
 /// A YAML value and its position.
 struct Node(Spanned<Content>);
 
-/// A YAML value.
 enum Content {
     Word(String),
     List(Vec<Node>),

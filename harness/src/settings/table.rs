@@ -28,39 +28,39 @@ settings! {
         Claim::Other("publisher.distributed"),
         |it| Value { text: it.mode.as_str().to_owned(), is_set: it.mode != Mode::Central, is_usual: it.mode == Mode::Central };
     Publisher "ownerLevel", "publisher.ownerLevel", "`none` (unset), or the number of owners above the pod: `0`, `1` …",
-        feature("publisher.owner", "it sets an ownerReference on its objects: to its pod or to an owner of the pod",
+        feature("publisher.owner", "the publisher sets an ownerReference on its objects: to its pod or to an owner of the pod",
             |it| it.publisher.owner_level.is_some()),
         |it| optional(it.publisher.owner_level);
     Publisher "publish", "publisher.publish", "`true` (unset), `false`",
-        feature("publisher.provision-only", "it can provision volumes without publishing CSIStorageCapacity objects (`--enable-capacity=false`)",
+        feature("publisher.provision-only", "the publisher can provision volumes without publishing CSIStorageCapacity objects (`--enable-capacity=false`)",
             |it| !it.publisher.publish),
         |it| switch(it.publisher.publish, true);
     Publisher "identifyByOwner", "publisher.identifyByOwner", SWITCH,
-        feature("publisher.identify-by-owner", "it can identify its objects by their owner instead of by labels, as external-provisioner 2.0.0 did",
+        feature("publisher.identify-by-owner", "the publisher can identify its objects by their owner instead of by labels, as external-provisioner 2.0.0 did",
             |it| it.publisher.identify_by_owner),
         |it| switch(it.publisher.identify_by_owner, false);
     Publisher "extraCreateMetadata", "publisher.extraCreateMetadata", SWITCH,
-        feature("publisher.extra-create-metadata", "it can pass the names of PVC and PV to CreateVolume (`--extra-create-metadata`)",
+        feature("publisher.extra-create-metadata", "the publisher can pass the names of PVC and PV to CreateVolume (`--extra-create-metadata`)",
             |it| it.publisher.extra_create_metadata),
         |it| switch(it.publisher.extra_create_metadata, false);
     Publisher "getCapacityQps", "publisher.getCapacityQps", "`none` (unset), or GetCapacity calls per second",
-        feature("publisher.get-capacity-qps", "it can limit its GetCapacity calls per second",
+        feature("publisher.get-capacity-qps", "the publisher can limit its GetCapacity calls per second",
             |it| it.publisher.get_capacity_qps.is_some()),
         |it| optional(it.publisher.get_capacity_qps);
     Publisher "immediate", "publisher.immediate", SWITCH,
-        feature("publisher.immediate", "it can publish objects for storage classes with volumeBindingMode Immediate",
+        feature("publisher.immediate", "the publisher can publish objects for storage classes with volumeBindingMode Immediate",
             |it| it.publisher.immediate),
         |it| switch(it.publisher.immediate, false);
     Publisher "zeroCapacityObjects", "publisher.zeroCapacityObjects", SWITCH,
-        feature("publisher.zero-capacity-objects", "it can publish an object for zero capacity instead of omitting the object",
+        feature("publisher.zero-capacity-objects", "the publisher can publish an object for zero capacity instead of omitting the object",
             |it| it.publisher.zero_capacity_objects),
         |it| switch(it.publisher.zero_capacity_objects, false);
     Publisher "strictTopology", "publisher.strictTopology", SWITCH,
-        feature("publisher.strict-topology", "it can request only the selected node's topology segment in CreateVolume (`--strict-topology`)",
+        feature("publisher.strict-topology", "the publisher can request only the selected node's topology segment in CreateVolume (`--strict-topology`)",
             |it| it.publisher.strict_topology),
         |it| switch(it.publisher.strict_topology, false);
     Publisher "deleteUnknownCapacity", "publisher.deleteUnknownCapacity", SWITCH,
-        feature("publisher.delete-unknown-capacity", "it can delete an object while the driver does not report its capacity",
+        feature("publisher.delete-unknown-capacity", "the publisher can delete an object while the driver does not report its capacity",
             |it| it.publisher.delete_unknown_capacity),
         |it| switch(it.publisher.delete_unknown_capacity, false);
     Publisher "election", "publisher.replicas", SWITCH,
@@ -74,23 +74,23 @@ settings! {
         Claim::Nothing,
         |it| always(format!("{}ms", it.orphan_after.as_millis()));
     Scheduler "release", "scheduler.release", "`none` (unset), or a release such as `1.34`",
-        feature("scheduler.release", "it can behave like the scheduler of another Kubernetes release",
+        feature("scheduler.release", "the scheduler can behave like the scheduler of another Kubernetes release",
             |it| it.scheduler.release.is_some()),
         |it| optional(it.scheduler.release);
     Scheduler "capacityGate", "scheduler.capacityGate", GATE,
-        feature("scheduler.capacity-gate", "it can ignore capacity, as with the feature gate CSIStorageCapacity disabled",
+        feature("scheduler.capacity-gate", "the scheduler can ignore capacity, as with the feature gate CSIStorageCapacity disabled",
             |it| it.scheduler.capacity_gate.is_some()),
         |it| gate(&it.scheduler, it.scheduler.capacity_gate, true);
     Scheduler "volumeCapacityPriority", "scheduler.volumeCapacityPriority", GATE,
-        feature("scheduler.volume-capacity-priority", "it has the feature gate VolumeCapacityPriority of Kubernetes 1.21 to 1.32 (KEP-1845)",
+        feature("scheduler.volume-capacity-priority", "the scheduler has the feature gate VolumeCapacityPriority of Kubernetes 1.21 to 1.32 (KEP-1845)",
             |it| it.scheduler.volume_capacity_priority.is_some()),
         |it| gate(&it.scheduler, it.scheduler.volume_capacity_priority, false);
     Scheduler "scoring", "scheduler.scoring", GATE,
-        feature("scheduler.scoring", "it scores nodes by storage capacity (KEP-4049, feature gate StorageCapacityScoring)",
+        feature("scheduler.scoring", "the scheduler scores nodes by storage capacity (KEP-4049, feature gate StorageCapacityScoring)",
             |it| it.scheduler.scoring == Some(true)),
         |it| gate(&it.scheduler, it.scheduler.scoring, false);
     Scheduler "shape", "scheduler.shape", "`none` (unset), or the JSON of VolumeBindingArgs.shape",
-        feature("scheduler.shape", "its scoring function can be configured (`VolumeBindingArgs.shape`)",
+        feature("scheduler.shape", "the scoring function can be configured (`VolumeBindingArgs.shape`)",
             |it| it.scheduler.shape.is_some()),
         |it| {
             let shape = it.scheduler.shape.as_ref();
@@ -98,7 +98,7 @@ settings! {
             optional(shape.map(|shape| serde_json::to_string(shape).unwrap_or_default()))
         };
     Scheduler "bugCompatible", "scheduler.bugCompatible", "`none` (unset), or names of known bugs separated by commas",
-        feature("scheduler.bug-compatible", "it can reproduce a known bug of kube-scheduler if a case requires that, and has none of these bugs otherwise",
+        feature("scheduler.bug-compatible", "the scheduler can reproduce a known bug of kube-scheduler if a case requires that, and has none of these bugs otherwise",
             |it| !it.scheduler.bug_compatible.is_empty()),
         |it| {
             let deviations: Vec<&str> = it
@@ -110,7 +110,7 @@ settings! {
             optional((!deviations.is_empty()).then(|| deviations.join(",")))
         };
     Scheduler "kep4049Sum", "scheduler.kep4049Sum", SWITCH,
-        feature("scheduler.kep-4049-sum", "it can add a class's capacity once per PVC when scoring, as the text of KEP-4049 says",
+        feature("scheduler.kep-4049-sum", "the scheduler can add a class's capacity once per PVC when scoring, as the text of KEP-4049 says",
             |it| it.scheduler.kep4049_sum),
         |it| switch(it.scheduler.kep4049_sum, false);
     Scheduler "extenders", "extenders", "`none` (unset), or the JSON of KubeSchedulerConfiguration.extenders",

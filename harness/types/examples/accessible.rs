@@ -1,4 +1,5 @@
-//! Checks whether a CSIStorageCapacity object is sufficient for a node and a request: `cargo run -p capacity-types --example accessible`.
+//! Checks whether a node has access to the storage of a CSIStorageCapacity object, and whether a volume of the requested size fits: `cargo
+//! run -p capacity-types --example accessible`.
 
 use std::io::Write;
 

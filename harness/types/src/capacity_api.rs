@@ -30,7 +30,7 @@ pub fn is_type_missing(code: u16, object: Option<&str>) -> bool {
 
 /// Name of the CSI driver.
 pub const DRIVER_LABEL: &str = "csi.storage.k8s.io/drivername";
-/// Identity of the publisher that manages the object; an object without it is managed by an administrator.
+/// Label that identifies the publisher that manages the object. An object without this label is managed by an administrator.
 pub const MANAGED_BY_LABEL: &str = "csi.storage.k8s.io/managed-by";
 
 #[cfg(test)]

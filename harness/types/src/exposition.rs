@@ -77,7 +77,7 @@ fn is_in_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == ':'
 }
 
-/// Parses a string up to its closing quote. Also returns the text after the quote.
+/// Parses a quoted string, whose opening quote was already read. Also returns the text after the closing quote.
 fn quoted(text: &str) -> Option<(String, &str)> {
     let mut out = String::new();
     let mut characters = text.char_indices();
@@ -139,8 +139,8 @@ pub fn samples(text: &str) -> impl Iterator<Item = Sample> {
     text.lines().filter_map(sample)
 }
 
-/// The samples whose metric names are selected, and the number of lines with a series. Other lines are not parsed, because programs export
-/// hundreds of series.
+/// The samples whose metric name satisfies `is_selected`, and the number of all lines with a series. Lines of other metrics are counted but
+/// not parsed, because programs export hundreds of series.
 pub fn samples_of(text: &str, is_selected: impl Fn(&str) -> bool) -> (Vec<Sample>, usize) {
     let named = text
         .lines()

@@ -1,7 +1,7 @@
 //! Types and constants of storage capacity tracking that the Kubernetes API defines, shared by all programs of this project.
 //!
-//! Contains no decisions: publisher, scheduler and judge each implement their own. No I/O, no clients, and no API types: callers pass
-//! strings, numbers and maps in the form of the API.
+//! Contains no decisions: publisher, scheduler and specification (`capacity-spec`) each implement their own. No I/O, no clients, and no API
+//! types: callers pass strings, numbers and maps in the form of the API.
 
 pub mod capacity_api;
 mod capacity_values;

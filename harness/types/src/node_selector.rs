@@ -8,9 +8,9 @@ use crate::Labels;
 use crate::requirement::{Operator, Requirement, RequirementError};
 use crate::selector::Expression;
 
-/// Operators that a requirement on a field may have.
+/// Operators that the API allows in a requirement of `matchFields`.
 const FIELD_OPERATORS: [Operator; 2] = [Operator::In, Operator::NotIn];
-/// The only field that a requirement may refer to.
+/// The only field that the API allows in `matchFields`.
 const NAME_FIELD: &str = "metadata.name";
 
 /// A compiled node selector.

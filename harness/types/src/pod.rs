@@ -37,7 +37,7 @@ pub fn ephemeral_claim_name(pod: &str, volume: &str) -> String {
     format!("{pod}-{volume}")
 }
 
-/// Name that cases give to the generic ephemeral volume with this index in a pod.
+/// Name that the cases of this project give to the generic ephemeral volume with this index in a pod.
 pub fn ephemeral_volume(index: usize) -> String {
     format!("scratch-{index}")
 }

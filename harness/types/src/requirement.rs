@@ -60,7 +60,7 @@ pub enum RequirementError {
     /// The operator is not allowed in this type of selector.
     #[error("operator {operator:?} is not allowed in this selector: use one of {allowed}")]
     Operator {
-        /// The operator as given.
+        /// The operator as in the selector.
         operator: String,
         /// The allowed operators.
         allowed: String,
@@ -68,7 +68,7 @@ pub enum RequirementError {
     /// The number of values is not allowed for the operator.
     #[error("operator {operator} on label {key:?} has {count} values: {needed} required")]
     Values {
-        /// The operator as given.
+        /// The operator as in the selector.
         operator: String,
         /// The label key.
         key: String,
@@ -82,7 +82,7 @@ pub enum RequirementError {
     Integer {
         /// The label key.
         key: String,
-        /// The value as given.
+        /// The value as in the selector.
         value: String,
     },
     /// The key is not a valid label key.
@@ -90,13 +90,13 @@ pub enum RequirementError {
         "label key {key:?} is invalid: use an optional DNS prefix, a slash and a name of at most 63 characters"
     )]
     Key {
-        /// The key as given.
+        /// The key as in the selector.
         key: String,
     },
     /// The value is not a valid label value.
     #[error("label value {value:?} is invalid: use at most 63 letters, digits, '-', '_' and '.'")]
     Value {
-        /// The value as given.
+        /// The value as in the selector.
         value: String,
     },
 }
@@ -114,7 +114,7 @@ impl Requirement {
         Ok(requirement)
     }
 
-    /// Compiles a requirement on a field. Its values need not be valid label values, because node names may be longer than these.
+    /// Compiles a requirement on a field. Its values need not be valid label values, because a node name may be longer than a label value.
     pub fn compile_field(
         key: &str,
         operator: &str,

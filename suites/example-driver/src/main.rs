@@ -1,7 +1,7 @@
 //! A driver that stores its pools in API objects: `example-driver driver --socket PATH --node NAME --permit ADDRESS`.
 //!
-//! First requests permission to start from a second process, `example-driver permit --at ADDRESS`. Then waits for the VolumePool with the
-//! name of the node, which defines the storage of the node, and serves CSI with the scripted driver of `fake-csi`.
+//! Before it serves CSI, it needs permission from a second process, `example-driver permit --at ADDRESS`, and then waits for the VolumePool
+//! object with the name of the node, which defines the storage of the node. Serves CSI with the scripted driver of `fake-csi`.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -47,7 +47,7 @@ async fn main() -> Outcome {
     }
 }
 
-/// Grants every client the permission to start.
+/// Listens at an address, and permits every client to start.
 async fn permit(at: &str) -> Outcome {
     let listener = TcpListener::bind(at).await?;
     loop {
@@ -57,7 +57,7 @@ async fn permit(at: &str) -> Outcome {
     }
 }
 
-/// Serves the storage of the pools.
+/// Serves CSI with the storage that the VolumePool object of the node defines.
 async fn serve(socket: &str, node: &str, permit: &str) -> Outcome {
     let mut reply = Vec::new();
     TcpStream::connect(permit).await?.read_to_end(&mut reply).await?;

@@ -1,5 +1,5 @@
-//! Runs conformance cases against a driver that stores its pools in API objects and needs a second process, with the manifest printed in
-//! the manual: driver cases, and cases that set storage.
+//! Runs conformance cases against a driver that stores its pools in API objects and needs a second process, with the manifest that the
+//! manual contains: driver cases, and cases in which the harness sets the storage.
 
 #![expect(clippy::unwrap_used, reason = "a panic is a test failure")]
 
@@ -116,7 +116,7 @@ async fn an_exit_of_the_second_process_ends_the_driver() {
     );
 }
 
-/// Skipped on hosts where unprivileged users cannot create mount namespaces.
+/// Skipped on hosts where unprivileged users cannot create mount namespaces, which this test needs.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_driver_that_only_reads_the_pod_configuration_passes() {
     let can = Command::new("unshare")
@@ -161,17 +161,17 @@ fn unsupported_backend_features_are_reported() {
         (
             &without_volumes,
             "driver/volumes/capacity-accounting",
-            "it provisions volumes",
+            "the case provisions volumes",
         ),
         (
             &with_maximum,
             "publisher/objects/shape",
-            "it contains the driver name `disk.example.com`",
+            "the case contains the driver name `disk.example.com`",
         ),
         (
             &with_maximum,
             "publisher/topology/granularity",
-            "it sets the driver's `topologyKeys`",
+            "the case sets the driver's `topologyKeys`",
         ),
         (
             &with_maximum,
@@ -181,7 +181,7 @@ fn unsupported_backend_features_are_reported() {
         (
             &with_maximum,
             "scheduler/filter/limit/exactly",
-            "it has no driver",
+            "the case has no driver",
         ),
     ] {
         let why = why(manifest, case).unwrap();
@@ -192,7 +192,7 @@ fn unsupported_backend_features_are_reported() {
         .iter()
         .filter(|plan| with_maximum.skips(plan).is_none())
         .count();
-    assert!(own > 200, "only {own} cases apply to it");
+    assert!(own > 200, "only {own} cases apply to the driver");
 }
 
 #[test]

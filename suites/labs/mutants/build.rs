@@ -1,13 +1,15 @@
-//! Copies the sources of the references, and applies the edits of `mutants.diff` to the copies, each behind a runtime switch.
+//! Copies the sources of the reference publisher and scheduler, and applies the edits of `mutants.diff` to the copies, each behind a
+//! runtime switch.
 //!
-//! Owns the format of `mutants.diff`. If an edit no longer applies, the build fails with the names of the mutant and the file.
+//! Owns the format of `mutants.diff`. If the old text of an edit is no longer in the sources, the build fails with the names of the mutant
+//! and the file.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The references: module name of the copy, and source folder.
+/// The reference implementations: module name of the copy, and source folder.
 const REFERENCES: [(&str, &str); 2] = [
     ("publisher", "../../../harness/publisher/src"),
     ("scheduler", "../../../harness/scheduler/src"),
@@ -15,23 +17,23 @@ const REFERENCES: [(&str, &str); 2] = [
 
 const MUTANTS: &str = "mutants.diff";
 
-/// Name of edits that are always applied, for code that several mutants need.
+/// Name in `mutants.diff` for edits that are always applied, because several mutants need them.
 const ALWAYS: &str = ".";
 
-/// Placeholder for the mutant's switch in the text of an edit.
+/// Placeholder in the text of an edit for the condition that its mutant is active.
 const SWITCH: &str = "$on";
 
 /// An edit of a file.
 struct Edit {
     mutant: String,
-    /// Line in `mutants.diff`.
+    /// Line of the edit in `mutants.diff`.
     line: usize,
     file: String,
     old: String,
     new: String,
 }
 
-/// An edit with the byte range that it replaces.
+/// An edit, and the byte range of the source that it replaces.
 struct LocatedEdit<'a> {
     start: usize,
     end: usize,
@@ -74,7 +76,7 @@ fn main() {
     fs::write(out.join("names.rs"), list).expect("OUT_DIR can be written");
 }
 
-/// All mutants, in file order.
+/// The names of all mutants, in the order of `mutants.diff`.
 fn names(edits: &[Edit]) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     for edit in edits {
@@ -125,7 +127,7 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     each.collect()
 }
 
-/// The source text with all edits, each behind a switch.
+/// The source text with all edits applied, each behind the switch of its mutant.
 fn mutate(source: &str, edits: &[&Edit], names: &[&str]) -> String {
     let mut located: Vec<LocatedEdit<'_>> = edits.iter().map(|edit| locate(source, edit)).collect();
     located.sort_by_key(|it| it.start);
@@ -177,7 +179,7 @@ fn locate<'a>(source: &str, edit: &'a Edit) -> LocatedEdit<'a> {
     }
 }
 
-/// Combines the edits of one range. An edit without an explicit switch replaces an expression.
+/// Combines the edits that replace the same byte range. An edit without an explicit switch replaces an expression.
 fn switched(old: &str, edits: &[&Edit], names: &[&str]) -> String {
     let on = |edit: &Edit| {
         let number = names.iter().position(|name| *name == edit.mutant);

@@ -1,4 +1,4 @@
-//! Mergeable results of each command that supports shards.
+//! The results of `explore`, `sweep` and `selftest` in `part.json`, in a form that can be merged with the results of other machines.
 
 use std::path::PathBuf;
 
@@ -9,15 +9,15 @@ use suites::explore::Explored;
 use crate::selftest::ShardTrials;
 use crate::sweep::SweptCase;
 
-/// Results of a command.
+/// The results of one of the commands that support shards.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum CommandResult {
     /// Results of `explore`.
     Explored(Box<Explored>),
-    /// Cases of `sweep`, in order.
+    /// Results of `sweep`: one item per case, in the order of the whole run.
     Swept(Vec<SweptCase>),
-    /// Runs of `selftest`.
+    /// Results of `selftest`: the runs of cases with defects.
     Held(ShardTrials),
 }
 
@@ -30,7 +30,7 @@ impl Mergeable for CommandResult {
                 all.sort_by_key(|case| case.number);
             }
             (CommandResult::Held(all), CommandResult::Held(more)) => all.add(more),
-            // Merged files belong to the same command, so the variants are equal.
+            // All files of one merge belong to the same command, so this does not occur.
             _ => {}
         }
     }

@@ -1,4 +1,4 @@
-//! Runs many jobs with limited concurrency.
+//! Runs a function for many items, a limited number of them at a time.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ where
         let (work, items, sender) = (work.clone(), items.clone(), sender.clone());
         workers.spawn(async move {
             loop {
-                // Release the lock before the work starts.
+                // The lock is released at the end of this line, before the work starts.
                 let item = items.lock().next();
                 let Some(item) = item else { break };
                 sender.send(work(item).await).ok();
@@ -44,7 +44,7 @@ where
                 each(&result);
                 done.push(result);
             }
-            // The harness panicked: a panic of a system under test does not leave the task of the system.
+            // A panic here is a bug of the harness: a panic in a system under test ends only the task of that system.
             Some(ended) = workers.join_next() => {
                 ended.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
             }

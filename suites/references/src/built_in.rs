@@ -1,4 +1,5 @@
-//! The built-in systems: the references, in a dialect or with a defect. Owns the registered mutants.
+//! The built-in systems: the reference implementations, in a dialect (with allowed alternative behaviour) or with an injected defect. Owns
+//! the registered mutants.
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
@@ -12,7 +13,7 @@ use crate::systems;
 
 static MUTANTS: OnceLock<Mutants> = OnceLock::new();
 
-/// The mutants linked into a program.
+/// The mutants that are linked into a program. The crate `mutants` creates this value.
 #[derive(Debug)]
 pub struct Mutants {
     /// The references with the named mutant; `None` if there is no such mutant.
@@ -31,12 +32,12 @@ pub fn has_mutants() -> bool {
     MUTANTS.get().is_some()
 }
 
-/// The references in a dialect, which replaces default choices of the references.
+/// The references, with the choices of this dialect instead of their defaults.
 pub fn in_dialect(dialect: &Dialect) -> Systems {
     systems::adjusted(&dialect.adjustments())
 }
 
-/// The built-in systems, with a defect if given. Mutants exist only in a program that registers them.
+/// The references, with a defect if given. Mutants exist only in a program that registers them.
 pub fn built_in(defect: Option<Defect>) -> Systems {
     let mutant = defect.and_then(Defect::mutant);
     let mut systems = mutant.map_or_else(systems::systems, mutated);

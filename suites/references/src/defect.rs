@@ -15,12 +15,12 @@ use suites::harness::{Defect as EnvironmentDefect, RunOptions};
 
 static CATALOGUE: LazyLock<Defects> = LazyLock::new(Defects::load);
 
-/// A defect of the catalogue, classified by the method of injection. The strings are names of defects.
+/// A defect of the catalogue, by how it is injected; the strings are names of defects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Defect {
     /// The API server or the driver misbehaves.
     Environment(EnvironmentDefect),
-    /// The traffic of a correct program, of any implementation, is manipulated.
+    /// The traffic of a correct program is changed. Works with any implementation.
     Wire(&'static str),
     /// The source code of a reference is changed.
     Mutant(&'static str),
@@ -64,7 +64,7 @@ impl Defect {
         }
     }
 
-    /// The kind of injection, for the terminal.
+    /// How the defect is injected, in words for the terminal.
     pub fn kind(self) -> &'static str {
         match self {
             Defect::Environment(_) => "environment: the API server or the driver misbehaves",
@@ -90,7 +90,7 @@ impl Defect {
         }
     }
 
-    /// The options of a run, with the defect set if the API server or the driver is to misbehave.
+    /// Adds the defect to the options of a run, if it is one of the API server or the driver.
     pub fn apply_to(self, options: RunOptions) -> RunOptions {
         match self {
             Defect::Environment(defect) => RunOptions {

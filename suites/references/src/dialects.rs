@@ -1,5 +1,5 @@
-//! Choices that KEP-1472, KEP-4049 and the CSI specification leave to publisher, cleaner, scheduler and driver, as options of the
-//! references. No case may fail because of a choice. Runs nothing.
+//! Behaviour that KEP-1472, KEP-4049 and the CSI specification leave to the publisher, the cleaner, the scheduler and the driver. Each
+//! choice sets options of a reference. No case may fail because of a choice. Runs nothing.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,13 +18,13 @@ use suites::harness::standalone::{CsiCode, CsiEffect, CsiMethod, CsiRule};
 use crate::systems::Adjustments;
 use crate::{publisher, scheduler};
 
-/// A choice that the specifications leave open, other than the default of the reference.
+/// A behaviour that the specifications allow and that differs from the default of the reference.
 pub struct Choice {
-    /// Name of the behaviour, such as `update`.
+    /// What the implementation chooses, such as `update`: how objects are updated.
     pub name: &'static str,
-    /// The alternative, such as `patch`.
+    /// What it chooses, if not the default, such as `patch`.
     pub value: &'static str,
-    /// The document that leaves the choice.
+    /// The document that leaves the choice to implementations.
     pub source: &'static str,
     change: Change,
 }
@@ -41,7 +41,7 @@ enum Change {
 
 macro_rules! choices {
     ($($role:ident $name:literal = $value:literal, $source:literal: $change:expr;)+) => {
-        /// All alternatives; choices of the same behaviour are adjacent.
+        /// All alternatives to the defaults. Choices with the same name must be adjacent.
         pub const CHOICES: &[Choice] = &[
             $(Choice { name: $name, value: $value, source: $source, change: Change::$role($change) }),+
         ];
@@ -100,9 +100,9 @@ choices! {
         start_slowly;
     Cleaner "retry" = "slow", "KEP-1472 names no back-off; the manifest's retryIntervalMax bounds it":
         retry_slowly;
-    Cleaner "checks" = "regular", "KEP-1472, CSIStorageCapacity lifecycle: objects go after a certain amount of time":
+    Cleaner "checks" = "regular", "KEP-1472, CSIStorageCapacity lifecycle: orphaned objects are deleted after a certain amount of time":
         |it| it.dialect.regular_checks = true;
-    Cleaner "nodes" = "csi-node", "KEP-1472, CSIStorageCapacity lifecycle: it watches CSINode objects":
+    Cleaner "nodes" = "csi-node", "KEP-1472, CSIStorageCapacity lifecycle: the cleaner watches CSINode objects":
         |it| it.dialect.csi_nodes_alone = true;
     Driver "figures" = "vary", "CSI, GetCapacity, does not exclude other writers to the storage":
         |it| it.driver.varies_by = 8192;
@@ -181,7 +181,7 @@ impl Dialect {
         let choices: Vec<_> = choices.into_values().collect();
         let sizes: Vec<usize> = choices.iter().map(|values| values.len() + 1).collect();
         let combined = pairs(&sizes).into_iter().map(|row| {
-            // Value 0 is the default, for which no choice exists.
+            // Value 0 of a behaviour is the default, which needs no choice.
             let chosen = row.into_iter().zip(&choices);
             Dialect::new(chosen.filter_map(|(value, values)| values.get(value.checked_sub(1)?).copied()))
         });

@@ -1,4 +1,5 @@
-//! The reference publisher and scheduler as systems under test: unmodified, in a dialect, or with an injected defect.
+//! The reference publisher and scheduler as systems under test: unmodified, in a dialect (with allowed alternative behaviour), or with an
+//! injected defect.
 //!
 //! The crate `mutants` compiles the mutants and registers them here. Does not know the command line.
 

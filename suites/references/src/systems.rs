@@ -16,7 +16,7 @@ use tower::ServiceBuilder;
 
 use crate::{publisher, scheduler};
 
-/// Changes to the default options of the references, applied in order.
+/// Changes to the default options of each reference, applied in order.
 #[derive(Clone, Default)]
 pub(crate) struct Adjustments {
     pub(crate) publisher: Vec<fn(&mut publisher::Options)>,
@@ -24,7 +24,7 @@ pub(crate) struct Adjustments {
     pub(crate) cleaner: Vec<fn(&mut publisher::Options)>,
 }
 
-/// The references, each with its role.
+/// The references as systems under test, each for its role.
 pub(crate) fn systems() -> Systems {
     adjusted(&Adjustments::default())
 }
@@ -111,7 +111,7 @@ fn client(access: &Access) -> Result<kube::Client, BoxError> {
     Ok(kube::Client::new(service, access.namespace.clone()))
 }
 
-/// Accepted connections of the metrics listener; `None` if the case reads no metrics.
+/// The connections that the metrics listener of a case accepts; `None` if the case reads no metrics.
 async fn connections(
     access: &Access,
 ) -> std::io::Result<Option<impl Stream<Item = std::io::Result<NetworkStream>> + Send + use<>>> {
@@ -164,7 +164,7 @@ fn cleaner_options(access: Access) -> publisher::Options {
     }
 }
 
-/// Short leader election periods, but long enough for a host under load.
+/// Leader election with short periods, so that cases take seconds, but long enough for a host under load.
 fn election(access: &Access) -> publisher::LeaderElectionOptions {
     publisher::LeaderElectionOptions {
         enabled: access.settings.publisher.has_election(),

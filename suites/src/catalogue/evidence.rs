@@ -36,7 +36,7 @@ impl TryFrom<String> for TestName {
     fn try_from(text: String) -> Result<Self, Self::Error> {
         let (file, function) = text
             .split_once("::")
-            .ok_or("write the file and the function of the test, as suites/tests/x.rs::name")?;
+            .ok_or("write the file and the function of the test, such as suites/tests/x.rs::name")?;
         Ok(TestName {
             file: file.to_owned(),
             function: function.to_owned(),
@@ -45,7 +45,7 @@ impl TryFrom<String> for TestName {
 }
 
 impl Evidence {
-    /// All kinds, in counting order.
+    /// All kinds of evidence, in the order in which they are listed.
     pub const KINDS: [&str; 4] = ["test", "contract", "bench", "study"];
 
     /// The kind of evidence, in one word.
@@ -59,7 +59,7 @@ impl Evidence {
     }
 }
 
-/// The location of the evidence, or the command that produces it.
+/// Formats the evidence as its location, or as the command that produces it.
 impl fmt::Display for Evidence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

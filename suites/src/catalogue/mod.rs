@@ -34,14 +34,14 @@ pub struct Entry {
     pub text: String,
     /// Verbatim quote from the document; `None` if no document states it.
     pub quote: Option<String>,
-    /// The document of the quote, if it is not that of `source`.
+    /// The document that contains the quote, if it differs from the document of `source`.
     pub quote_from: Option<String>,
     /// What `text` requires beyond the quote.
     pub beyond: Option<String>,
     /// Evidence other than cases.
     #[serde(default)]
     pub shown_by: Vec<Evidence>,
-    /// Reason that no program can be tested for it.
+    /// Why no test can verify the requirement; `None` for testable requirements.
     pub reason: Option<String>,
 }
 
@@ -90,12 +90,12 @@ impl Catalogue {
         entries.map(|(id, entry)| (id.as_str(), entry))
     }
 
-    /// The requirements that a case verifies, in the order in which the case lists them.
+    /// The catalogue entries of the requirements that a case verifies, in the order in which the case lists them.
     pub fn of(&self, plan: &Plan) -> Vec<Requirement> {
         plan.requirements.iter().filter_map(|id| self.get(id)).collect()
     }
 
-    /// Marks a case that verifies only requirements with a `beyond` text, which go beyond the documents.
+    /// Marks a case whose requirements all have a `beyond` text: the case verifies only what goes beyond the documents.
     pub fn mark(&self, plan: &mut Plan) {
         let beyond = plan.requirements.iter().map(|id| {
             let beyond = self.entry(id)?.beyond.as_ref()?;

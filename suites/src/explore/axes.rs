@@ -1,4 +1,4 @@
-//! Coverage of exploration: the values of each axis of the generated clusters and events, and the number of histories with each value.
+//! Coverage of exploration: how many generated histories (a cluster and its events) had which value on each axis.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use super::focus::Focus;
 use super::history::History;
 use super::state::GATE;
 
-/// The values of each axis, with the number of histories that had each.
+/// For each axis and value, the number of histories that had the value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Axes(BTreeMap<&'static str, BTreeMap<String, u64>>);
 

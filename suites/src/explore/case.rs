@@ -1,4 +1,5 @@
-//! Case files for generated histories, which expect the specification or contain the demands of the specification as explicit expectations.
+//! Writes case files for generated histories. Their expectations are the specification as a whole, or what it demands in each step, written
+//! as explicit expectations.
 
 use harness::oracle::Demands;
 use serde_json::{Value, json};
@@ -7,12 +8,12 @@ use super::focus::{EXPLORED, Focus};
 use super::history::{History, Step};
 use super::text::{CaseHeader, ExcusedRules, Expectations, text};
 
-/// The case of a generated history: every step after which all programs are idle expects what the specification demands.
+/// The case of a generated history. Each step at whose end all programs are idle expects the specification.
 pub fn case(focus: &Focus, seed: u64, history: &History) -> String {
     generated_case(focus, seed, history, &ExcusedRules::new())
 }
 
-/// The case of a generated history, without the demands of the excused rules.
+/// Like [`case`], but does not check the excused rules.
 pub(super) fn generated_case(focus: &Focus, seed: u64, history: &History, excused: &ExcusedRules) -> String {
     let head = CaseHeader {
         id: &id(focus, seed),
@@ -24,7 +25,7 @@ pub(super) fn generated_case(focus: &Focus, seed: u64, history: &History, excuse
     specified_case(&head, history)
 }
 
-/// A case that expects what the specification demands.
+/// The case file with the specification as the expectation of each step at whose end all programs are idle.
 pub(super) fn specified_case(head: &CaseHeader<'_>, history: &History) -> String {
     text(head, history, |_, step| match step.is_idle {
         true => Expectations::Specification,
@@ -32,7 +33,7 @@ pub(super) fn specified_case(head: &CaseHeader<'_>, history: &History) -> String
     })
 }
 
-/// A case that expects the demands of each step, as recorded in a run, as explicit expectations.
+/// The case file with explicit expectations: what the specification demanded in each step of a recorded run.
 pub(super) fn explicit_case(head: &CaseHeader<'_>, history: &History, demands: &[Demands]) -> String {
     let list = |index: usize, step: &Step<'_>| {
         let demanded = demands.get(index).filter(|_| step.is_idle);
@@ -47,13 +48,13 @@ pub(super) fn explicit_case(head: &CaseHeader<'_>, history: &History, demands: &
     })
 }
 
-/// The case id of a seed.
+/// Id of the case that is generated from a seed.
 pub(super) fn id(focus: &Focus, seed: u64) -> String {
     format!("{EXPLORED}/{focus}/{seed}")
 }
 
-/// Expectations for a step for which the specification demands nothing, such as a step with a lasting fault. The only expectation is
-/// trivial and gives the programs time to react.
+/// Expectations for a step in which the specification demands nothing, because a fault continues. The only expectation always holds, and
+/// gives the programs time to react.
 fn without_demands() -> Vec<Value> {
     vec![json!({
         "never": {"write": "delete nodes"},

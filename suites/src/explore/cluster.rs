@@ -23,7 +23,7 @@ pub(super) const CLASSES: [&str; 5] = [
     "class-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
 ];
 
-/// A number of bytes in the case format, such as `10Gi` or `10Gi+1`.
+/// A number of bytes in the case format, such as `10Gi`, or `10Gi+1` for one byte more.
 pub(super) type Size = String;
 
 /// Node labels; `None` removes a default label.
@@ -71,7 +71,7 @@ pub(super) struct GeneratedCluster {
     pub(super) volumes: Vec<Volume>,
 }
 
-/// Settings of the publisher.
+/// Settings of the publisher, as the case format names them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Publisher {
@@ -132,7 +132,7 @@ impl Default for Publisher {
     }
 }
 
-/// Settings of the scheduler.
+/// Settings of the scheduler, as the case format names them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Scheduler {

@@ -213,12 +213,14 @@ impl NodeEvent {
     }
 }
 
-/// Whether a fault of the API server has no end or kills a program. The specification demands nothing until the fault is removed.
+/// Whether a fault of the API server has no end or kills a program. Until it is removed or the program is restarted, the specification
+/// demands nothing.
 pub(super) fn lasts(fault: &FaultSpec) -> bool {
     fault.kill || fault.times.is_none()
 }
 
-/// Whether driver calls get no response until the fault is removed. A fault of one segment does not stop calls for other segments.
+/// Whether calls to the driver fail or hang until the rule is removed. A rule that hangs the calls for one segment does not count, because
+/// it does not stop calls for other segments.
 pub(super) fn hangs(rule: &CsiRuleText<String>) -> bool {
     let is_of_all = rule.cut.is_some() || rule.hang && rule.segment.is_none();
     rule.times.is_none() && is_of_all

@@ -9,7 +9,7 @@ use super::explorer::Exploration;
 use super::finding::{Finding, Reproduced};
 use crate::report::{CaseRecord, SettingsRecord, SystemRecord};
 
-/// The explored programs and their settings.
+/// The programs that were explored, and the settings of their runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Programs {
@@ -52,11 +52,11 @@ pub struct Explored {
     pub broken: Vec<(u64, String)>,
 }
 
-/// A finding.
+/// A violation that exploration found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FoundRecord {
-    /// Identity of the finding, without names and values.
+    /// The violation without names and values of the cluster, by which equal findings are recognized.
     pub signature: String,
     /// Focus of the first cluster that showed the finding.
     pub focus: String,
@@ -76,7 +76,7 @@ pub struct FoundRecord {
 }
 
 impl Explored {
-    /// Results of an exploration that started at `seed`. Findings without a written case are left out.
+    /// Converts an exploration that started at `seed`. Leaves out findings for which no case was written.
     pub fn new(programs: Programs, seed: u64, exploration: Exploration) -> Self {
         let axes = exploration.axes.iter();
         let met = exploration.met.into_iter();

@@ -1,4 +1,4 @@
-//! Runs generated clusters and groups the failures. Then minimizes each finding and writes its case.
+//! Runs generated clusters, groups their failures to findings, minimizes each finding, and writes its case.
 //!
 //! Deterministic: clusters run concurrently, but results are processed in order of their seeds.
 
@@ -37,7 +37,7 @@ const MINIMIZING_SHARE: u32 = 3;
 pub struct Explorer {
     /// The systems under test and the settings of their runs.
     pub session: Arc<Session>,
-    /// Focuses to explore; empty for all.
+    /// Focuses (sets of running programs) to explore; empty for all.
     pub focuses: Vec<&'static Focus>,
     /// Seed of the first cluster; the seeds of further clusters are the following numbers.
     pub seed: u64,
@@ -53,18 +53,18 @@ pub struct Explorer {
     pub output: Option<PathBuf>,
 }
 
-/// End condition.
+/// When the exploration ends.
 #[derive(Clone, Copy, Debug)]
 pub enum Until {
-    /// Number of clusters, over all machines.
+    /// After this number of clusters, over all machines.
     Clusters(u64),
-    /// Deadline. Runs in progress are dropped, unless none has ended yet.
+    /// At this time. Runs in progress are dropped, unless none has ended yet.
     Instant(Instant),
-    /// The first finding, or the deadline.
+    /// At the first finding, or at this time.
     Finding(Instant),
 }
 
-/// Results so far.
+/// The results so far of a running exploration.
 #[derive(Debug, Default)]
 pub struct Exploration {
     /// Number of clusters that ran. Skipped clusters are not counted.
@@ -89,14 +89,14 @@ pub struct Exploration {
     pub shrinking: Option<usize>,
 }
 
-/// A cluster that ran.
+/// The runs of one generated cluster.
 struct ExploredCluster {
     generated: Generated,
     /// The first run, followed by a run for each excused rule.
     runs: Vec<Run>,
 }
 
-/// A run of a cluster.
+/// One run of a cluster.
 struct Run {
     /// Rules that earlier runs violated, and that this run therefore excuses.
     excused: ExcusedRules,
@@ -143,7 +143,7 @@ impl Explorer {
         Ok(())
     }
 
-    /// Runs clusters, and writes findings before they are minimized.
+    /// Runs clusters until the end, and writes findings that are not minimized yet.
     async fn run_clusters(
         self: &Arc<Self>,
         until: Until,
@@ -175,7 +175,7 @@ impl Explorer {
             match until_deadline(deadline, running.join_next()).await {
                 None | Some(None) => break,
                 Some(Some(Ok((number, cluster)))) => drop(ended.insert(number, cluster)),
-                // The harness panicked: a panic of a system under test does not leave the task of the system.
+                // A panic here is a bug of the harness: a panic in a system under test ends only the task of that system.
                 Some(Some(Err(error))) => std::panic::resume_unwind(error.into_panic()),
             }
             while let Some(cluster) = ended.remove(&due) {
@@ -212,12 +212,13 @@ impl Explorer {
         Ok(())
     }
 
-    /// The seed of the cluster with this number.
+    /// The seed of the cluster with this number, counted from 0.
     fn seed_of(&self, number: u64) -> u64 {
         self.seed.wrapping_add(number)
     }
 
-    /// Runs a cluster, concurrently with others or alone. Repeats the run with each violated rule excused.
+    /// Runs a cluster, then again with each violated rule excused, to find other violations. `is_alone`: no other cluster runs at the same
+    /// time.
     async fn run_cluster(&self, seed: u64, generated: Generated, is_alone: bool) -> ExploredCluster {
         let (mut runs, mut excused) = (Vec::new(), ExcusedRules::new());
         loop {
@@ -228,14 +229,14 @@ impl Explorer {
             };
             let rule = run.broken_rule().filter(|_| runs.len() + 1 < RUNS_MAX);
             runs.push(run);
-            // An excused rule cannot be violated again.
+            // The loop ends, because an excused rule is not violated again.
             if !rule.is_some_and(|rule| excused.insert(rule)) {
                 return ExploredCluster { generated, runs };
             }
         }
     }
 
-    /// Runs the case of a cluster, concurrently with others or alone. An invalid case text is a bug of the generator.
+    /// Runs the case of a cluster. `is_alone`: no other cluster runs at the same time. An invalid case text is a bug of the generator.
     async fn run(&self, seed: u64, text: &str, is_alone: bool) -> Result<CaseResult, String> {
         let (session, plan) = (self.session(seed), plan(text)?);
         let run = async {
@@ -248,7 +249,7 @@ impl Explorer {
         ran.map_err(|_| format!("the run did not end within {} s", RUN_TIMEOUT.as_secs()))
     }
 
-    /// The session for the cluster of a seed.
+    /// The session that runs the cluster of a seed.
     pub(super) fn session(&self, seed: u64) -> Session {
         let mut session = (*self.session).clone();
         session.options.seed = self.is_simulated.then_some(seed);
@@ -398,7 +399,7 @@ impl Until {
         }
     }
 
-    /// Time after which no further run is started, given the start of the first run; `None` for no limit.
+    /// Time after which no further cluster is started, given the start of the exploration; `None` for no limit.
     fn start_deadline(self, began: Instant, has_findings: bool) -> Option<Instant> {
         let end = self.end()?;
         Some(match has_findings {
@@ -407,7 +408,7 @@ impl Until {
         })
     }
 
-    /// Whether the cluster with this number is to be run.
+    /// Whether the cluster with this number is part of the exploration.
     fn has(self, number: u64) -> bool {
         match self {
             Until::Clusters(clusters) => number < clusters,

@@ -12,10 +12,10 @@ use super::signature::Signature;
 use super::text::ExcusedRules;
 use crate::report::{CaseRecord, WriteError};
 
-/// A finding.
+/// A violation that exploration found, with the clusters that showed it.
 #[derive(Debug)]
 pub struct Finding {
-    /// Identity of the violation.
+    /// The violation without names and values of the cluster, by which equal findings are recognized.
     pub signature: Signature,
     /// Focus of the first cluster that showed the finding.
     pub focus: &'static Focus,
@@ -23,7 +23,7 @@ pub struct Finding {
     pub seed: u64,
     /// Number of clusters that showed the finding.
     pub clusters: u64,
-    /// The smallest history that shows the finding.
+    /// The smallest history that shows the finding, as far as minimizing has got.
     pub shrunk: Shrunk,
     /// Rules that earlier runs violated, which hid this finding. The case of the finding excuses them.
     pub excused: ExcusedRules,
@@ -31,7 +31,7 @@ pub struct Finding {
     pub written: Option<Written>,
 }
 
-/// A written finding.
+/// The case that was written for a finding.
 #[derive(Debug)]
 pub struct Written {
     /// The case file.
@@ -46,17 +46,17 @@ pub struct Written {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Reproduced {
-    /// The case fails with the same first missing link.
+    /// The case fails with the same first missing link of the causal chain.
     Yes,
     /// The case passes.
     No,
-    /// The case fails with a different violation, whose title this is.
+    /// The case fails with a different violation. Contains that violation as text.
     Otherwise(String),
     /// The time limit expired before the case ran.
     Unknown,
 }
 
-/// A finding could not be written.
+/// Why a finding could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum FindingError {
     /// The folder is not writable.

@@ -1,4 +1,4 @@
-//! Focuses of exploration, which define the programs that run. Each row of the table is a focus.
+//! Focuses of exploration: which programs run, and which events are frequent. Each row of the table is a focus.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use harness::scenario::{Mode, Role};
 /// Prefix of the ids of generated cases.
 pub(crate) const EXPLORED: &str = "explore";
 
-/// A focus of exploration.
+/// A focus of exploration: the programs that run, and the frequencies of events.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Focus {
     /// Name on the command line.

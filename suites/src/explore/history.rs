@@ -1,4 +1,4 @@
-//! A generated cluster with its events, step by step. Histories are generated, run and minimized.
+//! A history: a generated cluster with its events, step by step. Histories are generated, run and minimized.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +24,7 @@ pub(super) struct Step<'h> {
 }
 
 impl History {
-    /// Removes the events that are not possible.
+    /// Removes the events that are not possible in the state in which they occur.
     pub(super) fn possible(mut self) -> Self {
         let mut state = State::of(&self.cluster);
         for step in &mut self.steps {
@@ -53,7 +53,8 @@ impl History {
         self.steps.iter().map(Vec::len).sum()
     }
 
-    /// Whether a program may exit: a publisher whose driver does not support GetCapacity.
+    /// Whether the program of this role may exit without violating the specification: a publisher whose driver does not support
+    /// GetCapacity.
     pub(super) fn may_exit(&self, ended: Option<Role>) -> bool {
         !self.cluster.driver.get_capacity && ended == Some(Role::Publisher)
     }

@@ -1,4 +1,5 @@
-//! Results of exploration as cases of a report: one case for all conforming clusters of a focus, and one case for each other cluster.
+//! Results of exploration as cases of a report: one case for all clusters of a focus without a violation, one for each finding, and one for
+//! each cluster without a verdict.
 
 use harness::scenario::Level;
 
@@ -7,7 +8,7 @@ use super::finding::Reproduced;
 use crate::report::{CaseRecord, CaseVerdict};
 
 impl Explored {
-    /// The results as cases.
+    /// The results of the exploration as cases of a report.
     pub fn records(&self) -> Vec<CaseRecord> {
         let met = self.met.iter().map(|(focus, clusters)| {
             let title = format!(
@@ -48,7 +49,7 @@ impl Explored {
     }
 }
 
-/// A finding, with the result of its case. A finding that could not be reproduced still counts as a failure.
+/// The case for a finding. A finding that could not be reproduced is flaky, which counts as a failure too.
 fn found(found: &FoundRecord) -> CaseRecord {
     let record = CaseRecord {
         id: format!("explore/{}/{}", found.focus, found.seed),
@@ -60,13 +61,16 @@ fn found(found: &FoundRecord) -> CaseRecord {
         Reproduced::Yes | Reproduced::Unknown => record,
         Reproduced::No | Reproduced::Otherwise(_) => CaseRecord {
             verdict: CaseVerdict::Flaky,
-            reason: format!("{}; its case did not reproduce it", found.signature),
+            reason: format!(
+                "{}; the written case did not reproduce the failure",
+                found.signature
+            ),
             ..record
         },
     }
 }
 
-/// A cluster without a verdict.
+/// The case for a cluster that has no verdict, because it was inconclusive or could not run.
 fn cluster_record(seed: u64, verdict: CaseVerdict, why: String) -> CaseRecord {
     let title = format!("cluster generated from seed {seed}");
     record(format!("explore/world/{seed}"), title, verdict, why)

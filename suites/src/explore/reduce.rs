@@ -20,7 +20,7 @@ enum PathElement {
     Item(usize),
 }
 
-/// An edit of the tree.
+/// An edit of the JSON tree of a history that makes the history smaller.
 enum Reduction {
     /// Removes items of a list: path, index of the first item, number of items.
     Items(Path, usize, usize),
@@ -76,7 +76,7 @@ fn field_element(name: &str) -> PathElement {
     PathElement::Field(name.to_owned())
 }
 
-/// Ranges of items, from the whole list down to single items.
+/// Ranges of list items to remove, from the whole list down to single items.
 fn items(list: &Path, length: usize, reductions: &mut Vec<Reduction>) {
     let mut count = length;
     while count > 0 {
@@ -86,7 +86,7 @@ fn items(list: &Path, length: usize, reductions: &mut Vec<Reduction>) {
     }
 }
 
-/// Single items and fields, outermost first.
+/// Removals of list items and map fields, those nearest to the root first.
 fn parts(tree: &Value, top: &Path, reductions: &mut Vec<Reduction>) {
     let mut level = vec![top.clone()];
     while !level.is_empty() {
@@ -109,7 +109,7 @@ fn parts(tree: &Value, top: &Path, reductions: &mut Vec<Reduction>) {
     }
 }
 
-/// Sizes that can be simplified.
+/// Replacements of sizes by simpler ones.
 fn simpler_sizes(tree: &Value, path: &mut Path, reductions: &mut Vec<Reduction>) {
     let mut each = |step: PathElement, value: &Value| {
         path.push(step);

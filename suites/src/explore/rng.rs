@@ -32,7 +32,7 @@ impl SeededRng {
         &list[self.below(end) as usize]
     }
 
-    /// A random item; `None` if there are none.
+    /// A random item; `None` if the iterator is empty.
     pub(super) fn any<T>(&mut self, of: impl IntoIterator<Item = T>) -> Option<T> {
         let mut list: Vec<T> = of.into_iter().collect();
         if list.is_empty() {

@@ -1,4 +1,4 @@
-//! Minimizes a history as long as it reproduces the same finding. Does not know the finding.
+//! Minimizes a history: removes parts of it as long as a predicate still holds, such as that a run shows the same finding.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Instant;
@@ -21,7 +21,7 @@ pub struct Shrunk {
 }
 
 impl Shrunk {
-    /// The result without any minimizing: the given history.
+    /// The result before minimizing: the given history.
     pub(super) fn of(history: History) -> Self {
         Shrunk {
             history,
@@ -42,7 +42,7 @@ pub struct ShrinkLimits {
     pub deadline: Option<Instant>,
 }
 
-/// Removes parts of a history as long as the result satisfies `reproduces`. The given history must satisfy it.
+/// Removes parts of a history as long as `reproduces` holds for the result. It must hold for the given history.
 ///
 /// Deterministic until the deadline: which histories are tried, and in which order, depends only on earlier results. Each history is tried
 /// once. If several concurrent runs succeed, the first in order is used and the others are ignored. At the deadline, the smallest history
@@ -115,7 +115,7 @@ mod tests {
         deadline: None,
     };
 
-    /// Minimizes with a predicate on the JSON tree.
+    /// Minimizes a history with a predicate on its JSON.
     async fn shrunk(history: History, reproduces: impl Fn(&Value) -> bool) -> (Value, Shrunk) {
         let shrunk = shrink(history, ALL, |candidate| {
             std::future::ready(reproduces(&json!(candidate)))

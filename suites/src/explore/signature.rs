@@ -1,4 +1,4 @@
-//! Identity of a finding: the violation without the names and values of a particular cluster.
+//! The signature of a finding: the violation without the names and values of a particular cluster, by which equal findings are recognized.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ use crate::session::{CaseOutcome, CaseResult};
 pub struct Signature {
     /// The violated rule; `None` if an expectation failed or a program exited.
     rule: Option<String>,
-    /// The first missing link, or the text of a finding.
+    /// The first missing link of the failure's causal chain, without names. For a finding, its text.
     link: String,
 }
 
@@ -36,13 +36,14 @@ impl Signature {
         let open = result.findings.iter().filter(|_| is_decided).filter(is_open);
         let findings = open.map(|finding| Signature {
             rule: Some(format!("{FINDING}/{}", finding.rule)),
-            // The text contains no object names; status codes distinguish causes.
+            // The text contains no object names, but may contain status codes, which distinguish causes.
             link: finding.text.clone(),
         });
         failure.into_iter().chain(findings).collect()
     }
 
-    /// Whether the signatures of a run contain the same first missing link. A case with explicit expectations names no rule.
+    /// Whether the signatures of a run contain this violation. A case with explicit expectations names no rule, so then only the first
+    /// missing link of the causal chain is compared.
     pub(super) fn is_shown(&self, signatures: &[Signature]) -> bool {
         let is_same = |it: &Signature| it == self || it.rule.is_none() && it.link == self.link;
         signatures.iter().any(is_same)

@@ -54,7 +54,8 @@ pub(super) struct State {
     is_namespace_deleted: bool,
     pub(super) minor: u8,
     pub(super) gate: Option<bool>,
-    /// Whether publishers poll the driver. Without polling, the specification demands little after a capacity change that no volume caused.
+    /// Whether publishers poll the driver. Without polling, objects may stay outdated after a capacity change that no volume caused, so the
+    /// specification demands little.
     polls: bool,
 }
 
@@ -87,7 +88,7 @@ impl State {
         }
     }
 
-    /// Whether all programs become idle, so that the specification applies.
+    /// Whether all programs become idle without further events, so that the specification applies.
     pub(super) fn is_idle(&self) -> bool {
         let is_driver_away = self.stopped.contains(&Role::Driver);
         let hangs = self.driver_faults.values().any(|hangs| *hangs);

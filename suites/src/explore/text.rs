@@ -27,7 +27,7 @@ const CLUSTER: [&str; 15] = [
     "volumes",
 ];
 
-/// Rules of the specification that a case does not check, by id.
+/// Rules of the specification, by id, that a generated case does not check.
 pub type ExcusedRules = BTreeSet<&'static str>;
 
 /// Header fields of a case.
@@ -42,13 +42,13 @@ pub(super) struct CaseHeader<'t> {
 
 /// Expectations of a step.
 pub(super) enum Expectations {
-    /// The demands of the specification.
+    /// What the specification demands.
     Specification,
     /// Explicit expectations, each with the reason for it.
     Explicit(Vec<Value>),
 }
 
-/// The case file of a history. `expected`: returns the expectations of a step.
+/// The case file of a history. `expected` returns the expectations for the step with this index.
 pub(super) fn text(
     head: &CaseHeader<'_>,
     history: &History,

@@ -1,5 +1,5 @@
-//! Writes a finding as an ordinary case, and next to it the run that showed the finding. The case contains the demands of the specification
-//! as explicit expectations if they reproduce the finding.
+//! Writes a finding as an ordinary case, and next to it the run that showed the finding. What the specification demands is written as
+//! explicit expectations, if these reproduce the finding.
 
 use std::path::Path;
 use std::time::Instant;
@@ -22,7 +22,7 @@ use crate::session::{CaseResult, Session};
 const RUNS: &str = "runs";
 
 impl Explorer {
-    /// Writes a finding before it is minimized. `seen`: the result of the run that showed the finding.
+    /// Writes the case of a finding that is not minimized yet. `seen`: the result of the run that showed the finding.
     pub(super) fn write_found(
         &self,
         finding: &Finding,
@@ -72,7 +72,8 @@ impl Explorer {
         Ok(())
     }
 
-    /// The case of a finding, with explicit expectations if these reproduce the finding, and the result of one more run.
+    /// The case of a finding, and the result of running it. Contains explicit expectations if these reproduce the finding, otherwise the
+    /// specification.
     async fn checked(
         &self,
         finding: &Finding,
@@ -88,7 +89,8 @@ impl Explorer {
         let by_specification = specified(finding, &title);
         let first = run(&session, &by_specification).await?;
         let explicit = explicit(finding, &title, &first, &stored_demands(&first)?);
-        // Some demands cannot be written as expectations, and a rule that applies at every moment has no demands.
+        // Without an explicit expectation there is nothing to try: some demands cannot be written as expectations, and a rule that applies
+        // at every moment has none.
         if plan(&explicit).is_ok() {
             let second = run(&session, &explicit).await?;
             if finding.signature.is_shown(&signatures(&second)) {
@@ -132,14 +134,14 @@ fn stored_demands(result: &CaseResult) -> Result<Vec<Demands>, FindingError> {
     ))
 }
 
-/// The case that expects what the specification demands.
+/// The case of a finding with the specification as its expectation.
 fn specified(finding: &Finding, title: &str) -> String {
     with_header(finding, title, &[], &finding.excused, |head| {
         specified_case(head, &finding.shrunk.history)
     })
 }
 
-/// The case with the demands of a run as explicit expectations.
+/// The case of a finding with explicit expectations: what the specification demanded in a run.
 fn explicit(finding: &Finding, title: &str, run: &CaseResult, demands: &[Demands]) -> String {
     let rule = run.outcome.explained().and_then(|explained| explained.rule);
     let requirements = rule.map(|rule| rule.requirements).unwrap_or_default();

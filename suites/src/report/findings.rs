@@ -1,4 +1,4 @@
-//! Findings of a run: violations of rules that no case was testing, merged over all cases by cause.
+//! Findings of a run: violations of rules that the harness checks in every case, whatever the case tests. Merged over all cases by cause.
 
 use harness::judge::{Finding, rule};
 use harness::manifest::Manifest;

@@ -73,8 +73,8 @@ fn annotation(report: &Report, kind: &str, case: &CaseRecord) -> String {
     )
 }
 
-/// File and line of the annotation. The repository of a tested program does not contain our case files, so the annotation refers to the
-/// line of the manifest with the feature or role that selects the case.
+/// File and line of the annotation. The repository of a tested program does not contain the case files of this project, so the annotation
+/// refers to the line of the manifest with the feature or role that selects the case.
 fn annotation_position(report: &Report, case: &CaseRecord) -> (String, u64) {
     let manifest = report.command.iter().find_map(|word| word.strip_prefix("--sut="));
     let Some(manifest) = manifest else {

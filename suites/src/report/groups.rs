@@ -7,17 +7,17 @@ use harness::replace_words;
 use super::{CaseRecord, Report};
 use crate::failure_text::FailureText;
 
-/// Cases with the same first missing link.
+/// Failed cases with the same first missing link of their causal chain.
 #[derive(Debug)]
 pub struct Group<'r> {
-    /// The link, with `*` for names and values that vary between runs; for an exited program, the reason.
+    /// The first missing link, with `*` for names and values that vary between runs; for an exited program, the reason.
     pub link: String,
     /// The cases, in the order in which they ended.
     pub cases: Vec<&'r CaseRecord>,
 }
 
 impl Group<'_> {
-    /// Text with the number of cases and the link.
+    /// A heading with the number of cases and the first missing link.
     pub fn heading(&self) -> String {
         let has_link = self.cases[0]
             .failure_text
@@ -33,7 +33,7 @@ impl Group<'_> {
 }
 
 impl Report {
-    /// All failures by their first missing link without quantities, largest group first.
+    /// All failures, grouped by the first missing link of the causal chain without quantities, largest group first.
     pub fn causes(&self) -> Vec<Group<'_>> {
         let mut by_link: BTreeMap<String, Vec<&CaseRecord>> = BTreeMap::new();
         for case in self.counted_failures() {
@@ -47,7 +47,7 @@ impl Report {
         groups
     }
 
-    /// The causes that at least two failures share.
+    /// The groups of at least two failures.
     pub fn groups(&self) -> impl Iterator<Item = Group<'_>> {
         self.causes().into_iter().filter(|group| group.cases.len() > 1)
     }

@@ -17,7 +17,8 @@ impl KnownRecord {
         }
     }
 
-    /// The problem of an entry after all cases were run, with a remedy; `None` if the entry is needed, or if the run cannot decide this.
+    /// What is wrong with an entry after all cases were run, with a remedy; `None` if the entry is needed, or if the run cannot decide
+    /// this.
     fn problem(&self, report: &Report) -> Option<String> {
         let cases: Vec<&CaseRecord> = report
             .cases
@@ -37,7 +38,8 @@ impl KnownRecord {
         }
         let of = |verdict: CaseVerdict| cases.iter().filter(|case| case.verdict == verdict).count();
         let remedy = if of(CaseVerdict::Skip) == cases.len() {
-            "its cases are skipped; remove the entry, or claim the feature that they need".to_owned()
+            "the cases of the entry are skipped; remove the entry, or claim the feature that they need"
+                .to_owned()
         } else if of(CaseVerdict::Fail) > 0 {
             "the failure has a different message; correct `fails`, or remove the entry".to_owned()
         } else {
@@ -51,7 +53,7 @@ impl KnownRecord {
 }
 
 impl KnownRecord {
-    /// The problem of an entry that names findings.
+    /// What is wrong with an entry that names findings; `None` if it is needed.
     fn finding_entry_problem(&self, report: &Report) -> Option<String> {
         let is_used = |finding: &FindingRecord| finding.known.as_ref() == Some(&self.place);
         let is_needed = self.sometimes || report.findings.iter().any(is_used);
@@ -68,7 +70,8 @@ impl KnownRecord {
 fn is_undecided(case: &CaseRecord, report: &Report) -> bool {
     match case.verdict {
         CaseVerdict::Inconclusive | CaseVerdict::Error | CaseVerdict::Flaky => true,
-        // With the in-memory API server the manifest causes the skip, in every run.
+        // On the in-memory API server, only the manifest causes skips, so the case is skipped in every run. A real API server may cause
+        // others.
         CaseVerdict::Skip => report.settings.api_server != IN_MEMORY,
         _ => false,
     }

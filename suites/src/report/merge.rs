@@ -192,7 +192,7 @@ fn is_within_a_day(one: &str, other: &str) -> bool {
     }
 }
 
-/// Shards run concurrently: start of the first, duration of the longest.
+/// Shards run concurrently, so the merged result has the start of the first shard and the duration of the longest.
 pub(crate) fn merge_times((started, seconds): (&mut String, &mut f64), other: (String, f64)) {
     if other.0 < *started {
         *started = other.0;

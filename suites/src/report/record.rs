@@ -13,7 +13,7 @@ use super::verdict::{self, CaseVerdict};
 use crate::failure_text::FailureText;
 use crate::session::{CaseOutcome, CaseResult, Cause};
 
-/// Version of the format, increased when programs written for the old format would misinterpret the new format.
+/// Version of the format. Increased when programs that read the old format would misinterpret the new one.
 pub const FORMAT: u32 = 1;
 
 /// File name of the report.
@@ -52,20 +52,20 @@ pub struct Report {
     pub settings: SettingsRecord,
     /// Reasons why the result does not cover everything that the system claims; empty if the result does. Set by [`Report::finalize`].
     pub partial: Vec<String>,
-    /// The reasons among `partial` that result from how the run was started or ended: selection, patience, interruption.
+    /// Those reasons in `partial` that result from how the run was started or ended: selection, patience, interruption.
     #[serde(default)]
     pub limits: Vec<String>,
-    /// The contained shards of a sharded run; `None` for a complete run.
+    /// The shards in this report; `None` if the run was not sharded, or if all of its shards are merged.
     pub shards: Option<ShardsRecord>,
-    /// Ids of selected cases without a verdict, because the run ended early.
+    /// Ids of selected cases that have no verdict, because the run ended early.
     pub unfinished: Vec<String>,
-    /// Number of cases of a full run; 0 if only some were selected.
+    /// Number of all cases, if all were selected; 0 if only some were.
     #[serde(default)]
     pub catalogue: usize,
-    /// Known failures of the manifest for this version.
+    /// The known failures of the manifest that apply to the tested version.
     #[serde(default)]
     pub known_failures: Vec<KnownRecord>,
-    /// Violations of rules that no case was testing.
+    /// Violations of rules that the harness checks in every case, whatever the case tests.
     #[serde(default)]
     pub findings: Vec<FindingRecord>,
     /// Number of cases by verdict; verdicts without cases are omitted.
@@ -95,14 +95,14 @@ pub struct SystemRecord {
 pub struct ShardsRecord {
     /// Number of shards of the run.
     pub of: usize,
-    /// Numbers of the contained shards, from 1, ascending.
+    /// Numbers of the shards in this report, from 1, ascending.
     pub parts: Vec<usize>,
     /// SHA-256 of the ids and texts of all cases of the run, which is equal in all shards.
     pub selection: String,
     /// Id of the run, if given (`--run-id`).
     #[serde(default)]
     pub run: Option<String>,
-    /// Whether reports of several shards were merged.
+    /// Whether the report results from a merge of several shards.
     #[serde(default)]
     pub is_joined: bool,
 }
@@ -127,7 +127,7 @@ impl ShardsRecord {
     }
 }
 
-/// A violation of a rule that no case was testing.
+/// A violation of a rule that the harness checks in every case, whatever the case tests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FindingRecord {
@@ -135,15 +135,15 @@ pub struct FindingRecord {
     pub rule: String,
     /// The role of the system.
     pub role: String,
-    /// The violation.
+    /// How the rule is violated.
     pub text: String,
     /// Number of occurrences over all cases.
     pub count: u64,
-    /// Number of cases.
+    /// Number of cases in which the violation occurred.
     pub cases: usize,
-    /// The first of these cases, by id.
+    /// Id of the first case in which the violation occurred.
     pub first: String,
-    /// First occurrence in that case, in seconds since the start of the case.
+    /// Time of the first violation in that case, in seconds since its start.
     pub seconds: f64,
     /// The manifest entry that excuses the finding, as file:line:column.
     pub known: Option<String>,
@@ -157,7 +157,7 @@ pub struct KnownRecord {
     pub place: String,
     /// The case id, or a prefix of ids.
     pub case: String,
-    /// The pattern of excused failures.
+    /// The pattern that excused failures match.
     pub fails: String,
     /// Whether the failure depends on timing.
     pub sometimes: bool,
@@ -202,7 +202,7 @@ pub struct CaseRecord {
     pub level: Level,
     /// Ids of the requirements that the case verifies.
     pub requirements: Vec<String>,
-    /// Features that the case needs.
+    /// Features that a system needs to run the case.
     pub features: Vec<String>,
     /// The case file.
     pub file: String,
@@ -211,14 +211,14 @@ pub struct CaseRecord {
     /// The verdict.
     #[schemars(schema_with = "verdict::schema")]
     pub verdict: CaseVerdict,
-    /// The failure, the reason for a skip, or a note on a pass that was not expected; in one line, empty for an ordinary pass.
+    /// The failure, the reason for a skip, or why a pass was not expected, in one line. Empty for an expected pass.
     pub reason: String,
     /// Duration from the start of the first server to the verdict, in seconds.
     pub seconds: f64,
-    /// Number of repetitions without concurrent cases, because the result was inconclusive.
+    /// Number of repetitions without other concurrent cases, because the result was inconclusive.
     #[serde(default)]
     pub repeated: u32,
-    /// Kind of the deciding fact of a failure: forbidden fact seen, expected fact missing, or exited process.
+    /// What decided a failure: a forbidden fact that occurred, an expected fact that did not, or an exited process.
     pub cause: Option<Cause>,
     /// Text of the failure, to which the pattern of a known failure is compared.
     #[serde(default, rename = "said")]

@@ -13,7 +13,7 @@ impl ShardsRecord {
         Self::of(shard, texts, run)
     }
 
-    /// A single shard of a run; `texts` identify the whole run.
+    /// A single shard of a run. `texts` must be the same in all shards of the run, and are hashed to recognize these.
     pub fn of<'t>(shard: Shard, texts: impl IntoIterator<Item = &'t str>, run: Option<String>) -> Self {
         ShardsRecord {
             of: shard.of(),

@@ -57,7 +57,7 @@ pub fn write_file(folder: &Path, name: &str, text: &str) -> Result<(), WriteErro
     replace(&folder.join(name), text)
 }
 
-/// Writes only report.json into a folder of stored runs, for `rerun`. The report does not list runs stored in other folders.
+/// Writes only report.json into a folder of stored runs, for `rerun`. Runs that are stored in other folders are left out.
 pub fn write_record(report: &Report, folder: &Path) -> Result<(), WriteError> {
     std::fs::create_dir_all(folder).map_err(write_error_at(folder))?;
     let root = folder.canonicalize().map_err(write_error_at(folder))?;

@@ -51,14 +51,14 @@ async fn write(access: Access) {
         "storageClassName": "fast", "nodeTopology": {}, "capacity": "1Gi",
     }));
     let object = object.unwrap();
-    // The API server rejects the request after the case has ended.
+    // A request after the end of the case fails, which ends the loop.
     while objects.create(&PostParams::default(), &object).await.is_ok() {}
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_publisher_that_floods_the_api_server_fails() {
     let plan = Arc::new(plan(&case_files(), CASE).unwrap().unwrap());
-    // Timeouts are long, so that the limit of requests is exceeded first, even on a slow machine.
+    // Timeouts are long, so that even on a slow machine the publisher exceeds the limit of requests first.
     let patient = RunOptions {
         patience: 100.0,
         ..RunOptions::default()

@@ -1,4 +1,5 @@
-//! Checks suites/CASES.md: the listed keys are those of the Rust types, its examples are valid cases, and its release numbers are current.
+//! Checks suites/CASES.md: it lists exactly the keys that the Rust types of the case format have, its examples are valid cases, and its
+//! release numbers are current.
 //!
 //! `UPDATE=1 cargo test -p suites --test integration case_format` regenerates the section of keys.
 
@@ -11,7 +12,7 @@ use harness::standalone::Release;
 
 use crate::page::{check_or_update, with};
 
-/// The listed types, in the order of the page: heading, file, name of the type.
+/// The types whose keys CASES.md lists, in the order of the page: heading, file, name of the type.
 const TYPES: [(&str, &str, &str); 38] = [
     ("The file", "mod", "ScenarioFile"),
     ("`cluster`", "cluster", "ClusterSpec"),

@@ -1,5 +1,5 @@
-//! Consistency of cases and catalogue. Every requirement that a case names is in the catalogue. Every entry has a case or other existing
-//! evidence, or a reason for having none, or is listed as missing.
+//! Consistency of cases and requirement catalogue. Every requirement that a case names is in the catalogue. Every entry has a case or other
+//! existing evidence, or a reason for having none, or is in `MISSING`.
 
 use std::collections::BTreeSet;
 
@@ -151,7 +151,7 @@ fn every_possible_pair_of_values_occurs_in_a_case() {
         assert_eq!(pair.missing, [], "{} x {}", pair.first, pair.second);
         assert!(pair.possible > 0, "{} x {}", pair.first, pair.second);
     }
-    // A subset of the cases does not cover all pairs.
+    // The cases of a single area leave pairs of axis values uncovered.
     let few = pairs(
         scenarios
             .iter()

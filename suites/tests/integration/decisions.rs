@@ -53,7 +53,8 @@ struct Tally {
 }
 
 impl Tally {
-    /// Counts equal and different results. `why` explains a difference, and is called only for differences.
+    /// Counts equal and different results of the reference and kube-scheduler. `why` explains a difference, and is called only for
+    /// differences.
     fn compare<T: PartialEq + std::fmt::Debug>(
         &mut self,
         what: &str,
@@ -103,7 +104,7 @@ fn replay_filter(file: &Value) -> Result<Tally, Failure> {
     Ok(tally)
 }
 
-/// The scheduler's explanation for this node, or for all nodes.
+/// What `why` says about this node, or about all nodes.
 fn explain(snapshot: &Snapshot, rules: &Rules, pod: &Pod, node: Option<&str>) -> String {
     let detail = Detail {
         node: node.map(str::to_owned),

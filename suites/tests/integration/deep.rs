@@ -124,7 +124,7 @@ const PARSERS: &[Parser] = &[
     ),
 ];
 
-/// Inputs of a given size that make a parser recurse or allocate.
+/// Generators of inputs of a given size. Each makes some parser recurse deeply or allocate much memory.
 const INPUTS: &[fn(usize) -> String] = &[
     |n| "[".repeat(n),
     |n| format!("{}{}", "[".repeat(n), "]".repeat(n)),
@@ -244,7 +244,7 @@ fn deep_wide_and_long_inputs_are_read_or_refused_in_bounded_memory() {
                     .iter()
                     .for_each(|around| check(parser, &around.replace('@', &input)));
             }
-            // The aliases expand to more values than any limit allows, so one size is sufficient.
+            // The aliases would expand to more values than any limit allows, so a single depth is sufficient.
             check(parser, &aliases(40, "[", "]"));
         });
     }

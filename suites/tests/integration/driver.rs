@@ -1,5 +1,5 @@
-//! A third-party driver behind a socket that the harness did not create. Driver cases must run with the names of the driver, and it must be
-//! possible to evaluate their stored runs again.
+//! Driver cases with a third-party driver, whose socket the harness did not create. The cases must run with the names of that driver, and
+//! the stored runs must give the same verdict again.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,8 @@ const KEY: &str = "topology.other.example.org/host";
 const ZONE: &str = "topology.other.example.org/zone";
 const GIB: u64 = 1 << 30;
 
-/// A driver with 10Gi on node n1 for classes with a driver-specific parameter, and a manifest that contains the driver's socket.
+/// A third-party driver with 10Gi on node n1 for classes with a driver-specific parameter, and a manifest that contains the driver's
+/// socket.
 struct Other {
     driver: FakeDriver,
     /// Topology keys in the manifest.
@@ -179,17 +180,17 @@ async fn cases_that_configure_the_driver_are_skipped_with_a_reason() {
     for (case, why) in [
         (
             "driver/capacity/offered/not-advertised",
-            "it sets capabilities of the driver (`driver`), which only the built-in driver supports",
+            "the case sets capabilities of the driver (`driver`), which only the built-in driver supports",
         ),
         (
             "publisher/value/maximum",
-            "it sets its storage (`backend`), which only the built-in driver supports",
+            "the case sets its storage (`backend`), which only the built-in driver supports",
         ),
         (
             "driver/story/second-node",
-            "it has the driver on several nodes, and a driver with a `socket` runs on one",
+            "the case has the driver on several nodes, and a driver with a `socket` runs on one",
         ),
-        ("scheduler/filter/limit/exactly", "it has no driver"),
+        ("scheduler/filter/limit/exactly", "the case has no driver"),
     ] {
         let plan = plan(&case_files(), case).unwrap().unwrap();
         assert_eq!(manifest.skips(&plan).as_deref(), Some(why), "{case}");

@@ -104,8 +104,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Additional dependencies allowed in tests. The suites are tested with the references, with the reference publisher alone between the fake
-/// API server and driver, and with the labs, which provide evidence.
+/// Additional dependencies allowed in tests. `suites` is tested with the references, with the reference publisher alone in a cluster of
+/// fake API server and driver, and with the labs, whose studies and self-test are evidence for requirements.
 const ALLOWED_IN_TESTS: &[(&str, &[&str])] = &[
     ("example-cleaner", &["built-in-files", "suites"]),
     ("example-driver", &["references", "suites"]),

@@ -65,7 +65,7 @@ fn runs_test(text: &str, function: &str) -> bool {
     false
 }
 
-/// Whether the contract tests have an exchange called `area/name`, with `-` for spaces.
+/// Whether the contract tests of the fake API server contain a recorded exchange called `area/name`, with `-` for spaces.
 fn is_recorded_exchange(name: &str) -> bool {
     let Some((area, name)) = name.split_once('/') else {
         return false;
@@ -110,7 +110,7 @@ fn helper() {}
         Evidence::Study("patience".to_owned()),
         Evidence::Study("designs".to_owned()),
     ] {
-        // No study has a finding for this requirement.
+        // The study exists, but has no finding for this requirement.
         assert!(
             Search::default().problem("CSI-01", &evidence).is_some(),
             "{evidence}"

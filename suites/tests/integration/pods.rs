@@ -53,7 +53,7 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-/// Sorts the parts of a reason. A reason common to all nodes ends with a text of another plugin, which is removed.
+/// Sorts the parts of a reason, and removes the text that another plugin appends to a reason common to all nodes.
 fn reason(text: &str) -> String {
     let text = text.strip_suffix(". not found").unwrap_or(text);
     let mut parts: Vec<&str> = text.split(", ").collect();
@@ -103,7 +103,7 @@ fn decisions_on_pods_match_kube_scheduler() {
             .map(|(node, why)| (node.clone(), reason(why)))
             .collect();
         assert_eq!(nodes(&inventory, pod), recorded, "{name}");
-        // The pod waits for its scheduling gates. The reasons are those of ungated copies, which were scheduled instead.
+        // The pod waits for its scheduling gates. The recorded reasons are those of copies of the pod without gates.
         if pod.gated {
             continue;
         }

@@ -1,5 +1,5 @@
-//! File format of the recorded clusters of external-provisioner. Knows neither the references nor the specification, which are compared
-//! with the recordings.
+//! File format of recorded runs of external-provisioner in small clusters. Knows neither the references nor the specification, which are
+//! compared with the recordings.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -18,7 +18,7 @@ fn with_scoring() -> Vec<Plan> {
     let of_filter = all
         .into_iter()
         .filter(|plan| areas.contains(&plan.area().as_str()));
-    // A case that sets the scheduler release has the feature gates of that release.
+    // Leaves out cases that set the release of the scheduler, which determines its feature gates, or the scoring gate itself.
     let is_usual = |plan: &Plan| plan.scheduler.release.is_none() && plan.scheduler.scoring.is_none();
     let turned = |mut plan: Plan| {
         plan.scheduler = SchedulerSpec {

@@ -1,4 +1,5 @@
-//! Checks that no verdict parses text meant for readers, and that methods and resources used in many files are declared once.
+//! Checks that no verdict depends on text that is meant for readers, and that names of methods and resources that many files need are
+//! declared once.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,5 @@
-//! Replays recordings of external-provisioner in small random clusters: the reference's upstream profile must leave the same objects.
+//! Replays recordings of external-provisioner in small random clusters: the reference publisher with the profile `upstream` must leave the
+//! same objects.
 //!
 //! The recordings in `fixtures/worlds` were made with external-provisioner (after v6.3.0) and kube-apiserver 1.36. Replays them, and every
 //! `worlds.json` below the folder in the variable `WORLDS`. A recording contains the initial objects, the driver's responses, and one
@@ -61,7 +62,7 @@ impl fake_csi::Observer for CsiCounter {
     }
 }
 
-/// A running replay.
+/// A cluster in which a recording is replayed.
 struct Replay<'w> {
     world: &'w RecordedCluster,
     recording: &'w Recording,
@@ -90,7 +91,7 @@ async fn the_upstream_profile_leaves_the_same_objects_as_external_provisioner() 
     }
 }
 
-/// The differences in all clusters, each with the name of the cluster.
+/// Replays all clusters of a recording, and returns the differences, each with the name of its cluster.
 async fn replay_all(recording: Arc<Recording>) -> Vec<String> {
     let permits = Arc::new(Semaphore::new(CONCURRENCY));
     let replays: Vec<_> = (0..recording.worlds.len())
@@ -369,7 +370,7 @@ impl<'w> Replay<'w> {
             self.api.quiet().await;
             self.driver.quiet().await;
             let before = self.seen.moves.load(Ordering::Relaxed);
-            // The absence of further facts can be detected only by waiting.
+            // Nothing signals that the publisher is idle, so the test waits for some time without facts.
             sleep(IDLE_TIME).await;
             if self.seen.moves.load(Ordering::Relaxed) == before {
                 return;
@@ -378,7 +379,7 @@ impl<'w> Replay<'w> {
     }
 }
 
-/// The rule for a response recorded as `key=value,…|kind`.
+/// The rule with which the fake driver returns a response that was recorded for `key=value,…|kind`.
 fn rule(key: &str, capacity: RecordedCapacity) -> Rule {
     let (segment, kind) = key.split_once('|').unwrap();
     Rule {

@@ -24,10 +24,10 @@ pub(crate) struct DoctorArgs {
     sut: Option<PathBuf>,
 }
 
-/// The result of a check as text, or the problem with its remedy.
+/// What a check found, as text; or the problem with its remedy.
 type CheckResult = Result<String, String>;
 
-/// A check of the machine.
+/// A check of this machine.
 struct Check {
     what: &'static str,
     probe: fn() -> CheckResult,

@@ -1,4 +1,5 @@
-//! Checks the programs of a manifest without starting them: whether the files exist, and whether this machine can execute them.
+//! The checks of `doctor` for the programs of a manifest, without starting them: whether the files exist, and whether this machine can
+//! execute them.
 
 use std::io::Read as _;
 use std::os::unix::net::UnixStream;
@@ -9,10 +10,10 @@ use suites::harness::manifest::Manifest;
 
 use super::{CheckResult, find_in_path};
 
-/// The name of a check, with the result.
+/// The name of a check, and what it found.
 pub(super) type Line = (&'static str, CheckResult);
 
-/// Runs all checks.
+/// Checks each program of the manifest.
 pub(super) fn check(manifest: &Manifest) -> Vec<Line> {
     let mut lines = vec![("manifest", Ok(summary(manifest)))];
     lines.extend(
@@ -68,7 +69,7 @@ fn startable(path: &Path) -> CheckResult {
     }
 }
 
-/// Checks that a running driver listens on its socket. A socket path that is too long causes an error of the operating system.
+/// Checks that a running driver listens on its socket. If the path of the socket is too long, the operating system reports an error.
 fn connectable(path: &Path) -> CheckResult {
     match UnixStream::connect(path) {
         Ok(_) => Ok(path.display().to_string()),

@@ -15,13 +15,13 @@ use crate::out::{eprintln, println};
 use crate::runtime::runtime;
 use references::Defect;
 
-/// The result of exploration with a defect, or without a defect.
+/// The result of exploring with one defect, or without a defect.
 struct Attempt {
     exploration: Exploration,
     elapsed: Duration,
 }
 
-/// Checks that the program contains every defect, and explores each for up to `budget`.
+/// Explores with each available defect, and without one, for up to `budget` each.
 pub(crate) fn run(budget: Duration, explorer: impl Fn(Option<Defect>) -> Explorer) -> Result<Exit, Exit> {
     let catalogue = Defects::load();
     let defects = catalogue

@@ -1,4 +1,4 @@
-//! Merges the clusters explored by several machines: one summary, one report, and one folder with the cases of the findings.
+//! Merges the shards of an exploration: one summary, one report, and one folder with the cases of the findings.
 
 use std::io::Result;
 use std::path::{Path, PathBuf};

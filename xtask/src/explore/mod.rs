@@ -131,7 +131,7 @@ fn attempt(args: &ExploreArgs) -> Result<Exit, Exit> {
     Ok(exit)
 }
 
-/// The focus that the user selected, otherwise all focuses that involve the broken role.
+/// The focuses to explore: the one that the user selected, otherwise all focuses in which the broken role runs.
 fn focuses(args: &ExploreArgs, defect: Option<Defect>) -> Vec<&'static Focus> {
     let broken = defect.and_then(Defect::role);
     match (args.role, broken) {
@@ -243,14 +243,13 @@ async fn explore(explorer: &Arc<Explorer>, args: &ExploreArgs) -> Exit {
     }
 }
 
-/// Start and duration of the exploration, and the reason if the result is incomplete.
+/// When the exploration ran, and why the result is incomplete, if it is.
 struct Ended {
     started: String,
     seconds: f64,
     limits: Vec<String>,
 }
 
-/// The programs that were explored.
 fn programs(explorer: &Explorer, args: &ExploreArgs) -> Programs {
     let session = &explorer.session;
     let manifest = session.manifest.as_ref();

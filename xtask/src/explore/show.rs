@@ -1,4 +1,4 @@
-//! Output of `explore`: progress, summary, and the same reports as for cases.
+//! Output of `explore`: progress, summary, and reports in the formats that are also used for cases.
 
 use std::path::Path;
 use std::time::Duration;
@@ -98,7 +98,7 @@ fn print_finding(programs: &Programs, finding: &FoundRecord, paint: Paint) {
         Reproduced::Yes => {}
         Reproduced::No => println!("  the written case passes: the failure may depend on timing"),
         Reproduced::Otherwise(other) => println!("  the written case fails differently: {other}"),
-        Reproduced::Unknown => println!("  the budget was used up before the written case could run"),
+        Reproduced::Unknown => println!("  the time budget ended before the written case could run"),
     }
     let size = match finding.is_smallest {
         true => "minimal",
@@ -139,7 +139,7 @@ pub(super) fn options(args: &ExploreArgs) -> String {
         .collect()
 }
 
-/// Writes a report in all formats, as for cases.
+/// Writes a report in all formats that are also used for cases.
 pub(super) fn write_reports(explored: &Explored, ended: &Ended, folder: &Path) -> Result<(), WriteError> {
     let programs = &explored.programs;
     let command = vec![

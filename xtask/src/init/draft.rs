@@ -12,13 +12,13 @@ pub(super) struct Draft {
     pub(super) name: String,
     pub(super) role: Role,
     argv: Vec<String>,
-    /// Settings: name, value, and the arguments that the value adds to argv.
+    /// Settings of cases: name, value, and the arguments that the program gets for this value.
     settings: Map<String, Value>,
-    /// Features that the manifest claims.
+    /// Features that the manifest claims without a trial.
     pub(super) features: Vec<&'static str>,
     /// Features that are claimed if a trial case passes.
     pub(super) candidates: Vec<&'static str>,
-    /// Recognised arguments with their meaning.
+    /// Recognised arguments of the program, each with its meaning.
     pub(super) recognised: Vec<(String, &'static str)>,
     /// Settings that cases need but for which the program has no known flag, with the usual flag names.
     pub(super) missing: Vec<(&'static str, &'static str)>,
@@ -36,7 +36,7 @@ pub(super) struct Names {
     pub(super) topology: BTreeMap<String, String>,
 }
 
-/// Placeholders that the arguments must contain: without them, the harness cannot configure the program.
+/// Placeholders of which each must occur in an argument: otherwise the harness cannot configure the program.
 const NEEDED: [&str; 3] = ["{kubeconfig}", "{csi_socket}", "{refresh}"];
 
 impl Draft {
@@ -57,7 +57,7 @@ impl Draft {
         for flag in flags::of(role) {
             draft.add(flag, has);
         }
-        // The user may have passed the placeholder with another flag.
+        // The user may have passed the placeholder to a flag that is not known here.
         let argv = &draft.argv;
         draft
             .missing
@@ -97,7 +97,7 @@ impl Draft {
         }
     }
 
-    /// Adds a fixed argument for each name of the flag that the program accepts.
+    /// Adds the flag with this value to the fixed arguments, under the name that the program accepts.
     fn add_argument(&mut self, flag: &'static Flag, value: &'static str, known: &[&str]) {
         if flag.names.iter().any(|name| self.is_given(name)) {
             return;

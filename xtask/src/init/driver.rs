@@ -17,7 +17,7 @@ use references::built_in;
 /// Name of the node for which the driver is started.
 const NODE: &str = "n1";
 
-/// The case that makes the calls.
+/// The case in which the driver is called.
 const IDENTITY_CASE: &str = "id: driver/init/identity
 title: the identity of the driver
 requirements: [CSI-30]
@@ -33,7 +33,7 @@ steps:
         why: a driver whose name and node are unknown cannot be tested
 ";
 
-/// What the driver reported about itself.
+/// What the responses of the driver say about it.
 pub(super) struct DriverIdentity {
     /// Names for the manifest; unchanged if the driver reported no name.
     pub(super) names: Names,

@@ -1,4 +1,4 @@
-//! Command-line flags under which programs of each role usually accept the settings of a case. Data only.
+//! Which flags programs of each role usually have for the settings of a case. Data only.
 
 use suites::harness::scenario::Role;
 
@@ -7,19 +7,19 @@ pub(super) struct Flag {
     /// Alternative names of the flag, without dashes.
     pub(super) names: &'static [&'static str],
     pub(super) given: Given,
-    /// The recognised meaning, for the output.
+    /// What the flag sets, for the output of `init`.
     pub(super) meaning: &'static str,
 }
 
-/// How the manifest passes a flag.
+/// When the manifest passes a flag to the program.
 pub(super) enum Given {
     /// Always passed with this value; empty for a switch.
     Always(&'static str),
-    /// Passed for a setting that a case selects by means of a feature.
+    /// Passed if a case sets this setting, which requires the feature.
     Setting {
         setting: &'static str,
         feature: &'static str,
-        /// Values of the setting with the arguments that each adds; `{flag}` is replaced by the flag.
+        /// For each value of the setting, the argument that it adds; `{flag}` stands for the name of the flag.
         adds: &'static [(&'static str, &'static str)],
     },
 }
@@ -47,18 +47,18 @@ flags! {
         ["capacity-poll-interval", "poll-interval", "poll", "refresh-interval", "refresh"] = "{refresh}", "poll interval of GetCapacity";
         ["enable-capacity"] = "", "publishing of capacity objects";
         ["node-name", "node-id", "nodeid"] = "{node}", "the node of an instance";
-        ["namespace"] = "{namespace}", "the namespace of its objects";
+        ["namespace"] = "{namespace}", "the namespace of the capacity objects";
         ["retry-interval-start"] = "100ms", "short retries, to keep cases fast";
         ["retry-interval-max"] = "1s", "short retries, to keep cases fast";
         ["timeout"] = "2s", "a short timeout, to keep cases fast";
         ["kube-api-qps", "kube-api-capacity-qps"] = "200", "a high request rate, to keep cases fast";
         ["kube-api-burst", "kube-api-capacity-burst"] = "400", "a high request rate, to keep cases fast";
         setting "node-deployment": "mode", "publisher.distributed", [("distributed", "{flag}")], "one instance per node";
-        setting "capacity-ownerref-level": "ownerLevel", "publisher.owner", [("none", "{flag}=-1"), ("any", "{flag}={value}")], "owner references of its objects";
+        setting "capacity-ownerref-level": "ownerLevel", "publisher.owner", [("none", "{flag}=-1"), ("any", "{flag}={value}")], "owner references of the capacity objects";
         setting "enable-capacity": "publish", "publisher.provision-only", [("false", "{flag}=false")], "provisioning without publishing objects";
         setting "extra-create-metadata": "extraCreateMetadata", "publisher.extra-create-metadata", [("true", "{flag}")], "names of PVC and PV for the driver";
         setting "capacity-for-immediate-binding": "immediate", "publisher.immediate", [("true", "{flag}")], "classes with immediate binding";
-        setting "strict-topology": "strictTopology", "publisher.strict-topology", [("true", "{flag}")], "only the selected node's segment";
+        setting "strict-topology": "strictTopology", "publisher.strict-topology", [("true", "{flag}")], "CreateVolume only for the selected node's segment";
     }
     SCHEDULER: {
         ["kubeconfig"] = "{kubeconfig}", "the API server";
@@ -72,10 +72,10 @@ flags! {
         ["namespace"] = "{namespace}", "the namespace of the objects";
     }
     DRIVER: {
-        ["endpoint", "csi-endpoint"] = "unix://{csi_socket}", "the socket that it listens on";
-        ["csi-address", "csi-socket", "socket", "socket-path"] = "{csi_socket}", "the socket that it listens on";
+        ["endpoint", "csi-endpoint"] = "unix://{csi_socket}", "the socket on which the driver listens";
+        ["csi-address", "csi-socket", "socket", "socket-path"] = "{csi_socket}", "the socket on which the driver listens";
         ["nodeid", "node-id", "node-name", "node"] = "{node}", "the node of an instance";
-        ["statedir", "state-dir", "data-dir", "state"] = "{state}", "folder of its persistent state";
+        ["statedir", "state-dir", "data-dir", "state"] = "{state}", "folder for persistent state";
     }
 }
 
@@ -89,7 +89,7 @@ pub(super) fn of(role: Role) -> &'static [Flag] {
     }
 }
 
-/// Settings that every program of a role needs, whether or not a flag was recognised.
+/// Settings that every program of a role must get, even if `init` recognises no flag for them.
 pub(super) fn needed(role: Role) -> &'static [(&'static str, &'static str)] {
     match role {
         Role::Cleaner => &[
@@ -100,7 +100,7 @@ pub(super) fn needed(role: Role) -> &'static [(&'static str, &'static str)] {
     }
 }
 
-/// Features of a role to claim without a trial, and features to try, whether or not flags were recognised.
+/// Features of a role that the manifest claims without a trial, and features that a trial case decides on.
 pub(super) fn features(role: Role) -> (&'static [&'static str], &'static [&'static str]) {
     match role {
         Role::Publisher => (&["publisher.central"], &["publisher.provisioning"]),

@@ -34,7 +34,7 @@ pub(super) async fn flags(argv: &[String]) -> Result<BTreeSet<String>, String> {
     }
 }
 
-/// Flags in the output of the program with these words and `--help`; empty if the program fails.
+/// Flags in the help of a program or of its subcommand `words`; empty if the program fails.
 async fn flags_of(program: &str, words: &[&String]) -> Result<BTreeSet<String>, String> {
     let mut command = Command::new(program);
     command

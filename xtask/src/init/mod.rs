@@ -129,7 +129,7 @@ fn copy(name: &str, output: &Path) -> Result<Exit, InitError> {
     Ok(Exit::Passed)
 }
 
-/// Prompts for a line on standard input. `instead`: the equivalent on the command line, for the error if there is no terminal.
+/// Prompts for a line on standard input. `instead`: what to write on the command line, for the error if standard input is no terminal.
 fn prompt(what: &str, instead: &str) -> Result<String, InitError> {
     let input = std::io::stdin();
     if input.is_terminal() {
@@ -205,7 +205,7 @@ async fn identify_driver(draft: &mut Draft, output: &Path) -> Result<(), InitErr
     Ok(())
 }
 
-/// Features of the role for which neither a trial nor a flag shows whether the program has them.
+/// Features of the role that the draft does not claim without a trial, and that no trial case tried.
 fn untried(draft: &Draft, tried: &[TrialResult]) -> Vec<&'static str> {
     let of_role = format!("{}.", draft.role.as_str());
     let is_known =

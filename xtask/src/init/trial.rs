@@ -63,7 +63,7 @@ pub(super) async fn run(draft: &Draft, path: &Path) -> Result<Vec<TrialResult>, 
     Ok(tried)
 }
 
-/// The first case with no other role that needs this feature and otherwise only features that the draft claims.
+/// The first case that involves no other role, needs this feature, and otherwise needs only features that the draft claims.
 fn case<'p>(plans: &'p [Plan], draft: &Draft, feature: Option<&'static str>) -> Option<&'p Plan> {
     let is_fit = |plan: &&Plan| {
         let needed = plan.features();
@@ -75,7 +75,7 @@ fn case<'p>(plans: &'p [Plan], draft: &Draft, feature: Option<&'static str>) -> 
                 .into_iter()
                 .all(|name| draft.features.contains(name))
     };
-    // The first area of a role tests basic functions; areas with faults follow later.
+    // The cases of the first area of a role test basic functions. Those of later areas inject faults.
     let own = |plan: &&Plan| plan.id().starts_with(first_area(draft.role));
     let mut fit = plans.iter().filter(is_fit);
     let first = plans.iter().filter(is_fit).find(own);

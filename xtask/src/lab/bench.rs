@@ -28,7 +28,7 @@ pub(crate) fn run(args: BenchArgs) -> Exit {
     }
 }
 
-/// Measures until the measurement ends or is interrupted, and then removes child processes and temporary folders.
+/// Runs a measurement until it ends or is interrupted. Child processes and temporary folders are removed in both cases.
 fn block_on(measuring: impl Future<Output = Result<String, BoxError>>) -> Exit {
     let runtime = match runtime() {
         Ok(runtime) => runtime,
@@ -57,7 +57,7 @@ fn print_result(measured: Result<String, BoxError>) -> Exit {
 
 fn environment(error: &BoxError) -> Exit {
     eprintln!(
-        "error: nothing could be measured: {error}; check the kubeconfig, and that the server answers and is not in use"
+        "error: nothing could be measured: {error}; check the kubeconfig, and that the server responds and is not used by others"
     );
     Exit::Environment
 }

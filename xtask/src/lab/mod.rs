@@ -1,4 +1,4 @@
-//! Commands of the labs. A build without the feature `labs` knows only their names.
+//! The commands of the crate `labs`. A build without the feature `labs` knows only their names.
 
 mod bench;
 mod coverage;
@@ -41,7 +41,7 @@ pub(crate) fn print_merged(part: ShardFile<CommandResult>, output: &Path) -> Exi
     }
 }
 
-/// The report folder. Required for a shard, because `report merge` reads the results from there.
+/// The folder given by `--output`. A shard requires one, because `report merge` reads the results from there.
 fn output_for_shard<'o>(part: &PartArgs, output: Option<&'o Path>) -> Result<Option<&'o Path>, Exit> {
     if part.shard.is_some() && output.is_none() {
         eprintln!("error: --shard requires --output: a shard without a report cannot be merged");
@@ -52,14 +52,14 @@ fn output_for_shard<'o>(part: &PartArgs, output: Option<&'o Path>) -> Result<Opt
 
 /// Runs a computation on a separate thread, which is abandoned at Ctrl-C because the computation does not check for interrupts.
 ///
-/// `why`: consequence of an interrupt for the results, for the message.
+/// `why`: what an interrupt means for the results, as text for the message.
 fn run_abortable(work: impl FnOnce() -> Exit + Send + 'static, why: &str) -> Exit {
     let runtime = match runtime() {
         Ok(runtime) => runtime,
         Err(exit) => return exit,
     };
     let (sender, receiver) = oneshot::channel();
-    // After an interrupt the receiver is closed, and sending fails.
+    // Sending fails after an interrupt, because the receiver no longer exists.
     let thread = std::thread::spawn(move || {
         sender.send(work()).ok();
     });

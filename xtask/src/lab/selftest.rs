@@ -110,8 +110,8 @@ fn defects(args: &SelftestArgs, manifest: Option<&Manifest>) -> Result<Vec<suite
             "error: {} cannot be tested with the programs of this manifest: {}; `{program} selftest --list` lists those that can",
             other.name,
             match is_played(other) {
-                true => "it is a mutant of the references' source code",
-                false => "none of them has that role",
+                true => "the defect is a mutant of the references' source code",
+                false => "none of the programs has the role of the defect",
             },
             program = program()
         );
@@ -185,7 +185,7 @@ fn attempt(args: &SelftestArgs) -> Result<Exit, Exit> {
     Ok(runtime()?.block_on(run_all(selftest, args)))
 }
 
-/// Builds the references or the programs of a manifest with a defect.
+/// A function that builds the references, or the programs of a manifest, with a defect.
 fn build(args: &SelftestArgs, manifest: Option<Manifest>) -> Arc<Build> {
     let patience = args.patience;
     let seed = (manifest.is_none() && !args.real_time).then_some(SEED);
@@ -208,7 +208,8 @@ fn build(args: &SelftestArgs, manifest: Option<Manifest>) -> Arc<Build> {
     })
 }
 
-/// Observes which code a case executes, to skip defects in other code. `None` in real time, and unless all pairs are run (`--full`).
+/// A function that observes which defects' code a case executes, so that the other defects are skipped. `None` in real time, and without
+/// `--full`.
 fn observe(args: &SelftestArgs) -> Option<Arc<Observe>> {
     if !args.full || args.real_time {
         return None;
@@ -283,7 +284,7 @@ async fn run_all(selftest: Arc<Selftest>, args: &SelftestArgs) -> Exit {
     }
 }
 
-/// This machine's shard of the runs.
+/// The shard of this machine, if any, with the digest of the whole self-test.
 fn shards(selftest: &Selftest, args: &SelftestArgs) -> Option<ShardsRecord> {
     let shard = args.part.shard?;
     let defects = selftest.defects.iter().map(|defect| defect.name.as_str());
@@ -315,7 +316,7 @@ pub(crate) fn print_and_write(report: &SelftestReport, json: bool, output: Optio
     }
 }
 
-/// The number of runs that were skipped because the case does not use the broken code.
+/// How many runs were skipped because the case does not execute the code of the defect, as text.
 fn skipped_runs(report: &SelftestReport) -> String {
     match report.unreached {
         0 => String::new(),
@@ -332,7 +333,7 @@ fn command(args: &SelftestArgs) -> Vec<String> {
     command
 }
 
-/// Prints a line per defect, then the problems, then the counts.
+/// Prints a line per defect, the problems, and finally the counts.
 fn summarize(report: &SelftestReport) {
     let paint = Paint::of(&std::io::stdout());
     let width = report
@@ -397,7 +398,7 @@ fn summarize(report: &SelftestReport) {
     }
 }
 
-/// Prints the requirements for which no case detected a violation by a defect, by file and by case.
+/// Prints the requirements for which no case detected a defect that violates them.
 fn print_demands(demands: &ViolationCoverage) {
     let files = &demands.files;
     for open in files.unbroken_core() {

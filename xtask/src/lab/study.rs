@@ -13,7 +13,7 @@ pub(crate) fn run(args: StudyArgs) -> Exit {
     let study = move || attempt(&args).unwrap_or_else(|exit| exit);
     run_abortable(
         study,
-        "a study prints its results at its end, so none are printed; --small is a shorter one",
+        "a study prints its results at its end, so none are printed; --small runs a shorter study",
     )
 }
 

@@ -1,4 +1,5 @@
-//! `sweep`: runs a case many times, each time with one fault at another point. Only prints results; `labs::sweep` runs the cases.
+//! `sweep`: runs a case many times, each time with one fault at another point (request, watch event or CSI call). Only prints results;
+//! `labs::sweep` runs the cases.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -65,18 +66,18 @@ struct Plan<'a> {
     roles: Vec<Role>,
 }
 
-/// Intermediate state of a sweep, for output after an interrupt.
+/// The results so far of a running sweep, for output after an interrupt.
 #[derive(Default)]
 struct Progress {
     swept: Vec<SweptCase>,
     current: Option<CurrentCase>,
 }
 
-/// The case currently swept.
+/// The case that is being swept.
 struct CurrentCase {
     id: String,
     began: Instant,
-    /// Number of cells; `None` until the run without a fault has ended, which determines the cells.
+    /// Number of cells of the case; `None` while the case runs without a fault, which determines the cells.
     all: Option<usize>,
     ended: Vec<CellRecord>,
 }
@@ -135,7 +136,7 @@ fn attempt(args: &SweepArgs) -> Result<Exit, Exit> {
     })
 }
 
-/// The cases of this machine's shard, unresolved, with their numbers; and the shard, if any.
+/// The cases of this machine's shard, each with its number in the whole run; and the shard, if any.
 fn scenarios(args: &SweepArgs) -> Result<(Option<ShardsRecord>, Vec<Numbered>), Exit> {
     let plans = selected(&args.select)?;
     let shard = args.part.shard;
@@ -159,7 +160,7 @@ fn scenarios(args: &SweepArgs) -> Result<(Option<ShardsRecord>, Vec<Numbered>), 
     }
 }
 
-/// The roles under test, whose requests and calls are fault points.
+/// The roles of the systems under test. Faults are injected into their requests, watch events and calls.
 fn roles(manifest: Option<&Manifest>) -> Vec<Role> {
     match manifest {
         Some(manifest) => manifest.roles().collect(),
@@ -193,7 +194,7 @@ async fn sweep_cases(plan: &Plan<'_>, progress: &mut Progress) -> Exit {
 }
 
 impl Progress {
-    /// Prints the completed part of an interrupted sweep of `all` cases.
+    /// Prints the results of an interrupted sweep of `all` cases.
     fn print(&self, all: usize) {
         let swept = self.swept.len();
         let current = self.current.as_ref().map(CurrentCase::print);
@@ -328,7 +329,7 @@ fn words(args: &SweepArgs) -> Vec<String> {
     args.select.command(words)
 }
 
-/// Prints the grid, with identical rows merged, and then each distinct failure once.
+/// Prints the grid, with identical rows merged. Then prints each distinct failure once.
 fn print_grid(id: &str, cells: &[CellRecord], seconds: f64) {
     let paint = Paint::of(&std::io::stdout());
     let count = |wanted: fn(&CellResult) -> bool| cells.iter().filter(|cell| wanted(&cell.held)).count();

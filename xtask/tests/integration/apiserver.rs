@@ -1,4 +1,4 @@
-//! `--apiserver`: tests with the in-memory server, reached over TLS with a kubeconfig, in place of a real cluster.
+//! `--apiserver`, tested with the in-memory server as a separate process, reached over TLS with a kubeconfig, instead of a real cluster.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -73,7 +73,7 @@ fn resource(group: &str, kind: &str, plural: &str) -> ApiResource {
     ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, "v1", kind), plural)
 }
 
-/// All objects of these kinds: name, uid and resourceVersion.
+/// All objects of `KINDS` on the server: name, uid and resourceVersion.
 async fn existing_objects(client: &Client) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for (group, kind, plural) in KINDS {
@@ -174,7 +174,7 @@ async fn a_failed_run_names_its_first_missing_link_and_is_cleaned_up() {
         "{out}"
     );
     assert!(out.contains("create by publisher: csistoragecapacities"), "{out}");
-    // Messages contain the names of the case, without the suffix that the run adds.
+    // Messages contain the names in the case file, without the suffix that the run adds on the server.
     assert!(!out.contains("n1-x"), "{out}");
     assert!(out.contains("--apiserver="), "{out}");
     assert_eq!(existing_objects(&client).await, before);
@@ -185,7 +185,7 @@ fn cases_that_a_proxy_cannot_support_are_skipped_with_a_reason() {
     let server_under_test = ExternalServer::start();
     let (out, _) = server_under_test.run(0, &["list", "gate/api"]);
     assert!(
-        out.contains("skip: it requires an API server of release 1.2"),
+        out.contains("skip: the case requires an API server of release 1.2"),
         "{out}"
     );
     let (out, _) = server_under_test.run(4, &["e2e", "gate/api/matrix", "-v"]);
@@ -215,7 +215,7 @@ fn an_interrupted_run_leaves_no_objects() {
     while runtime.block_on(existing_objects(&client)).len() < before.len() + 10 {
         assert!(
             run.try_wait().unwrap().is_none(),
-            "it ended before it was interrupted"
+            "the run ended before it was interrupted"
         );
     }
     let interrupt = Command::new("kill")

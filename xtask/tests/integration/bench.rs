@@ -103,7 +103,7 @@ fn every_phase_has_results_for_both_servers_and_nothing_is_left_behind() {
                 "deletes"
             ]
         );
-        // The fifth number is events: every watch receives each change.
+        // The fifth number is events: each of the 3 watches receives each of the 20 changes.
         assert_eq!(counts(measurements), [12, 12, 12, 3, 3 * 20, 12], "{server}");
         measurements.iter().for_each(assert_within);
     }
@@ -162,7 +162,7 @@ fn the_table_has_a_ratio_for_each_phase() {
         line.split_once("   other: ").unwrap().1.to_owned()
     };
     assert_eq!(of_other("ready"), "unknown: it ran before");
-    // `bench` has found the process that listens at the kubeconfig's address.
+    // Without a PID, `bench` has found the process that listens at the kubeconfig's address.
     assert!(of_other("memory at rest").ends_with(" MB"), "{table}");
     assert!(of_other("memory after the load").ends_with(" MB"), "{table}");
 }

@@ -263,9 +263,11 @@ fn clones_are_captured_with_their_sources() {
         ],
         "",
     );
-    assert!(snapshot.why().contains(
-        "the volume of claim shop/data is created from VolumeSnapshot snap once that exists and is ready"
-    ));
+    assert!(
+        snapshot.why().contains(
+            "the volume of claim shop/data is created once VolumeSnapshot snap exists and is ready"
+        )
+    );
     let text = snapshot.reproduces(&[]);
     assert!(
         text.contains("dataSource: {kind: VolumeSnapshot, name: snap, apiGroup: snapshot.storage.k8s.io}"),
@@ -318,7 +320,7 @@ fn captured_capacity_with_several_topology_keys_is_published() {
         error.contains(left_out) && text.contains(left_out),
         "{error}\n{text}"
     );
-    // The label value of one node may be the name of another node.
+    // The label of each node has the name of the other node as its value.
     dump("w1", "").reproduces(&["--publisher"]);
 }
 

@@ -1,4 +1,5 @@
-//! Captures random clusters: the scenario must be valid and start, and scheduling must have the same result as in the cluster.
+//! Captures random clusters with a pod: the captured scenario must be valid and start, and the pod must get the same scheduling result as
+//! in the cluster.
 
 use std::time::Duration;
 

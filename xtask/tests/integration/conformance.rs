@@ -1,4 +1,4 @@
-//! `conformance` with programs that do not implement their role, and with invalid manifests: the verdict is clear, the exit code is
+//! `conformance` with programs that do not implement their role, and with invalid manifests: the message names the cause, the exit code is
 //! correct, and the run never passes or hangs.
 
 use std::path::{Path, PathBuf};
@@ -71,16 +71,16 @@ const NO_SYSTEMS: &[(&str, &str)] = &[
     // The program does nothing, and ignores SIGTERM.
     (
         "[sleep, \"1000\"]",
-        "it listed and watched nothing within 3s; until then 0 other requests",
+        "it sent no list or watch request within 3s; 0 other requests",
     ),
     (
         "[sh, -c, \"trap '' TERM; while true; do sleep 1; done\"]",
-        "it listed and watched nothing within 3s",
+        "it sent no list or watch request within 3s",
     ),
 ];
 
 /// A program that floods its log. It uses a whole CPU, so it is tested in one role only.
-const FLOOD: (&str, &str) = ("[\"yes\"]", "it listed and watched nothing within 3s");
+const FLOOD: (&str, &str) = ("[\"yes\"]", "it sent no list or watch request within 3s");
 
 fn all_fail(role: &str, feature: &str, case: &str, programs: &[(&str, &str)]) {
     let run = |argv: &str, expected: &str| {

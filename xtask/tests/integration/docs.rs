@@ -20,7 +20,7 @@ const RUN: &[&str] = &[
     "csi-capacity explain publisher",
 ];
 
-/// Commands of other programs, by their first words, which are not checked here.
+/// First words of commands of other programs, which this test does not check.
 const UNCHECKED: &[&str] = &[
     "cargo install",
     "cargo run",

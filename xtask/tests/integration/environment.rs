@@ -1,5 +1,5 @@
-//! A deficient environment, and interrupted runs: messages, exit codes and remaining files. The verdict must never count such errors
-//! against a system under test.
+//! Runs with too few resources, and interrupted runs: messages, exit codes and remaining files. Such errors must never count against a
+//! system under test.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 const PASSING: &str = "scheduler/filter/limit/exactly";
 const FAILING: &str = "scheduler/filter/limit/maximum-refuses";
 
-/// Runs the program in a shell with resource limits.
+/// Runs the program in a shell with these resource limits (`ulimit`).
 fn limited(limits: &str, args: &str) -> (i32, String, String) {
     let line = format!("{limits}; exec {} {args}", env!("CARGO_BIN_EXE_csi-capacity"));
     run_to_end(Command::new("sh").args(["-c", &line]))
@@ -224,7 +224,7 @@ fn a_run_that_ignores_sighup_continues_after_its_terminal_closes() {
     assert_eq!(code, 0, "{out}{error}");
 }
 
-/// Writes a case with a unique id that fails at once, and returns the path.
+/// Writes a case with a unique id that always fails at once, and returns the path of the file.
 fn impossible(folder: &Path, name: &str) -> String {
     let text = format!(
         "id: mine/{name}\ntitle: t\ncluster: {{nodes: [n1], classes: [fast], backend: {{n1: 1Gi}}}}\nsteps:\n- id: s\n  \

@@ -1,4 +1,4 @@
-//! First steps: examples in the help, completions, manual pages, `doctor`, and `init`.
+//! The commands with which a user begins: examples in the help, completions, manual pages, `doctor`, and `init`.
 
 use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -195,7 +195,7 @@ fn usual_flags_are_recognised_and_tried() {
     ] {
         assert!(written.contains(part), "no “{part}” in:\n{written}");
     }
-    // Features whose trial case failed are not claimed.
+    // The trial cases of these features failed, so the manifest does not claim them.
     assert!(!written.contains("publisher.strict-topology"), "{written}");
     let sut = folder.path().join("sut.yaml");
     ended(0, &["list", "publisher", "--sut", sut.to_str().unwrap()]);

@@ -36,7 +36,7 @@ fn part(index: &str, of: &str, output: &Path) -> (Option<i32>, String) {
     (run.status.code(), text(&run.stderr))
 }
 
-/// The content of a report that is independent of sharding.
+/// The content of a report that must be equal with and without shards.
 fn sharding_independent(folder: &Path) -> (Vec<(String, String)>, Value) {
     let record = std::fs::read_to_string(folder.join("report.json")).unwrap();
     let record: Value = serde_json::from_str(&record).unwrap();

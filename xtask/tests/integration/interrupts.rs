@@ -120,7 +120,7 @@ fn children_of_a_killed_command_end_and_the_next_command_removes_its_folders() {
         std::thread::sleep(Duration::from_millis(5));
         match std::fs::read_to_string(at("started")) {
             Ok(started) => break started,
-            Err(_) => assert_eq!(child.try_wait().unwrap(), None, "it has ended"),
+            Err(_) => assert_eq!(child.try_wait().unwrap(), None, "the program has ended"),
         }
     };
     let left = || std::fs::read_dir(&temporary).unwrap().count();
@@ -129,7 +129,7 @@ fn children_of_a_killed_command_end_and_the_next_command_removes_its_folders() {
     while started.split_whitespace().any(runs) {
         std::thread::sleep(Duration::from_millis(5));
     }
-    assert!(left() > 0, "it was not killed while working");
+    assert!(left() > 0, "the program was not killed while it worked");
     let next = ["e2e", "--output=next", case];
     assert!(command(&next).status().unwrap().success());
     assert_eq!(left(), 0);

@@ -112,7 +112,11 @@ fn one_of_several_entries_suffices() {
 fn an_expired_entry_excuses_nothing_and_is_reported() {
     let entry = entry("mine", FAILS, "").replace("2999", "2020");
     let gate = KnownFailuresRun::new(&ends(), &[&entry]);
-    gate.expect(1, &["mine/one"], &["excused this until 2020-12-31: it has none"]);
+    gate.expect(
+        1,
+        &["mine/one"],
+        &["excused this failure until 2020-12-31: it has none"],
+    );
 }
 
 #[test]
@@ -188,7 +192,7 @@ fn an_invalid_entry_is_rejected_with_its_position() {
             ":9:12: no case is called `sweep/mine/noe`",
         ),
     ] {
-        // The manifest is rejected regardless of the selected cases.
+        // The manifest is rejected whichever cases are selected.
         let gate = KnownFailuresRun::new(&ends(), &[&entry]);
         gate.expect(2, &["mine/one"], &[expected]);
     }
@@ -249,7 +253,7 @@ fn a_stale_entry_in_a_full_run_is_an_error() {
     // A partial run cannot decide whether entries for other cases are stale.
     let messages = gate.expect(0, &["mine/one"], &["1 known to fail"]);
     assert!(!messages.contains("WRONG"), "{messages}");
-    // Entries for failures that depend on timing are never stale.
+    // An entry for a failure that depends on timing (`sometimes`) is never stale.
     let rare = entry(
         "mine/two",
         "something that never happens",
@@ -324,7 +328,7 @@ fn accepted_failures_become_entries_that_count_once_a_reason_is_given() {
     gate.expect(
         0,
         &[&format!("--accept={}", other.display())],
-        &["no failures other than known ones"],
+        &["no new failures"],
     );
     assert!(!other.exists());
 }
@@ -364,7 +368,7 @@ fn failure_rates_are_measured_and_printed_as_entries() {
         &measure,
         &["1 case, 24 times each: 0 failed never, 1 always, 0 sometimes"],
     );
-    // Inconclusive runs are repeated, which increases the counter of the program.
+    // An inconclusive run is repeated, and the program counts that run too.
     let failed = |words: &str| -> u32 {
         let line = messages.lines().find(|line| line.contains(words)).unwrap();
         let (_, times) = line.split_once("mine/one  failed ").unwrap();

@@ -1,4 +1,4 @@
-//! Messages for users: timeouts, causes on nodes, suggestions for typos, and the next command to run.
+//! Messages for users: what timed out, why a node was rejected, corrections of typos, and the next command to run.
 
 use crate::program::ended;
 
@@ -74,7 +74,10 @@ fn errors_in_a_case_have_suggestions() {
         let (_, error) = repro(2, &text);
         let words = words.trim_start_matches(":16: ");
         assert!(error.contains(words), "{words}: {error}");
-        assert!(error.contains("with a space.yaml:"), "it has a place: {error}");
+        assert!(
+            error.contains("with a space.yaml:"),
+            "the error has no position: {error}"
+        );
     }
     let (_, error) = ended(2, &["e2e", "--defect=publisher-ignores-maxima"]);
     assert!(
@@ -117,7 +120,7 @@ fn typos_are_reported_with_position_and_suggestion() {
         ),
         (
             text.replacen("20Gi", "{maximum: 1Gi}", 1),
-            "`maximum` belongs to `capacity`; add `capacity`, or remove `maximum`",
+            "`maximum` is allowed only with `capacity`; add `capacity`, or remove `maximum`",
         ),
         (
             text.replacen("20Gi", "{capacity: 10Gi, maximum: 20Gi}", 1),
@@ -139,7 +142,10 @@ fn typos_are_reported_with_position_and_suggestion() {
     ] {
         let (_, error) = repro(2, &text);
         assert!(error.contains(words), "{words}: {error}");
-        assert!(error.contains("with a space.yaml:"), "it has a place: {error}");
+        assert!(
+            error.contains("with a space.yaml:"),
+            "the error has no position: {error}"
+        );
     }
 }
 
@@ -175,8 +181,8 @@ fn a_file_that_is_no_case_is_reported_in_terms_of_the_case_format() {
         ),
         (
             step("object: {apiVersion: v1, kind: Pod, metadata: {name: x, namespace: default}, spec: {}}"),
-            ":13:9: the API server refuses Pod x: Pod \"x\" is invalid: spec.containers: Required value; correct it, or write \
-             `attempt: {object: …}` if that is what the case is about",
+            ":13:9: the API server refuses Pod x: Pod \"x\" is invalid: spec.containers: Required value; correct the object, or write \
+             `attempt: {object: …}` if the case tests the refusal",
         ),
         (
             step("object: pod"),
@@ -215,12 +221,15 @@ fn a_file_that_is_no_case_is_reported_in_terms_of_the_case_format() {
         ),
         (
             format!("{text}---\n{text}"),
-            "a second document begins here, and a file has one",
+            "a second YAML document begins here, but a file has one document",
         ),
     ] {
         let (_, error) = repro(2, &text);
         assert!(error.contains(words), "{words}: {error}");
-        assert!(error.contains("with a space.yaml:"), "it has a place: {error}");
+        assert!(
+            error.contains("with a space.yaml:"),
+            "the error has no position: {error}"
+        );
     }
 }
 

@@ -1,4 +1,4 @@
-//! Sharding of `explore`, `sweep` and `selftest`: the merged shards equal the run of a single machine.
+//! The shards of `explore`, `sweep` and `selftest`: their merged results equal those of a run on a single machine.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -50,7 +50,10 @@ impl Serving {
                 return Self { child, messages };
             }
         }
-        panic!("it ended with {} after {messages:?}", child.wait().unwrap());
+        panic!(
+            "the program ended with {} after {messages:?}",
+            child.wait().unwrap()
+        );
     }
 
     /// Sends a signal such as `-INT`, and waits for the exit.

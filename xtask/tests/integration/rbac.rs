@@ -1,4 +1,4 @@
-//! `cargo xtask rbac`: derived permissions suffice, and cases that cannot be used are listed.
+//! `cargo xtask rbac`: the derived permissions suffice, and the output lists cases from which none can be derived.
 
 use crate::program::ended;
 

@@ -1,4 +1,4 @@
-//! Examples in the README and its pages: commands in tables can be parsed, manifests can be loaded, and the case can be run.
+//! Examples in the README and the pages that it links: commands in tables can be parsed, manifests can be loaded, and the case can be run.
 
 use crate::program::xtask;
 use std::os::unix::fs::PermissionsExt;
@@ -50,7 +50,7 @@ fn the_manifest_loads_and_lists_its_skips() {
     assert_eq!(output.status.code(), Some(0), "{error}");
     for part in [
         "skip: publisher.distributed is not claimed",
-        "skip: it has no publisher",
+        "skip: the case has no publisher",
         "known to fail until 2027-06-30: it retries without back-off",
     ] {
         assert!(out.contains(part), "no “{part}” in:\n{out}");
@@ -71,7 +71,7 @@ fn the_manifest_of_a_driver_loads_and_driver_cases_apply() {
     assert_eq!(skipped.len(), 1, "{out}");
     assert!(
         skipped[0].contains(
-            "it sets capabilities of the driver (`driver`), which only the built-in driver supports"
+            "the case sets capabilities of the driver (`driver`), which only the built-in driver supports"
         ),
         "{out}"
     );

@@ -138,7 +138,7 @@ fn a_failure_is_explained_and_its_rerun_command_reproduces_it() {
     let (again, _) = ended(1, &words);
     assert!(again.contains("0 passed, 1 failed"), "{again}");
     assert!(again.trim_end().ends_with("mine/told-twice/small"), "{again}");
-    // The first run has printed a `judge` command, whose output contains the command of the run.
+    // The first run printed a `judge` command, and the output of `judge` contains the command that repeats the run.
     let judge = again
         .lines()
         .find_map(|line| line.trim().strip_prefix("judge   cargo xtask judge "));
@@ -242,7 +242,7 @@ fn a_system_does_not_differ_from_itself_without_timing_effects() {
     let compare = format!("--compare={sut}");
     let (out, _) = ended(0, &["repro", &file.name(), "large", &compare, &output]);
     assert!(
-        out.contains("no comparison: one of them was not run"),
+        out.contains("no comparison: one of the two systems was not run"),
         "it was skipped: {out}"
     );
     assert!(out.contains("publisher.provisioning is not claimed"), "{out}");
@@ -299,7 +299,7 @@ fn only_cases_that_did_not_pass_run_again_with_the_same_options() {
         out.contains("0 passed, 1 failed"),
         "only the one that failed: {out}"
     );
-    // The report is edited as if the case had passed.
+    // The report is changed as if the case had passed.
     let record = file.beside("report/report.json");
     let healed = std::fs::read_to_string(&record)
         .unwrap()

@@ -1,4 +1,5 @@
-//! Simulated time: the same seed gives the same journal, byte for byte. The crate `suites` tests that every case passes in simulated time.
+//! Simulated time: two runs with the same seed have the same journal, byte for byte. The crate `suites` tests that every case passes in
+//! simulated time.
 
 use std::sync::{Arc, Mutex};
 
@@ -112,7 +113,7 @@ async fn a_dropped_simulation_leaves_no_task_behind() {
         Box::pin(async move {
             let (begin, _end) = printed.expect("one publisher is started");
             begin.send(()).unwrap();
-            // The simulated clock does not advance during this loop.
+            // The loop never waits. The simulated clock advances only while all tasks wait, so it stands still.
             loop {
                 tokio::task::yield_now().await;
             }
@@ -124,7 +125,7 @@ async fn a_dropped_simulation_leaves_no_task_behind() {
         ..RunOptions::default()
     };
     tokio::select! {
-        _ = suites::harness::run(Arc::new(plan), &systems, options) => panic!("it has no end"),
+        _ = suites::harness::run(Arc::new(plan), &systems, options) => panic!("the run ended, although its publisher never ends"),
         begun = begun => begun.unwrap(),
     }
     assert!(ended.await.is_err(), "the publisher and its sender are dropped");

@@ -117,7 +117,7 @@ fn a_burst_skips_variants_that_programs_do_not_support() {
         &["study", "burst", "--small", "--sut", manifest.to_str().unwrap()],
     );
     assert!(
-        messages.contains("skip  tracked: it has no cleaner"),
+        messages.contains("skip  tracked: the case has no cleaner"),
         "{messages}"
     );
     assert!(printed.contains("0 hold, 0 do not"), "{printed}");
@@ -195,7 +195,7 @@ fn an_unknown_study_is_an_error_that_lists_the_valid_ones() {
     assert!(messages.contains("designs"), "{messages}");
 }
 
-/// Fails if a picture lacks the current name of a plotted line.
+/// Fails if a picture in the README lacks the name of a line that the study plots.
 #[test]
 fn the_pictures_of_the_readme_are_current() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");

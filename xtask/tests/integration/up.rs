@@ -321,7 +321,7 @@ fn line_of(lines: &mut impl Iterator<Item = std::io::Result<String>>, beginning:
     lines
         .map(Result::unwrap)
         .find(|line| line.starts_with(beginning))
-        .unwrap_or_else(|| panic!("it ended without a line “{beginning}…”"))
+        .unwrap_or_else(|| panic!("the program ended without a line “{beginning}…”"))
 }
 
 #[test]
@@ -356,7 +356,7 @@ fn an_edit_of_the_file_is_applied_and_an_invalid_one_is_reported_and_ignored() {
     let error = line_of(&mut errors, "error: ");
     assert!(error.contains("two.yaml:4:11: unknown field `noods`"), "{error}");
     line_of(&mut errors, "the cluster is unchanged");
-    // Changes of settings that programs read only at their start are reported; the rest of the edit is applied.
+    // An edit of settings that programs read only at their start is reported but not applied; the rest of the edit is applied.
     let restart = edited
         .replace("cluster: {", "cluster: {mode: distributed, ")
         .replace("[n1, n2, n3]", "[n1, n2]");

@@ -262,7 +262,7 @@ fn a_report_has_the_health_indicators_at_the_end_of_a_run() {
     assert_eq!(printed, "class new: 0 of 2 nodes have an object; not n1, n2");
     let page = read("report.html");
     assert!(page.contains("Health indicators of the cluster at the end"));
-    assert!(page.contains("Does it overload the API server?"));
+    assert!(page.contains("Does storage capacity tracking overload the API server?"));
 }
 
 #[test]

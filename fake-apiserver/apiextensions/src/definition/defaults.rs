@@ -1,9 +1,9 @@
-//! Defaults of CRDs.
+//! Defaults of CRDs: names, conversion strategy, and the stored versions in the status.
 
 use fake_apiserver::extension::json;
 use serde_json::{Value, json};
 
-/// Sets the defaults of a CRD.
+/// Sets the defaults of a CRD, such as the list kind and the conversion strategy.
 pub(crate) fn default(definition: &mut Value) {
     if definition["spec"].is_object() {
         names(&mut definition["spec"]["names"]);

@@ -8,11 +8,11 @@ use fake_apiserver::extension::{json, metadata};
 use serde_json::Value;
 use std::collections::{BTreeSet, HashMap};
 
-/// Accepted names, by group.
+/// How many CRDs have accepted each name, by API group.
 #[derive(Debug, Default)]
 pub(crate) struct AcceptedNames(HashMap<String, Group>);
 
-/// The number of CRDs in one API group that have each name.
+/// For each accepted name in an API group, the number of CRDs that have it.
 #[derive(Debug, Default)]
 struct Group {
     resources: HashMap<String, usize>,
@@ -21,14 +21,14 @@ struct Group {
     waiting: BTreeSet<String>,
 }
 
-/// The accepted names of one CRD.
+/// The names that one CRD has accepted, from its status.
 #[derive(Debug, Default)]
 struct Names {
     resources: BTreeSet<String>,
     kinds: BTreeSet<String>,
 }
 
-/// The accepted names of all CRDs of a group except one.
+/// The names that the other CRDs of a group have accepted.
 pub(crate) struct OtherNames<'a> {
     group: Option<&'a Group>,
     own: Names,
@@ -56,13 +56,13 @@ impl AcceptedNames {
         }
     }
 
-    /// The CRDs of a group whose names are not all accepted.
+    /// The CRDs of a group without the condition `NamesAccepted`.
     pub(crate) fn waiting(&self, group: &str) -> Vec<String> {
         let known = self.0.get(group).into_iter();
         known.flat_map(|group| group.waiting.iter().cloned()).collect()
     }
 
-    /// The accepted names of other CRDs; `definition` is the stored CRD to leave out.
+    /// The names that other CRDs of the group have accepted. `definition` is the stored CRD, whose own names are left out.
     pub(crate) fn of_other_crds(&self, definition: &Value) -> OtherNames<'_> {
         OtherNames {
             group: self.0.get(json::string(&definition["spec"], "group")),
@@ -99,13 +99,13 @@ impl Names {
 }
 
 impl OtherNames<'_> {
-    /// Whether another resource has that name (plural, singular or short).
+    /// Whether another CRD has accepted `name` as plural, singular or short name.
     pub(super) fn has_resource(&self, name: &str) -> bool {
         let times = self.group.and_then(|group| group.resources.get(name));
         times.is_some_and(|times| *times > usize::from(self.own.resources.contains(name)))
     }
 
-    /// Whether another kind or list kind has that name.
+    /// Whether another CRD has accepted `name` as kind or list kind.
     pub(super) fn has_kind(&self, name: &str) -> bool {
         let times = self.group.and_then(|group| group.kinds.get(name));
         times.is_some_and(|times| *times > usize::from(self.own.kinds.contains(name)))

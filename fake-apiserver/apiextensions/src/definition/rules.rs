@@ -63,7 +63,7 @@ pub(crate) fn validate(definition: &Value, errors: &mut ErrorList) {
     }
 }
 
-/// Validation for create only.
+/// Validation of a new CRD, in addition to `validate`.
 pub(crate) fn validate_create(definition: &Value, errors: &mut ErrorList) {
     approval(definition, errors);
 }
@@ -92,7 +92,7 @@ fn group(spec: &Value, errors: &mut ErrorList) {
     }
 }
 
-/// Settings of a version: the field name in a version, and the field name at the top of the internal spec.
+/// Settings that each version has: the field name in a version, and the name of the field at the top of the internal spec.
 const SHAREABLE: [(&str, &str); 4] = [
     ("schema", "validation"),
     ("subresources", "subresources"),

@@ -7,7 +7,7 @@ use super::verdict::Verdict;
 use fake_apiserver::extension::schema::{Checks, Schema};
 use serde_json::Value;
 
-/// Validates a value against one schema.
+/// The function that validates a value against one of the schemas.
 type Look = fn(&Value, &Schema, Before<'_>, &mut Trail) -> Verdict;
 
 /// Validates a value against the schemas in `allOf`, `anyOf`, `oneOf` and `not`.

@@ -5,7 +5,7 @@
 use fake_apiserver::extension::ErrorList;
 use serde_json::Value;
 
-/// A validation error.
+/// A violation of the schema by a value.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Failure {
     /// The path of the invalid field; None if the error has no path.
@@ -16,13 +16,13 @@ pub(crate) struct Failure {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum FailureKind {
     Required,
-    /// The value is not in the enum.
+    /// The value, and the values that the enum permits.
     Enum(Value, Vec<Value>),
     TooLong(i64),
     TooMany(usize, i64),
-    /// The value has the wrong type. Contains the type of the value and the message.
+    /// The type of the value, and the message that another type is required.
     Type(String, String),
-    /// Another violation. Contains the value and the message.
+    /// The value, and the message that it violates another keyword.
     Rule(Value, String),
 }
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 /// The types that a schema may have.
 pub(crate) const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
 
-/// Parses a schema.
+/// Parses a schema in its JSON form.
 pub(crate) fn read(text: &Value) -> Schema {
     let of = known(&TYPES, json::string(text, "type"));
     let flag = |name: &str| text[name] == true;

@@ -19,7 +19,7 @@ const MESSAGE: usize = 5 * 1024;
 const SPENT: &str =
     "validation failed due to running out of cost budget, no further validation rules will be run";
 
-/// One CEL validation rule.
+/// A rule of `x-kubernetes-validations`, with parsed expressions.
 #[derive(Debug)]
 struct Rule {
     expression: Expression,
@@ -71,7 +71,7 @@ impl Rule {
 }
 
 impl Rules {
-    /// Parses the CEL rules of a schema.
+    /// Parses `x-kubernetes-validations` of a schema and of its nested schemas.
     pub(crate) fn read(schema: &Value) -> Self {
         let inner = |name: &str| {
             let rules = schema[name].is_object().then(|| Self::read(&schema[name]));

@@ -5,7 +5,7 @@
 pub(crate) struct Trail(String);
 
 impl Trail {
-    /// Visits a member.
+    /// Calls `look` with the path of a member, and restores the path afterwards.
     pub(crate) fn member<T>(&mut self, name: &str, look: impl FnOnce(&mut Self) -> T) -> T {
         self.below(look, |path| {
             if !path.is_empty() {
@@ -15,7 +15,7 @@ impl Trail {
         })
     }
 
-    /// Visits a map entry; its key is written in brackets.
+    /// Calls `look` with the path of a map entry, whose key is in brackets, and restores the path afterwards.
     pub(crate) fn key<T>(&mut self, name: &str, look: impl FnOnce(&mut Self) -> T) -> T {
         self.below(look, |path| {
             path.push('[');
@@ -24,7 +24,7 @@ impl Trail {
         })
     }
 
-    /// Visits a list item.
+    /// Calls `look` with the path of a list item, and restores the path afterwards.
     pub(crate) fn entry<T>(&mut self, index: usize, look: impl FnOnce(&mut Self) -> T) -> T {
         self.below(look, |path| path.push_str(&format!("[{index}]")))
     }
@@ -45,7 +45,7 @@ impl Trail {
         &self.0
     }
 
-    /// The path of a member.
+    /// The path of a member of the current value.
     pub(crate) fn to(&self, name: &str) -> String {
         match self.is_root() {
             true => name.to_owned(),

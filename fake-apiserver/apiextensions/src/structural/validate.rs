@@ -29,7 +29,7 @@ fn correlate(value: &Value, schema: &Schema, before: Before<'_>, trail: &mut Tra
     verdict
 }
 
-/// Validates a value, changed or not.
+/// Validates a value without ratcheting.
 fn judge(value: &Value, schema: &Schema, before: Before<'_>, trail: &mut Trail) -> Verdict {
     let mut verdict = Verdict::default();
     match wrong_type(value, schema, trail) {

@@ -1,4 +1,4 @@
-//! The result of validation against a schema.
+//! Validation errors of a value, and how well the value matches a schema.
 
 use super::failure::Failure;
 

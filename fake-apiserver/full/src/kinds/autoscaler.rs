@@ -56,7 +56,8 @@ fn default(object: &mut Value) {
     }
 }
 
-/// CPU utilization is the only metric with fields in v1. Entries: location in v2, name of the v1 field, and location of the value in v2.
+/// Where CPU utilization, the only metric in v1, is stored: section and list in v2, field in v1, then member and location of the value in a
+/// v2 metric.
 const CPU: [(&str, &str, &str, &str, &str); 2] = [
     (
         "spec",

@@ -75,7 +75,7 @@ pub(super) static PRIORITY_LEVEL_CONFIGURATION: ResourceDefinition = ResourceDef
     ..FLOW_CONTROL
 };
 
-/// Sets the given fields to their numbers if they are unset or zero.
+/// Sets each named field to its number if it is unset or zero.
 fn fill(members: &mut Value, numbers: &[(&str, i64)]) {
     for (name, number) in numbers {
         if members[*name].as_i64().unwrap_or_default() == 0 {
@@ -84,7 +84,7 @@ fn fill(members: &mut Value, numbers: &[(&str, i64)]) {
     }
 }
 
-/// The number at a JSON pointer.
+/// The cell with the number at a JSON pointer, or `<none>`.
 fn number(level: &Value, pointer: &str) -> Value {
     level.pointer(pointer).cloned().unwrap_or_else(|| "<none>".into())
 }

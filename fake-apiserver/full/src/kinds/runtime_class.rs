@@ -33,7 +33,7 @@ pub(super) static RUNTIME_CLASS: ResourceDefinition = ResourceDefinition {
 fn validate(class: &Value, errors: &mut ErrorList) {
     errors.require_valid("handler", string(class, "handler"), names::label);
     if class["overhead"].is_object() {
-        // Pod overhead is validated like the limits of a container.
+        // The pod overhead is validated like the limits of a container.
         overhead(&class["overhead"]["podFixed"], "overhead", errors);
     }
     let scheduling = &class["scheduling"];

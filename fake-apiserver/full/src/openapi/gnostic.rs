@@ -7,13 +7,13 @@ use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// The messages of OpenAPI v2; below, those of OpenAPI v3.
+/// Message tables of OpenAPI v2 (`SECOND`) and v3 (`THIRD`).
 static SECOND: LazyLock<Messages> = LazyLock::new(|| read(include_str!("gnostic2.txt")));
 static THIRD: LazyLock<Messages> = LazyLock::new(|| read(include_str!("gnostic3.txt")));
 
 type Messages = HashMap<&'static str, Vec<GnosticField>>;
 
-/// A field of a message.
+/// A field of a gnostic message, and which part of the JSON it contains.
 struct GnosticField {
     number: u32,
     from: From,
@@ -24,7 +24,7 @@ struct GnosticField {
 /// Which part of the JSON of a message is the value of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum From {
-    /// The member with this name.
+    /// The member with this name of the JSON object.
     Member(&'static str),
     /// All members whose name begins with `x-`, each as a message of name and value.
     Extensions,
@@ -70,12 +70,12 @@ const VARINT: u8 = 0;
 const FIXED64: u8 = 1;
 const BYTES: u8 = 2;
 
-/// An OpenAPI v2 document.
+/// Encodes an OpenAPI v2 document.
 pub(super) fn version2(document: &Value) -> Vec<u8> {
     whole(&SECOND, document)
 }
 
-/// An OpenAPI v3 document.
+/// Encodes an OpenAPI v3 document.
 pub(super) fn version3(document: &Value) -> Vec<u8> {
     whole(&THIRD, document)
 }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 /// Prefix of references to schemas in v3.
 const COMPONENTS: &str = "#/components/schemas/";
-/// Prefix of references to schemas.
+/// Prefix of references to schemas in OpenAPI v2.
 const DEFINITIONS: &str = "#/definitions/";
 /// Prefix of references to parameters in OpenAPI v2.
 const PARAMETERS: &str = "#/parameters/";
@@ -121,7 +121,7 @@ fn parameters(list: Value, shared: &mut Map<String, Value>) -> Vec<Value> {
                 return parameter;
             }
             let reference = json!({"$ref": format!("{PARAMETERS}{name}")});
-            // A different parameter may be shared under the same name.
+            // If another operation shares a different parameter of this name, this one is listed inline.
             match shared.entry(name).or_insert_with(|| parameter.clone()) == &parameter {
                 true => reference,
                 false => parameter,

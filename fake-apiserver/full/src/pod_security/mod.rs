@@ -70,7 +70,7 @@ fn check(txn: &mut dyn Transaction, request: &Attributes<'_>, new: &Value) -> Re
         let why = format!("violates PodSecurity \"{}\": {found}", policy.enforce);
         return Err(forbidden(kind, new, &why));
     }
-    // If both standards are equal, violations by a pod were rejected above.
+    // If both standards are equal, a pod that violates the `warn` standard was rejected above.
     let is_told = is_pod && policy.warn == policy.enforce;
     if !is_told && let Some(found) = violations(policy.warn, pod) {
         txn.warn(format!("would violate PodSecurity \"{}\": {found}", policy.warn));

@@ -4,7 +4,7 @@ use fake_apiserver::extension::ErrorList;
 use serde_json::Value;
 use std::fmt;
 
-/// The level of a Pod Security Standard.
+/// The levels of the Pod Security Standards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Level {
     /// The level `privileged`: unrestricted.
@@ -40,11 +40,11 @@ impl fmt::Display for Standard {
     }
 }
 
-/// The Pod Security Standards of a namespace.
+/// The standards that the labels of a namespace select.
 pub(super) struct Policy {
-    /// Violations are rejected.
+    /// Pods that violate this standard are rejected.
     pub(super) enforce: Standard,
-    /// Violations cause a warning.
+    /// Pods and pod templates that violate this standard cause a warning.
     pub(super) warn: Standard,
 }
 
@@ -79,9 +79,9 @@ impl Policy {
 /// The value of a label with a level.
 #[derive(Clone, Copy)]
 enum Named {
-    /// The label is absent.
+    /// The namespace does not have the label.
     Nothing,
-    /// The value of the label is not a level.
+    /// The label has a value that is no level.
     NoLevel,
     Level(Level),
 }
@@ -115,7 +115,7 @@ impl Labels<'_> {
         Named::NoLevel
     }
 
-    /// The release in a version label. The inner None means `latest`, also for invalid values.
+    /// The minor release in a version label; None if the label is absent. `Some(None)` means `latest`, which also replaces invalid values.
     fn version(&mut self, mode: &str) -> Option<Option<u64>> {
         let mode = format!("{mode}-version");
         let value = self.labels.get(key(&mode))?.as_str().unwrap_or_default();

@@ -5,7 +5,7 @@ use super::policy::{Level, Standard};
 use super::subject::{Subject, Violation};
 use serde_json::Value;
 
-/// One check of a Pod Security Standard.
+/// A check that pods must pass at a level, since a minor release.
 struct Check {
     name: &'static str,
     level: Level,
@@ -74,7 +74,6 @@ const CHECKS: &[Check] = &[
     ),
 ];
 
-/// The violations of a standard in a pod or pod template.
 pub(super) fn violations(standard: Standard, pod: &Value) -> Vec<Violation> {
     if standard.level == Level::Privileged {
         return Vec::new();

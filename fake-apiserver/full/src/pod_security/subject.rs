@@ -1,9 +1,8 @@
-//! The pod that is checked, and violations.
+//! The input of a check, a pod with a release, and its result, a violation.
 
 use fake_apiserver::extension::json;
 use serde_json::Value;
 
-/// The container lists of a pod.
 const CONTAINER_LISTS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
 use std::collections::BTreeSet;
 
@@ -17,7 +16,7 @@ pub(super) struct Subject<'a> {
     pub(super) minor: u64,
 }
 
-/// A violation of one check.
+/// What a check rejects, for the message of the admission plugin.
 pub(super) struct Violation {
     /// The short reason, for example `privileged`.
     pub(super) reason: &'static str,

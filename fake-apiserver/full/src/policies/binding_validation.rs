@@ -10,7 +10,6 @@ const ACTIONS: [&str; 3] = ["Audit", "Deny", "Warn"];
 const MISSING: [&str; 2] = ["Deny", "Allow"];
 const EXCLUSIVE: &str = "name and selector are mutually exclusive";
 
-/// Validates a ValidatingAdmissionPolicyBinding.
 pub(super) fn validating(binding: &Value, errors: &mut ErrorList) {
     mutating(binding, errors);
     actions(
@@ -20,7 +19,6 @@ pub(super) fn validating(binding: &Value, errors: &mut ErrorList) {
     );
 }
 
-/// Validates a MutatingAdmissionPolicyBinding.
 pub(super) fn mutating(binding: &Value, errors: &mut ErrorList) {
     let spec = &binding["spec"];
     errors.require_valid("spec.policyName", string(spec, "policyName"), names::subdomain);

@@ -25,7 +25,7 @@ pub(super) fn validate(of: &Value, at: &str, errors: &mut ErrorList) {
     }
 }
 
-/// Validates an enum field.
+/// Adds an error unless the field is set to one of `known`.
 pub(super) fn choice(of: &Value, name: &str, at: &str, known: &[&str], errors: &mut ErrorList) {
     let field = format!("{at}.{name}");
     match of[name].as_str() {

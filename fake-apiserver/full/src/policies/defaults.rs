@@ -3,13 +3,11 @@
 use fake_apiserver::extension::json::{self, default_member};
 use serde_json::{Value, json};
 
-/// Sets the defaults of an admission policy.
 pub(super) fn policy(policy: &mut Value) {
     default_member(&mut policy["spec"], "failurePolicy", "Fail");
     constraints(policy, "matchConstraints");
 }
 
-/// Sets the defaults of a policy binding.
 pub(super) fn binding(binding: &mut Value) {
     constraints(binding, "matchResources");
 }

@@ -21,7 +21,8 @@ impl<'a> Deref for Context<'a> {
     }
 }
 
-/// A binding that matches the request, with its parameter objects; or the error from matching the binding or finding these objects.
+/// A binding that matches the request, with its parameter objects. Instead of these, the error if the match could not be decided or the
+/// objects were not found.
 pub(super) struct Case<'a> {
     pub(super) binding: &'a Binding,
     pub(super) params: Result<Vec<Value>, String>,
@@ -30,7 +31,7 @@ pub(super) struct Case<'a> {
 /// The resource and version as which a request matched a policy, and the bindings that match.
 pub(super) type Cases<'a> = (Kind, Vec<Case<'a>>);
 
-/// The values of the variables that CEL expressions use.
+/// The values of the CEL variables for one object, in the version in which the policy matched.
 pub(super) struct View {
     pub(super) object: Value,
     old: Value,
@@ -157,7 +158,7 @@ impl Context<'_> {
         }
     }
 
-    /// The name of the request's object, for denial messages.
+    /// Name or generateName of the request's object, for denial messages; `Unknown` if it has neither.
     pub(super) fn name(&self) -> &str {
         let object = self.request.object.as_ref();
         let generated = object.map_or("", |object| metadata::text(object, "generateName"));

@@ -1,4 +1,4 @@
-//! One admission policy with its bindings.
+//! An admission policy with compiled expressions, and its bindings.
 
 use fake_apiserver::extension::json::{list, string, texts};
 use fake_apiserver::extension::{LabelSelector, Objects, intern, metadata};
@@ -9,7 +9,7 @@ use serde_json::Value;
 /// A compiled expression, or the compilation error.
 pub(super) type Read = Result<Expression, String>;
 
-/// A parsed admission policy.
+/// A policy with compiled expressions and its bindings.
 #[derive(Debug)]
 pub(super) struct Policy {
     pub(super) name: String,
@@ -46,7 +46,7 @@ pub(super) enum Mutation {
     Patch(Read),
 }
 
-/// A policy binding.
+/// A binding: restricts a policy to some requests, and selects its parameters and actions.
 #[derive(Debug)]
 pub(super) struct Binding {
     pub(super) name: String,

@@ -36,7 +36,6 @@ pub(super) fn validating_status(policy: &Value, _: &Value, errors: &mut ErrorLis
     validate_conditions(&status["conditions"], "status.conditions", errors);
 }
 
-/// Validates a ValidatingAdmissionPolicy.
 pub(super) fn validating(policy: &Value, errors: &mut ErrorList) {
     let known = common(policy, errors);
     let spec = &policy["spec"];
@@ -62,7 +61,6 @@ pub(super) fn validating(policy: &Value, errors: &mut ErrorList) {
     }
 }
 
-/// Validates a MutatingAdmissionPolicy.
 pub(super) fn mutating(policy: &Value, errors: &mut ErrorList) {
     let mut known = common(policy, errors);
     let spec = &policy["spec"];

@@ -85,7 +85,7 @@ pub(super) static VALIDATING_ADMISSION_POLICY_BINDING: ResourceDefinition = Reso
     ..REGISTRATION
 };
 
-/// `paramKind` of a policy.
+/// The cell with `paramKind`, or `<unset>`.
 fn parameters(policy: &Value) -> Value {
     let of = &policy["spec"]["paramKind"];
     if !of.is_object() {

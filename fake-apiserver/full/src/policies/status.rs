@@ -7,7 +7,6 @@ use serde_json::json;
 
 use super::resources::VALIDATING_ADMISSION_POLICY as POLICY;
 
-/// The field manager of the status.
 const MANAGER: &str = "validatingadmissionpolicy-status";
 
 /// Sets `observedGeneration` in the status of a policy.

@@ -133,7 +133,7 @@ fn value(expression: &Read, variables: &Variables<'_>) -> Result<Value, String> 
     evaluate(expression.as_ref().map_err(Clone::clone)?, variables)
 }
 
-/// The message of a failed validation.
+/// The evaluated `messageExpression` of a failed validation, else its `message`, else its expression.
 fn message(validation: &Validation, variables: &Variables<'_>) -> String {
     let message = validation.message_expression.as_ref();
     let message = message.and_then(|expression| expression.evaluate(variables).ok());

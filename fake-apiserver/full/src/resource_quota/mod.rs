@@ -37,7 +37,7 @@ impl AdmissionPlugin for ResourceQuota {
     }
 }
 
-/// The ResourceQuotas of a namespace, with their kind.
+/// The ResourceQuotas of a namespace, with their resource definition; `None` if there are none.
 fn quotas(txn: &dyn Transaction, namespace: &str) -> Option<(Kind, Vec<Arc<Object>>)> {
     if namespace.is_empty() {
         return None;

@@ -19,7 +19,7 @@ struct Evaluator {
     plural: &'static str,
     /// Whether objects of the kind can use this quota resource.
     tracks: fn(&str) -> bool,
-    /// The quota usage of an object.
+    /// Amounts that an object uses of each quota resource.
     usage: fn(&Value) -> Amounts,
     /// Whether an object (second argument) matches a quota scope (first argument).
     is_in: fn(&Value, &Value) -> bool,
@@ -100,7 +100,7 @@ pub(crate) fn tracks(kind: &Kind, name: &str) -> bool {
         || (kind.group().is_empty() && kind.plural() == name && COUNTED.contains(&name))
 }
 
-/// The quota usage of an object, including the object count.
+/// Amounts that an object uses of each quota resource, including the object count.
 pub(crate) fn usage(kind: &Kind, object: &Value) -> Amounts {
     let mut used = Evaluator::of(kind).map_or_else(Amounts::default, |of| (of.usage)(object));
     used.set(count_of(kind), one());
@@ -124,7 +124,6 @@ pub(crate) fn counted(quota: &Value, kind: &Kind, object: &Value) -> Amounts {
     usage(kind, object).filtered(|name, _| hard.get(name).is_some() && tracks(kind, name))
 }
 
-/// Whether an object matches the scopes of a quota.
 pub(crate) fn matches(quota: &Value, kind: &Kind, object: &Value) -> bool {
     let hard = quota["status"]["hard"].as_object();
     let is_about = hard.into_iter().flatten().any(|(name, _)| tracks(kind, name));

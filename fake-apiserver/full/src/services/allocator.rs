@@ -82,11 +82,11 @@ fn is_allocated(txn: &dyn Transaction, ip: &str) -> bool {
     kind.is_some_and(|kind| txn.object(&kind, None, ip).is_some())
 }
 
-/// A random free IP. The lower part of the range stays free for static allocation as long as the rest has free IPs.
+/// A random free IP. Uses the upper part of the range first: the lower part is reserved for static allocation as long as possible.
 fn free_address(txn: &mut dyn Transaction, network: &Network) -> Option<String> {
     let range = network.services;
     if txn.is_dry_run() {
-        // A dry run reserves nothing and returns a placeholder: the network's own address.
+        // A dry run reserves nothing and returns a placeholder: the first address of the range.
         return Some(range.at(0).to_string());
     }
     let size = range.size();

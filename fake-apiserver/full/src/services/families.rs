@@ -15,7 +15,7 @@ use std::collections::HashSet;
 const POLICIES: [&str; 3] = ["PreferDualStack", "RequireDualStack", "SingleStack"];
 const POLICY: &str = "spec.ipFamilyPolicy";
 
-/// Sets unset fields from the old service and from `family`, the IP family of the cluster.
+/// Sets unset fields, from the old service or from `family`, the IP family of the cluster.
 pub(super) fn complete(
     service: &mut Value,
     old: Option<&Value>,

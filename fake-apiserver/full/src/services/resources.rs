@@ -8,7 +8,7 @@ use fake_apiserver::extension::resource::{AGE, NAME, or, text};
 use fake_apiserver::extension::resource::{MetadataChecks, PLAIN, ResourceDefinition, StatusMetadata};
 use serde_json::Value;
 
-/// The API group.
+/// API group; also empty for the core group.
 pub(super) const GROUP: &str = "networking.k8s.io";
 
 const NETWORKING: ResourceDefinition = ResourceDefinition {

@@ -12,7 +12,6 @@ use std::collections::HashSet;
 
 const TYPES: [&str; 4] = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
 
-/// Validation for create.
 pub(super) fn validate(service: &Value, errors: &mut ErrorList) {
     let spec = &service["spec"];
     let ports = list(&spec["ports"]);

@@ -15,7 +15,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The conversations of one file.
+/// A YAML file of conversations, with its recorded responses.
 pub(crate) struct File {
     pub(crate) area: String,
     pub(crate) conversations: Vec<Conversation>,
@@ -41,16 +41,16 @@ struct Step {
     style: Option<String>,
     accept: Option<String>,
     agent: Option<String>,
-    /// The user to impersonate.
+    /// Impersonated user; `None` for the user of the kubeconfig.
     as_user: Option<String>,
-    /// The node in the extra attributes of the impersonated user.
+    /// Node name in the extra attributes of the impersonated user, as in tokens of pods.
     on_node: Option<String>,
     /// Repeat the request until its response has this status code.
     until: Option<u16>,
     /// The request body, sent as JSON; alternatively, `text` is sent verbatim.
     body: Option<Value>,
     text: Option<String>,
-    /// Variables for later steps, each with the path in the response of its value (`metadata.uid`).
+    /// Variables for later steps, each with the path of its value in the response, such as `metadata.uid`.
     #[serde(default)]
     save: BTreeMap<String, String>,
     /// Number of events to read from a watch.
@@ -62,7 +62,7 @@ struct Step {
     simplified: Option<String>,
 }
 
-/// A response without what varies between runs.
+/// A response in which values that vary between runs are replaced or removed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Answer {
     status: u16,

@@ -46,7 +46,7 @@ fn member(name: &str, value: Value, generate: Option<&str>, id: &str) -> Value {
     }
 }
 
-/// Normalizes a string.
+/// Replaces parts of a string that vary between runs.
 pub(crate) fn text(content: &str, id: &str) -> String {
     if content.parse::<jiff::Timestamp>().is_ok() && content.ends_with('Z') {
         return "<time>".to_owned();

@@ -19,7 +19,6 @@ struct Step {
     others: Vec<(Vec<&'static str>, Vec<&'static str>)>,
 }
 
-/// Parses the session.
 fn session() -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     for line in include_str!("../kubectl/session.txt").lines() {

@@ -19,7 +19,7 @@ const TOKEN_BYTES_MAX: usize = 16 * 1024;
 /// Maximum number of cached tokens with verified signatures.
 const KNOWN_MAX: usize = 1024;
 
-/// The claims of a service account token.
+/// What a service account token states: service account, bound object, audiences and lifetime.
 pub(crate) struct Claim {
     pub(crate) namespace: String,
     pub(crate) name: String,
@@ -60,7 +60,6 @@ impl Signatures {
         &self.options
     }
 
-    /// The public keys with which tokens are verified.
     pub(super) fn keys(&self) -> &[PublicKey] {
         match self.options.keys.is_empty() {
             true => std::slice::from_ref(self.key().public()),
@@ -140,10 +139,9 @@ impl Signatures {
     }
 }
 
-/// Prefix of a service account's user name.
 const USER_PREFIX: &str = "system:serviceaccount:";
 
-/// The user name of a service account.
+/// Formats `system:serviceaccount:NAMESPACE:NAME`.
 pub(crate) fn user_name(namespace: &str, name: &str) -> String {
     format!("{USER_PREFIX}{namespace}:{name}")
 }
@@ -155,7 +153,7 @@ pub(crate) fn split_user_name(user: &str) -> Option<(&str, &str)> {
     is_valid.then_some((namespace, name))
 }
 
-/// The groups of a service account.
+/// The groups of service accounts: one for all of them, one per namespace.
 pub(crate) fn groups(namespace: &str) -> Vec<String> {
     vec![
         "system:serviceaccounts".to_owned(),
@@ -163,7 +161,7 @@ pub(crate) fn groups(namespace: &str) -> Vec<String> {
     ]
 }
 
-/// The user that requests of this service account have, for callers that have no token.
+/// The authenticated user that a token of this service account yields, for callers without such a token.
 pub fn service_account_user(namespace: &str, name: &str) -> Arc<User> {
     let user = User {
         groups: groups(namespace),

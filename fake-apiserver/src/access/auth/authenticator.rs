@@ -1,4 +1,4 @@
-//! Authentication by bearer tokens.
+//! Authentication by bearer tokens: from a table of tokens, or signed for service accounts.
 
 use super::account::{Claim, Signatures};
 use super::token_file::{self, TokenFileError};
@@ -78,7 +78,6 @@ impl Authenticator {
         self.accounts.verify(token, audiences, lookup)
     }
 
-    /// Signs a service account token.
     pub(crate) fn issue(&self, claim: &Claim) -> String {
         self.accounts.issue(claim)
     }

@@ -4,13 +4,13 @@
 
 use super::user::User;
 
-/// Syntax error in a token file.
+/// The first line of a token file that cannot be parsed, and why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {why}; write token,user,uid[,\"group1,group2\"]")]
 pub struct TokenFileError {
     /// Line number, starting at 1.
     pub line: usize,
-    /// The cause, for an error message.
+    /// Why the line is invalid, for an error message.
     pub why: &'static str,
 }
 

@@ -31,7 +31,7 @@ pub struct User {
 /// Reads an object from the store. Passed as a parameter because some callers already hold the store lock.
 pub(crate) type Lookup<'a> = dyn Fn(&Kind, &str) -> Option<Arc<Object>> + 'a;
 
-/// The result of authenticating a valid token.
+/// The user that a valid token identifies.
 pub(crate) struct Authenticated {
     pub(crate) user: Arc<User>,
     /// The requested audiences for which the token is valid.
@@ -39,7 +39,7 @@ pub(crate) struct Authenticated {
 }
 
 impl User {
-    /// A user without groups.
+    /// A user without uid, groups and extra attributes.
     pub fn new(name: &str) -> Self {
         Self {
             name: name.into(),
@@ -49,7 +49,7 @@ impl User {
         }
     }
 
-    /// Adds the user to a group.
+    /// Adds a group; duplicates are not removed.
     #[must_use]
     pub fn in_group(mut self, group: &str) -> Self {
         self.groups.push(group.to_owned());

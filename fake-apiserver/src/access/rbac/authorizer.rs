@@ -16,7 +16,6 @@ const PUBLIC: [&str; 5] = ["/healthz", "/livez", "/readyz", "/version", "/versio
 /// All users may access this path and the paths below it, in any authorization mode.
 const WELL_KNOWN: &str = "/.well-known";
 
-/// Authorizes requests.
 pub(crate) struct Authorizer {
     mode: Authorization,
     /// Number of changes of roles and bindings so far.
@@ -62,7 +61,7 @@ impl Authorizer {
         }
     }
 
-    /// The rules that apply to a user in a namespace, and errors found during their evaluation.
+    /// The RBAC rules that apply to a user in a namespace, and errors for missing roles.
     pub(crate) fn rules_for(
         &self,
         user: &User,

@@ -25,7 +25,7 @@ const AGGREGATED: [(&str, Option<&str>); 3] =
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Defaults {
     cluster_roles: BTreeMap<String, Vec<Rule>>,
-    /// Subjects by the name of the role that the binding grants.
+    /// Subjects of each ClusterRoleBinding, by the name of the ClusterRole.
     cluster_role_bindings: BTreeMap<String, Vec<Subject>>,
     /// Rules by namespace and role name.
     roles: BTreeMap<String, BTreeMap<String, Vec<Rule>>>,
@@ -75,7 +75,6 @@ pub(crate) fn default_rules() -> Vec<super::PolicyRule> {
         .collect()
 }
 
-/// All default ClusterRoles and Roles.
 pub(crate) fn roles() -> impl Iterator<Item = DefaultObject> {
     let plain = DEFAULTS.cluster_roles.iter().map(|(name, rules)| DefaultObject {
         namespace: None,
@@ -102,7 +101,6 @@ pub(crate) fn roles() -> impl Iterator<Item = DefaultObject> {
     plain.chain(aggregated).chain(of_namespaces)
 }
 
-/// All default ClusterRoleBindings and RoleBindings.
 pub(crate) fn bindings() -> impl Iterator<Item = DefaultObject> {
     let binding = |namespace, name, content| DefaultObject {
         namespace,

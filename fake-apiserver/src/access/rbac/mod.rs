@@ -23,41 +23,41 @@ use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Attributes of a request, for authorization.
+/// The request attributes that authorization depends on, apart from the user.
 #[derive(Clone, Copy, Debug)]
 pub struct Attributes<'a> {
-    /// The verb, such as `get`.
+    /// A lower-case verb of RBAC rules, such as `get`; for a non-resource path, the HTTP method.
     pub verb: &'a str,
-    /// The resource or path.
+    /// The API resource or non-resource path that the request accesses.
     pub target: ResourceOrPath<'a>,
 }
 
-/// The resource or path of a request.
+/// What a request accesses: an API resource, or a non-resource path such as `/healthz`.
 #[derive(Clone, Copy, Debug)]
 pub enum ResourceOrPath<'a> {
-    /// A resource. Empty fields are unset.
+    /// An API resource. An empty field means that the request has no such attribute.
     Resource {
-        /// The API group.
+        /// API group; also empty for the core group.
         group: &'a str,
-        /// The plural name.
+        /// Plural resource name, such as `pods`.
         resource: &'a str,
-        /// The subresource.
+        /// Subresource, such as `status`; empty for the object itself.
         subresource: &'a str,
-        /// The namespace.
+        /// Namespace; empty for cluster-wide requests.
         namespace: &'a str,
-        /// The name of the object.
+        /// Object name; empty for collections.
         name: &'a str,
     },
-    /// A non-resource path.
+    /// A path that is no API resource, such as `/healthz`.
     Path(&'a str),
 }
 
-/// The result of authorization. The reason can be empty.
+/// Whether a request is allowed, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
     /// Whether the user may perform the request.
     pub allowed: bool,
-    /// The reason for the decision.
+    /// An explanation for the user, such as the binding that allows the request. Can be empty.
     pub reason: String,
 }
 
@@ -79,7 +79,7 @@ pub(crate) struct Policy {
 }
 
 struct Binding {
-    /// The name of the binding as written in reasons.
+    /// The binding as quoted in `Decision::reason`.
     title: String,
     subjects: Vec<Subject>,
     /// The rules of the bound role, or the error that the role does not exist.
@@ -89,7 +89,7 @@ struct Binding {
 struct Subject {
     kind: SubjectKind,
     name: String,
-    /// The name of the subject as written in reasons.
+    /// The subject as quoted in `Decision::reason`.
     title: String,
 }
 
@@ -113,7 +113,7 @@ pub(crate) fn is_source(kind: &Kind) -> bool {
 }
 
 impl Sources {
-    /// Lists the roles and bindings; `read` lists one resource.
+    /// Reads all roles and bindings. `read` lists the objects of one kind.
     pub(crate) fn read(read: impl Fn(&Kind) -> Objects) -> Self {
         Self {
             cluster_roles: read(&CLUSTER_ROLE),
@@ -125,7 +125,6 @@ impl Sources {
 }
 
 impl Policy {
-    /// Compiles roles and bindings.
     pub(crate) fn compile(sources: &Sources) -> Self {
         let cluster = rules_by_key(&sources.cluster_roles);
         let namespaced = rules_by_key(&sources.roles);

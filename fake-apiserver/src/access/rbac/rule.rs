@@ -17,7 +17,7 @@ pub(crate) struct PolicyRule {
 }
 
 impl PolicyRule {
-    /// The rules of a role or cluster role.
+    /// The `rules` of a Role or ClusterRole.
     pub(crate) fn all_of(role: &Value) -> Vec<Self> {
         role["rules"]
             .as_array()

@@ -21,7 +21,7 @@ struct Connection {
     goes_on: bool,
 }
 
-/// The connect subresource with this name.
+/// Methods and parameters of the connect subresource with this name.
 fn connection(name: &str) -> Connection {
     let stream = |options| Connection {
         methods: &["get", "post"],

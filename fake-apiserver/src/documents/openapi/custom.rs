@@ -69,7 +69,7 @@ fn type_meta() -> Map<String, Value> {
     properties.into_iter().collect()
 }
 
-/// The member with this name as an object, created if absent.
+/// The member with this name, replaced by an empty object if it is missing.
 fn member<'a>(schema: &'a mut Value, name: &str) -> &'a mut Map<String, Value> {
     if !schema[name].is_object() {
         schema[name] = json!({});

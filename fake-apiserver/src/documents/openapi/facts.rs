@@ -20,7 +20,7 @@ pub(super) struct Facts {
     pub(super) required: Option<bool>,
     /// The enum values of the field or of its items.
     pub(super) values: Option<Vec<String>>,
-    /// The default value.
+    /// The default value: JSON, or a plain string.
     pub(super) default: Option<&'static str>,
     /// `x-kubernetes-patch-strategy`. `None`: derived from the patch strategy in the type table.
     pub(super) patch: Option<&'static str>,
@@ -36,7 +36,7 @@ pub(super) struct Facts {
     pub(super) any: bool,
     /// Members of the union, of which at most one may be set.
     pub(super) union: Option<Vec<&'static str>>,
-    /// The discriminator of the union.
+    /// The field that says which member of the union is set (discriminator).
     pub(super) by: Option<&'static str>,
 }
 

@@ -45,7 +45,6 @@ struct Key {
     kinds: Vec<Kind>,
 }
 
-/// A version of OpenAPI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OpenApiVersion {
     /// `/openapi/v2`: one document for all groups.
@@ -54,7 +53,7 @@ enum OpenApiVersion {
     Three,
 }
 
-/// A document, serialized.
+/// A serialized OpenAPI document, with its ETag.
 pub(crate) struct OpenApiDocument {
     pub(crate) json: Bytes,
     /// SHA-512 of the JSON as hexadecimal digits; the ETag of both the JSON and the protobuf form.
@@ -95,7 +94,7 @@ pub(super) fn group_path(group: &str, version: &str) -> String {
     }
 }
 
-/// All paths of the OpenAPI v3 index.
+/// The paths in the OpenAPI v3 index, such as `apis/apps/v1`.
 pub(crate) fn group_paths(api: &Api) -> Vec<String> {
     let mut group_paths = ["api", "apis", "version"].map(str::to_owned).to_vec();
     for (group, version) in served::versions(api) {
@@ -168,7 +167,7 @@ fn cached(
     if let Some(found) = find(&CACHE.lock()) {
         return found;
     }
-    // Concurrent requests may build the same document; the first one is cached.
+    // Concurrent requests may build the same document; the first finished one is cached.
     let made = Arc::new(OpenApiDocument::new(&make()));
     let mut cache = CACHE.lock();
     if let Some(found) = find(&cache) {
@@ -212,7 +211,7 @@ fn build(group_path: &str, kinds: &[&Kind], api: &Api, form: OpenApiVersion) -> 
     })
 }
 
-/// The single path of a document that describes no resources.
+/// The only path in the documents `api`, `apis`, `version` and `apis/GROUP`, which describe discovery.
 fn of_root(group_path: &str, schemas: &mut Schemas) -> (String, Value) {
     let discovery = |operation: &str, tag, description, answer| DiscoveryPath {
         path: format!("/{group_path}/"),

@@ -9,14 +9,14 @@ use crate::machinery::yaml;
 use crate::protobuf;
 use serde_json::{Map, Value, json};
 
-/// An operation that OpenAPI describes for a verb.
+/// What an OpenAPI operation does: its verb, HTTP method, parameters and bodies.
 pub(super) struct Action {
-    /// The verb as in discovery.
+    /// The verb in discovery documents, such as `deletecollection`.
     pub(super) verb: &'static str,
     method: &'static str,
     /// `x-kubernetes-action`.
     name: &'static str,
-    /// The prefix of operation IDs.
+    /// The prefix of operation IDs, such as `read` or `replace`.
     word: &'static str,
     parameters: &'static [&'static str],
     sends: Content,
@@ -43,7 +43,7 @@ pub(super) const OK: (&str, &str) = ("200", "OK");
 const CREATED: (&str, &str) = ("201", "Created");
 const ACCEPTED: (&str, &str) = ("202", "Accepted");
 
-/// The action from which the other actions are derived.
+/// The action for `get`. The other actions take the fields that they do not set from here.
 const READ: Action = Action {
     verb: "get",
     method: "get",
@@ -127,23 +127,23 @@ pub(super) const WATCH_LIST: Action = Action {
     ..WATCH
 };
 
-/// Actions on a collection.
+/// Actions on the path of a collection.
 pub(super) const MANY: [Action; 3] = [LIST, CREATE, DELETE_COLLECTION];
-/// Actions on an object.
+/// Actions on the path of an object.
 pub(super) const ONE: [Action; 4] = [READ, UPDATE, PATCH, DELETE];
 
-/// The target of the operations on a path.
+/// What the operations on a path act on: a resource or subresource.
 pub(super) struct Operand<'a> {
     pub(super) kind: &'a Kind,
     /// Group, version and kind of the request and response bodies.
     pub(super) body: (&'a str, &'a str, &'a str),
-    /// The suffix of operation IDs.
+    /// The suffix of operation IDs, such as `NamespacedPod`.
     pub(super) name: String,
-    /// The subresource, if any.
+    /// Name of the subresource; `None` for the resource itself.
     pub(super) part: Option<&'a str>,
 }
 
-/// An operation with its HTTP method.
+/// Builds an operation; also returns its HTTP method.
 pub(super) fn operation(
     operand: &Operand<'_>,
     action: &Action,
@@ -170,7 +170,6 @@ pub(super) fn operation(
     (action.method, operation)
 }
 
-/// A short description of the operation.
 fn description(operand: &Operand<'_>, action: &Action) -> String {
     let kind = operand.kind.kind;
     let of = operand.part.map_or(String::new(), |part| format!("{part} of "));
@@ -221,7 +220,7 @@ fn in_medias(medias: &[impl AsRef<str>], schema: &Value) -> Map<String, Value> {
     medias.map(|media| (media, json!({"schema": schema}))).collect()
 }
 
-/// The media types in which an object can be sent.
+/// The media types in which clients can send and receive an object.
 fn medias(kind: &Kind) -> Vec<String> {
     let mut medias = vec!["application/json".to_owned(), yaml::MEDIA.to_owned()];
     if kind.object_type().is_some() && protobuf::is_known(&kind.api_version(), kind.kind) {
@@ -254,7 +253,6 @@ fn request_body(operand: &Operand<'_>, action: &Action, schemas: &mut Schemas) -
     body
 }
 
-/// The schema of a body.
 fn content(content: Content, operand: &Operand<'_>, schemas: &mut Schemas) -> Value {
     let (group, version, kind) = operand.body;
     if let Some(defined) = operand.kind.defined().filter(|_| kind == operand.kind.kind) {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 /// A parameter: name, type, description.
 type Parameter = (&'static str, &'static str, &'static str);
 
-/// All parameters.
+/// The parameters that operations and paths refer to by name.
 const ALL: [Parameter; 36] = [
     (
         "allowWatchBookmarks",
@@ -206,7 +206,6 @@ pub(super) fn parameter(name: &str) -> Value {
     })
 }
 
-/// A path parameter.
 pub(super) fn in_path(name: &str, text: &str) -> Value {
     json!({
         "name": name,

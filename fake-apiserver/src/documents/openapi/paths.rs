@@ -15,10 +15,9 @@ use crate::machinery::yaml;
 use crate::protobuf;
 use serde_json::{Map, Value, json};
 
-/// A path with its path item.
+/// A path with its OpenAPI path item.
 type PathEntry = (String, Value);
 
-/// All paths of a resource.
 pub(super) fn of_kind(group_path: &str, kind: &Kind, schemas: &mut Schemas) -> Vec<PathEntry> {
     let verbs = verbs(kind);
     let has = |verb: &str| verbs.contains(&verb);
@@ -89,7 +88,6 @@ fn with_name<'a>(named: &[&'a str]) -> Vec<&'a str> {
     named.iter().copied().chain(["name"]).collect()
 }
 
-/// The path of a subresource.
 fn of_part(
     object: &str,
     of_one: &str,
@@ -149,7 +147,7 @@ fn item(
     item.into()
 }
 
-/// The parameters that all operations have in common.
+/// The parameters that every one of the operations has.
 fn shared(operations: &[(&str, Value)]) -> Vec<Value> {
     let parameters = |operation: &Value| operation["parameters"].as_array().cloned().unwrap_or_default();
     let mut lists = operations.iter().map(|(_, operation)| parameters(operation));
@@ -169,15 +167,14 @@ pub(super) struct DiscoveryPath<'a> {
     pub(super) answer: Answer<'a>,
 }
 
-/// The schema of a discovery document.
+/// The schema of the response.
 pub(super) enum Answer<'a> {
-    /// A kind in meta/v1.
+    /// The schema of this kind in meta/v1, such as `APIGroupList`.
     Kind(&'a str),
     /// `version.Info`.
     Version,
 }
 
-/// The path of a discovery document, with its operation.
 pub(super) fn of_discovery(discovery: &DiscoveryPath<'_>, schemas: &mut Schemas) -> PathEntry {
     let (schema, medias): (Value, &[&str]) = match &discovery.answer {
         Answer::Kind(kind) => {

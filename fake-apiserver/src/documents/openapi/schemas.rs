@@ -50,7 +50,7 @@ const VERSION: (&str, [&str; 9], [&str; 4]) = (
     ],
 );
 
-/// The schemas that a document contains.
+/// The schemas in a document, collected while its operations refer to them.
 pub(super) struct Schemas {
     found: BTreeMap<String, Value>,
     /// Whether the schemas will be converted to OpenAPI v2.
@@ -89,7 +89,7 @@ impl Schemas {
         guarded(merged(reference(&name(of)), description))
     }
 
-    /// A reference to the schema of a kind.
+    /// A reference to the schema of a kind, which is added if it is not in the document yet.
     pub(super) fn kind(&mut self, group: &str, version: &str, kind: &str) -> Value {
         let api_version = if group.is_empty() {
             version.to_owned()
@@ -127,7 +127,6 @@ impl Schemas {
         )
     }
 
-    /// A reference to the schema of WatchEvent.
     pub(super) fn watch_event(&mut self) -> Value {
         let raw = "io.k8s.apimachinery.pkg.runtime.RawExtension";
         let object = self.named(raw, || json!({"type": "object", "description": texts::RAW}));
@@ -145,7 +144,6 @@ impl Schemas {
         })
     }
 
-    /// A reference to the schema of the `/version` document.
     pub(super) fn version(&mut self) -> Value {
         let (name, always, optional) = VERSION;
         self.named(name, || {
@@ -162,7 +160,7 @@ impl Schemas {
         })
     }
 
-    /// All schemas that were referenced.
+    /// All schemas that the document refers to, by name.
     pub(super) fn finish(self) -> Map<String, Value> {
         self.found.into_iter().collect()
     }

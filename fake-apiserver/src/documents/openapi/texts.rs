@@ -41,7 +41,7 @@ const COMMON: [(&str, &str); 6] = [
 static TEXTS: LazyLock<HashMap<(&str, &str), &str>> =
     LazyLock::new(|| types::column(|notes| notes.description));
 
-/// The description of a type, if any.
+/// The text in the type table or, for a list type, a generated text; `None` if there is neither.
 pub(super) fn of(owner: &'static Type) -> Option<String> {
     if let Some(text) = TEXTS.get(&(owner.name, "")) {
         return Some((*text).to_owned());
@@ -51,7 +51,7 @@ pub(super) fn of(owner: &'static Type) -> Option<String> {
     is_list.then(|| format!("A list of objects of kind {entry}."))
 }
 
-/// The description of a field, if any.
+/// The text in the type table or in `COMMON`; `None` if there is none for this field.
 pub(super) fn field(owner: &'static Type, field: &'static str) -> Option<&'static str> {
     let text = TEXTS.get(&(owner.name, field)).copied();
     text.or_else(|| {

@@ -125,7 +125,7 @@ fn pod_default(object: &mut Value) {
     status::default(object);
 }
 
-/// Sets the defaults of a pod, or of a pod template.
+/// Sets defaults that pods and pod templates have in common.
 pub(super) fn template_default(object: &mut Value) {
     let spec = json::member(object, "spec");
     for (name, value) in [

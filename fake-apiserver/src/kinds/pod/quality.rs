@@ -1,4 +1,4 @@
-//! The QoS class of pods.
+//! The QoS class of pods, computed from requests and limits.
 
 use crate::machinery::json::list;
 use crate::machinery::quantity::Quantity;

@@ -13,7 +13,7 @@ pub(super) fn of_container(container: &Value, at: &str, errors: &mut ErrorList) 
     amounts(&container["resources"], at, errors);
 }
 
-/// Validates pod overhead.
+/// Validates the pod overhead of a pod or RuntimeClass.
 pub fn overhead(overhead: &Value, at: &str, errors: &mut ErrorList) {
     let limits = serde_json::json!({"limits": overhead});
     amounts(&limits, at, errors);

@@ -12,7 +12,7 @@ pub(super) fn validate(pod: &Value, errors: &mut ErrorList) {
     containers::validate_images(&pod["spec"], errors);
 }
 
-/// Validation for create only.
+/// Validation of a new pod, in addition to `validate`.
 pub(super) fn validate_create(pod: &Value, errors: &mut ErrorList) {
     let spec = &pod["spec"];
     let some = |name: &str| spec[name].as_array().is_some_and(|list| !list.is_empty());
@@ -92,7 +92,7 @@ fn policies(spec: &Value, at: &str, errors: &mut ErrorList) {
     errors.one_of(&format!("{at}.dnsPolicy"), string(spec, "dnsPolicy"), &known);
 }
 
-/// Validates those of the given fields that are set; each contains a name.
+/// Validates the fields in `rules` that are set, each as a name by its rule.
 fn named(spec: &Value, rules: &[(&str, names::NameRule)], at: &str, errors: &mut ErrorList) {
     for (field, rule) in rules {
         let name = string(spec, field);

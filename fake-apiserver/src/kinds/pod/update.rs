@@ -12,7 +12,6 @@ const ONLY: &str = "pod updates may not change fields other than `spec.container
 /// Required node affinity.
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 
-/// Validates an update of a pod.
 pub(super) fn validate(new: &Value, old: &Value, errors: &mut ErrorList) {
     let (new, old) = (&new["spec"], &old["spec"]);
     for list in ["containers", "initContainers"] {

@@ -179,7 +179,6 @@ fn config_map(source: &Value, at: &str, errors: &mut ErrorList) {
     files::keys(source, at, errors);
 }
 
-/// Validates a downward API volume.
 fn downward(source: &Value, at: &str, errors: &mut ErrorList) {
     files::mode(&source["defaultMode"], &format!("{at}.defaultMode"), errors);
     for item in list(&source["items"]) {

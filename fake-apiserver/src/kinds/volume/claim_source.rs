@@ -25,7 +25,8 @@ pub(super) fn restrict(spec: &mut Value) {
     }
 }
 
-/// Drops the same references in an update, unless the old PVC has the field.
+/// In an update, drops a `dataSourceRef` to another namespace unless the old PVC has a `dataSourceRef`, and an unsupported `dataSource`
+/// unless the old PVC has either field.
 pub(super) fn restrict_change(spec: &mut Value, old: &Value) {
     let has = |name: &str| !old[name].is_null();
     let across = !string(&spec["dataSourceRef"], "namespace").is_empty();

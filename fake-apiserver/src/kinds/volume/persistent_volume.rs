@@ -1,4 +1,4 @@
-//! PersistentVolume.
+//! PersistentVolume: defaults, validation, and the fields that an update may change.
 
 use super::super::internal_form;
 use super::super::selectors::{self, Values};
@@ -134,7 +134,6 @@ pub(in crate::kinds) fn inline_validate(spec: &Value, at: &str, errors: &mut Err
     }
 }
 
-/// Validates the spec of a PersistentVolume.
 fn volume_spec_validate(spec: &Value, at: &str, errors: &mut ErrorList) {
     some_access_modes(spec, at, errors);
     capacity(&spec["capacity"], &format!("{at}.capacity"), errors);

@@ -198,7 +198,6 @@ const RESIZES: [&str; 5] = [
     "NodeResizePending",
 ];
 
-/// Validates a PVC's status.
 fn claim_validate_status(new: &Value, _: &Value, errors: &mut ErrorList) {
     let status = &new["status"];
     for (name, amount) in json::pairs(&status["capacity"]) {

@@ -144,7 +144,7 @@ fn partition(_: Owner, source: &Value, at: &str, errors: &mut ErrorList) {
     }
 }
 
-/// Validates a secret reference.
+/// Validates a secret reference: a PersistentVolume must also name the namespace.
 fn secret(owner: Owner, source: &Value, at: &str, errors: &mut ErrorList) {
     let secret = &source["secretRef"];
     if !secret.is_null() {
@@ -156,7 +156,7 @@ fn secret(owner: Owner, source: &Value, at: &str, errors: &mut ErrorList) {
     }
 }
 
-/// Validates the path of an NFS export.
+/// Validates the path of an NFS export, which must be absolute.
 fn nfs_path(_: Owner, source: &Value, at: &str, errors: &mut ErrorList) {
     let path = text(source, "path");
     if !path.starts_with('/') {

@@ -59,7 +59,7 @@ pub(super) fn of(spec: &Value) -> Value {
         .collect()
 }
 
-/// Validates that the spec has exactly one source, and validates the source.
+/// Adds an error unless the spec has exactly one source; validates that source.
 pub(super) fn validate(spec: &Value, at: &str, errors: &mut ErrorList) {
     let mut is_taken = false;
     for name in SOURCES.into_iter().filter(|name| !spec[*name].is_null()) {

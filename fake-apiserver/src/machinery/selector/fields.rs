@@ -3,10 +3,10 @@
 use crate::machinery::status::Status;
 use serde_json::Value;
 
-/// A field that field selectors support.
+/// A field of a kind that clients can use in field selectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Selectable {
-    /// The field label.
+    /// The name of the field in selectors, such as `spec.nodeName`.
     pub label: &'static str,
     /// JSON pointers to the field; the first one that points to a value is used.
     pub pointers: &'static [&'static str],
@@ -86,7 +86,6 @@ impl FieldSelector {
 }
 
 impl Selectable {
-    /// The field of an object as text.
     fn read(&self, object: &Value) -> String {
         let found = self.pointers.iter().filter_map(|pointer| object.pointer(pointer));
         let mut texts = found.filter_map(|value| match value {

@@ -7,7 +7,7 @@ use crate::machinery::{json, names};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// A label selector; all requirements must match.
+/// A list of requirements on labels. An object matches if it satisfies all of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LabelSelector(Vec<Requirement>);
 
@@ -61,7 +61,7 @@ impl LabelSelector {
         Some(Self(requirements))
     }
 
-    /// Whether the labels of an object match.
+    /// Whether the labels of an object satisfy all requirements.
     pub fn matches(&self, object: &Value) -> bool {
         if self.0.is_empty() {
             return true;

@@ -12,7 +12,7 @@ pub(super) struct Changes<'a> {
     pub(super) removed: Set<'a>,
 }
 
-/// The field set of a value.
+/// All fields that a value contains.
 pub(super) fn fields<'a>(structure: TypeStructure<'_>, value: &'a Value) -> Set<'a> {
     let node = |element, inner: TypeStructure<'_>, value, named| Node {
         element,

@@ -38,7 +38,7 @@ struct ManagedFieldsEntry<'a> {
     set: Set<'a>,
 }
 
-/// All managedFields entries of an object.
+/// The managedFields entries of an object, with parsed field sets.
 pub(super) struct Entries<'a> {
     kind: Kind,
     list: Vec<ManagedFieldsEntry<'a>>,
@@ -98,7 +98,6 @@ impl Id<'_> {
 }
 
 impl<'a> Entries<'a> {
-    /// An empty list of entries.
     pub(super) fn none(kind: &Kind) -> Self {
         Self {
             kind: kind.stored(),
@@ -162,7 +161,7 @@ impl<'a> Entries<'a> {
             .collect()
     }
 
-    /// Removes changed and removed fields from the entries of all managers, except one.
+    /// Removes fields from the entries of all managers except `except`, because another manager changed or removed them.
     pub(super) fn release(&mut self, except: Option<&Id<'_>>, changed: &Set<'_>, removed: &Set<'_>) {
         for entry in &mut self.list {
             if except.is_none_or(|id| entry.id != *id) {

@@ -44,7 +44,7 @@ fn list(structure: TypeStructure<'_>, live: Vec<Value>, applied: &[Value]) -> Ve
         .zip(&wanted)
         .filter_map(|(at, name)| Some((name.as_ref()?, at)))
         .collect();
-    // The live entries, each with its index in the applied list if it is applied.
+    // The live entries, each with its index in the applied list if that list contains it.
     let mut live: Vec<(Option<usize>, Option<Value>)> = live
         .into_iter()
         .map(|item| {

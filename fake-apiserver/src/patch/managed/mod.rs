@@ -50,14 +50,14 @@ const UNOWNED: [&str; 8] = [
     "resourceVersion",
 ];
 
-/// A write by a field manager.
+/// A write, with the name and API version that its managedFields entry gets.
 #[derive(Clone, Copy)]
 pub(crate) struct FieldManager<'a> {
     /// The kind in the version of the request.
     pub(crate) kind: &'a Kind,
-    /// Name of the manager.
+    /// The `manager` of the managedFields entry.
     pub(crate) manager: &'a str,
-    /// The resource or subresource to which the request writes.
+    /// The main path or subresource of the request; the `subresource` of the managedFields entry.
     pub(crate) part: Part,
 }
 
@@ -74,7 +74,7 @@ impl FieldManager<'_> {
         };
         let entries = Entries::read(self.kind, &text).unwrap_or_else(|| Entries::none(self.kind));
         if entries.is_empty() && old.is_some() {
-            // An object without managedFields gets none until the first apply.
+            // Until the first apply, an object without managedFields gets no entries.
             return mark(new, String::new());
         }
         let nothing = self.kind.validated_version().nothing();
@@ -305,7 +305,7 @@ pub(crate) fn differ_in_times(kind: &Kind, one: &str, other: &str) -> bool {
     }
 }
 
-/// The error for conflicts with other managers.
+/// The 409 that lists the fields of other managers.
 fn conflict(found: &[(String, Vec<String>)]) -> Status {
     let causes: Vec<Cause> = found
         .iter()

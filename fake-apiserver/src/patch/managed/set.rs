@@ -19,7 +19,7 @@ pub(super) enum Element<'a> {
     Index(Cow<'a, str>),
 }
 
-/// A set of fields.
+/// A set of field paths, such as the fields that a manager owns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Set<'a>(Vec<Node<'a>>);
 

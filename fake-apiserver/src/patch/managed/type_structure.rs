@@ -37,7 +37,6 @@ pub(super) struct SchemaNode<'t> {
 }
 
 impl<'t> TypeStructure<'t> {
-    /// The structure of the objects of a kind.
     pub(super) fn of_kind(kind: &'t Kind) -> Self {
         match kind.shape() {
             Shape::Typed(of) => Self::Struct(of),
@@ -60,7 +59,6 @@ impl<'t> TypeStructure<'t> {
         }
     }
 
-    /// The structure of values with this schema.
     pub(super) fn of_schema(schema: &'t Schema) -> Self {
         match (schema.of, &schema.list) {
             _ if schema.atomic => Self::Leaf,
@@ -222,7 +220,7 @@ fn key<'k>(
     Ok(Element::Key(Value::Object(found).to_string().into()))
 }
 
-/// Whether a value is missing or empty.
+/// Whether a value is missing, `null`, or an empty list or map.
 pub(super) fn is_empty_value(value: Option<&Value>) -> bool {
     match value {
         None | Some(Value::Null) => true,

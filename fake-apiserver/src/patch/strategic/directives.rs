@@ -13,7 +13,7 @@ pub(super) const SET_ORDER: &str = "$setElementOrder/";
 /// Why a strategic merge patch cannot be applied.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum StrategicPatchError {
-    /// A directive in the patch has an invalid value.
+    /// A directive in the patch has an invalid value. Contains the message.
     Form(String),
     /// The patch is valid, but not for this object.
     Fit(String),

@@ -64,7 +64,6 @@ async fn whoami(wire: &Wire, token: &str) -> Value {
     answer.body["status"]["userInfo"].clone()
 }
 
-/// Creates a token of a service account.
 async fn token(wire: &Wire, account: &str, spec: Value) -> Answer {
     let body = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec});
     wire.post(&format!("{ACCOUNTS}/{account}/token"), body).await

@@ -510,7 +510,7 @@ async fn creating_by_apply_requires_the_create_permission() {
     );
 }
 
-/// API-33: adding a field to a CSIDriver manifest is accepted or rejected like any other change, however the manifest is applied.
+/// API-33: since 1.23, `storageCapacity` can be added to an existing CSIDriver, by server-side apply as well as by a patch of kubectl.
 #[tokio::test]
 async fn adding_storage_capacity_to_a_csi_driver_is_accepted_since_1_23() {
     const DRIVERS: &str = "/apis/storage.k8s.io/v1/csidrivers";

@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 
 const EVERYWHERE: &str = "/apis/storage.k8s.io/v1/csistoragecapacities";
 
-/// The names of the items in a list.
 fn names(list: &Value) -> Vec<&str> {
     let items = list["items"].as_array().into_iter().flatten();
     items

@@ -16,7 +16,7 @@ pub(crate) struct Wire {
     pub(crate) client: kube::Client,
 }
 
-/// A response.
+/// The response to a request of a test.
 pub(crate) struct Answer {
     pub(crate) code: u16,
     pub(crate) headers: HeaderMap,
@@ -24,7 +24,7 @@ pub(crate) struct Answer {
     pub(crate) text: String,
 }
 
-/// An open watch.
+/// A watch of a test, which returns its events one by one.
 pub(crate) struct Watching {
     body: Body,
     pending: VecDeque<Value>,
@@ -40,7 +40,7 @@ impl Wire {
         Self::of(ApiServer::with_extensions(options, observer, extensions())).await
     }
 
-    /// A client of an existing server.
+    /// Starts a listener of this server, with a client for it.
     pub(crate) async fn of(server: ApiServer) -> Self {
         let token = server.add_client("tester");
         let running = server.start().await.expect("the server binds a loopback port");
@@ -203,7 +203,6 @@ pub(crate) fn capacity(name: &str, amount: &str) -> Value {
     json!({"metadata": {"name": name}, "storageClassName": "fast", "capacity": amount})
 }
 
-/// A pod with one container.
 pub(crate) fn pod(name: &str) -> Value {
     json!({"metadata": {"name": name}, "spec": {"containers": [{"name": "c", "image": "example.com/app:1"}]}})
 }

@@ -1,4 +1,4 @@
-//! Defaults of nested fields.
+//! Tests of defaults in nested fields of pods, PVCs, Jobs, Services, Nodes and devices.
 
 use super::client::{PODS, Wire};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Evictions and PodDisruptionBudgets.
+//! Tests of `pods/eviction` with and without PodDisruptionBudgets.
 
 use super::client::{Answer, PODS, Wire, pod};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Fault injection: what clients receive, what is executed nevertheless, and what the observer reports.
+//! Fault injection: the responses and watch events of clients, whether a faulty request is executed, and the reports to the observer.
 
 use super::client::{CAPACITIES, Wire, capacity, short};
 use super::observer::observed;
@@ -21,7 +21,7 @@ fn status(code: u16) -> Effect {
     }
 }
 
-/// Creates a CSIStorageCapacity; returns whether a response arrived.
+/// Creates a CSIStorageCapacity; returns false if the connection is closed instead of a response.
 async fn is_answered(wire: &Wire, name: &str) -> bool {
     let body = Body::from(capacity(name, "1Gi").to_string().into_bytes());
     let request = Request::post(CAPACITIES).header("content-type", "application/json");

@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 const APPS: &str = "/apis/apps/v1/namespaces/default";
 const TABLE: [(&str, &str); 1] = [("accept", "application/json;as=Table;v=v1;g=meta.k8s.io")];
 
-/// A workload with two replicas.
 fn workload(name: &str) -> Value {
     let template = json!({
         "metadata": {"labels": {"app": "a"}},
@@ -129,7 +128,7 @@ async fn table_rows_have_one_cell_per_column() {
             false => path,
         };
         let name = "v1.example.com";
-        // Validated kinds reject this body; others store it.
+        // Kinds with validation reject this body; other kinds store it.
         let answer = wire.post(&path, json!({"metadata": {"name": name}})).await;
         match answer.code {
             422 => continue,

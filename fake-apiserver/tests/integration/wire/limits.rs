@@ -1,4 +1,4 @@
-//! Limits on client input, and slow clients.
+//! Tests of limits on request and object sizes, of slow watches, and of a panicking request.
 
 use super::client::{CONFIG_MAPS, Wire};
 use fake_apiserver::{Event, Observer, ServerOptions, WatchEnd};

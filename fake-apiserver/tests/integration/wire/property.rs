@@ -139,7 +139,7 @@ async fn check(steps: &[Step]) {
             step => world.write(step).await,
         }
     }
-    // The last two writes produce an event for every reader, which ends the reading.
+    // These two writes produce an event for every reader, so that all readers reach the end.
     for on in [true, false] {
         world.write(&Step::Label { name: 9, on }).await;
     }

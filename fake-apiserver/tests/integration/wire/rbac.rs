@@ -1,4 +1,4 @@
-//! Authorization by roles and bindings.
+//! Tests of authorization by RBAC roles and bindings.
 
 use super::access::{SELF_ACCESS_REVIEWS, guarded, send_as};
 use super::client::{CAPACITIES, CONFIG_MAPS, PODS, Wire, capacity, pod};

@@ -1,4 +1,4 @@
-//! Selectors and paged lists.
+//! Tests of label and field selectors, and of paged lists.
 
 use super::client::{CONFIG_MAPS, PODS, Wire, pod};
 use fake_apiserver::ServerOptions;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 const NODES: &str = "/api/v1/nodes";
 
-/// The requests of the program under test.
+/// Requests of a client whose permissions are recorded.
 const RUN: [(&str, &str); 6] = [
     ("GET", "/apis/storage.k8s.io/v1"),
     ("GET", NODES),

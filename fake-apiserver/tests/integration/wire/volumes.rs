@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 const VOLUMES: &str = "/api/v1/persistentvolumes";
 const ATTACHMENTS: &str = "/apis/storage.k8s.io/v1/volumeattachments";
 
-/// A PersistentVolume with this volume source.
 fn volume(source: &Value) -> Value {
     let mut body = json!({
         "metadata": {"name": "v"},

@@ -1,4 +1,4 @@
-//! The verb watch: start, events and end.
+//! Tests of watches: where they start, their events, and how they end.
 
 use super::client::{CAPACITIES, CONFIG_MAPS, PODS, Wire, capacity, short};
 use fake_apiserver::ServerOptions;
@@ -276,7 +276,7 @@ async fn bookmarks_are_empty_objects_of_their_kind() {
     assert_eq!(bookmark["object"]["status"], json!({}));
 }
 
-/// After this many changes, the watch history stores a superseded object in another form.
+/// After this many changes, the watch history stores a superseded object in serialized form only.
 const LONG_AGO: usize = 2_100;
 
 #[tokio::test]

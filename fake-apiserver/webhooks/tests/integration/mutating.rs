@@ -1,4 +1,4 @@
-//! Mutating webhooks.
+//! Tests of mutating webhooks: patches, order, reinvocation and matching.
 
 use super::{MUTATING, VALIDATING, config_map, hook, register, register_mutating};
 use crate::client::{CONFIG_MAPS, PODS, Wire, pod};

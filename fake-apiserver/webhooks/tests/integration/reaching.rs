@@ -1,4 +1,4 @@
-//! Webhook calls: addresses, TLS, timeouts and failures.
+//! Tests of webhook calls: addresses, TLS, timeouts and failures.
 
 use super::{VALIDATING, config_map, denied, hook, register, register_validating};
 use crate::client::{CONFIG_MAPS, Wire};

@@ -1,4 +1,4 @@
-//! Validating webhooks: requests and responses.
+//! Tests of validating webhooks: the requests that they receive, and how their responses are handled.
 
 use super::{VALIDATING, config_map, denied, register_validating};
 use crate::client::{CONFIG_MAPS, PODS, Wire, pod};

@@ -25,7 +25,7 @@ use tokio_rustls::TlsAcceptor;
 /// Returns the response to a review that was sent to a path.
 type Answer = dyn Fn(&str, &Value) -> Value + Send + Sync;
 
-/// A running webhook server.
+/// A webhook server on a loopback port, until it is dropped.
 pub(crate) struct Hook {
     pub(crate) address: SocketAddr,
     /// The certificate of the server's certificate authority, as `caBundle`.
@@ -103,7 +103,6 @@ impl Hook {
         self.connections.load(Ordering::Relaxed)
     }
 
-    /// All received reviews.
     pub(crate) fn reviews(&self) -> Vec<Value> {
         self.reviews.lock().clone()
     }
@@ -135,7 +134,7 @@ async fn respond(
     Ok(response)
 }
 
-/// The AdmissionReview with the response.
+/// The received AdmissionReview with the configured response, which gets the uid of the request.
 fn responded(review: &Value, answer: &impl Fn(&Value) -> Value) -> Value {
     let mut response = answer(&review["request"]);
     response["uid"] = review["request"]["uid"].clone();

@@ -44,7 +44,7 @@ fn costly(
     (backend, pairs(&[("k", "v")]))
 }
 
-/// Operations on the backend: sizes, and indices of existing volumes.
+/// An operation on the backend: a size in bytes, or the index of an existing volume, or both.
 #[derive(Clone, Debug)]
 enum Step {
     Create(u64),

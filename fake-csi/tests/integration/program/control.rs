@@ -329,7 +329,7 @@ async fn non_loopback_address_requires_allow_remote() {
     assert_ne!(first.token(), second.token(), "tokens are random");
     let address = second.url().trim_start_matches("http://").to_owned();
     let token = second.token().to_owned();
-    // The server runs on this thread.
+    // The HTTP client blocks, so it needs its own thread: the server runs on the thread of the test.
     let first_line = async || {
         let (address, token) = (address.clone(), token.clone());
         tokio::task::spawn_blocking(move || first_line(&address, &token))
@@ -342,8 +342,8 @@ async fn non_loopback_address_requires_allow_remote() {
     assert_ne!(first_line().await.as_deref(), OK, "no response");
 }
 
-/// First line of the response from an address; `None` if there is no response. Another server may have bound the port meanwhile, but it
-/// does not know the token; a connection to a free port may even connect to itself.
+/// First line of the response from an address; `None` if there is no response. If another server has bound the port meanwhile, it rejects
+/// the token, so its response is not mistaken for one of the stopped control.
 fn first_line(address: &str, token: &str) -> Option<String> {
     let mut stream = TcpStream::connect(address).ok()?;
     stream.set_read_timeout(Some(Duration::from_secs(1))).ok()?;

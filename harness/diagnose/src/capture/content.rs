@@ -28,7 +28,6 @@ pub(super) enum ExpectedResult {
     NotAttempted,
 }
 
-/// The content of a captured case file.
 pub(super) struct Content {
     pub(super) driver: Value,
     pub(super) nodes: Vec<Value>,
@@ -47,7 +46,7 @@ pub(super) struct Content {
 }
 
 impl Content {
-    /// `fits`: whether a pod, given by namespace and name, fits on any node.
+    /// The content of a capture. `fits`: whether the pod with a namespace and name fits on any node.
     pub(super) fn of(
         situation: &Situation<'_>,
         fits: &dyn Fn(&str, &str) -> bool,
@@ -304,13 +303,13 @@ fn expected_result(
         let node = names.of(Kind::Node, node);
         return (
             ExpectedResult::OnNode(node),
-            "it was on this node when it was captured",
+            "the pod was on this node when it was captured",
         );
     }
     if !pod["metadata"]["deletionTimestamp"].is_null() {
         return (
             ExpectedResult::NotAttempted,
-            "it is being deleted, so no scheduler attempts it",
+            "the pod is being deleted, so no scheduler attempts it",
         );
     }
     if spec["schedulingGates"]
@@ -319,13 +318,13 @@ fn expected_result(
     {
         return (
             ExpectedResult::NotAttempted,
-            "it has scheduling gates, so no scheduler attempts it",
+            "the pod has scheduling gates, so no scheduler attempts it",
         );
     }
     if uses_another_scheduler(pod) {
         return (
             ExpectedResult::NotAttempted,
-            "it is for another scheduler, which does not run here",
+            "the pod is for another scheduler, which does not run here",
         );
     }
     let conditions = pod["status"]["conditions"].as_array().into_iter().flatten();
@@ -334,25 +333,25 @@ fn expected_result(
     if conditions.into_iter().any(refused) && !waits_for_volume && !is_nominated {
         return (
             ExpectedResult::Unschedulable,
-            "it was unschedulable when it was captured",
+            "the pod was unschedulable when it was captured",
         );
     }
     match (fits(namespace_of(pod), name_of(pod)), waits_for_volume) {
         (true, false) if is_nominated => (
             ExpectedResult::Placed,
-            "preemption for it was in progress on its nominated node",
+            "preemption for the pod was in progress on its nominated node",
         ),
         (true, false) => (
             ExpectedResult::Placed,
-            "no scheduler had attempted it, and a node fits it, possibly after preemption",
+            "no scheduler had attempted the pod, and it fits a node, possibly after preemption",
         ),
         (true, true) => (
             ExpectedResult::Placed,
-            "ephemeral claims and volumes of Immediate classes are created at once here, and then a node fits it",
+            "ephemeral claims and volumes of Immediate classes are created at once here, and then the pod fits a node",
         ),
         (false, _) => (
             ExpectedResult::Unschedulable,
-            "no scheduler had attempted it, and no node fits it",
+            "no scheduler had attempted the pod, and it fits no node",
         ),
     }
 }
@@ -402,7 +401,7 @@ fn backend(capacities: &[Value]) -> (BTreeMap<String, Value>, Vec<Value>) {
     (pools.into_iter().map(pool).collect(), answers)
 }
 
-/// The `capacities` expectation for that storage, by class and segment.
+/// The `capacities` expectation for these CSIStorageCapacity objects, by class and segment.
 fn published(capacities: &[Value]) -> Value {
     let mut rows = json!({});
     for object in capacities {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::situation::{CsiVolume, Situation, csi_volume};
 
-/// How many more volumes the nodes of the cluster can have.
+/// For each node with a volume limit, how many more volumes it can have.
 #[derive(Default)]
 pub(super) struct Limits {
     /// Remaining number of volumes by node and driver.

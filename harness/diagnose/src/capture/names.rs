@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-/// What a name stands for.
+/// The kind of object or string for which a name is assigned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     Node,
@@ -50,7 +50,6 @@ impl Names {
         names
     }
 
-    /// Whether original names are replaced by neutral ones.
     pub(super) fn scrubs(&self) -> bool {
         self.scrub
     }

@@ -20,7 +20,7 @@ use capacity_types::pod::{claim_of, claims_of};
 /// The pods of the case file that represent other pods of the cluster.
 #[derive(Default)]
 pub(super) struct OtherPods {
-    /// The pods that the case file contains.
+    /// Their objects in the case file.
     pub(super) pods: Vec<Value>,
     /// By node, the number of pods in the cluster that have no counterpart in the case file.
     pub(super) missing: BTreeMap<String, i64>,
@@ -36,7 +36,7 @@ pub(super) fn other_pods(
     let mut together: BTreeMap<_, (i64, BTreeMap<String, i128>)> = BTreeMap::new();
     for pod in &situation.other_pods {
         if is_captured_alone(situation, pod) {
-            // The PVCs of the replacement pod have no effect, so they are removed.
+            // Removes all volumes except captured PVCs, because they have no effect.
             let mut with_shared = (*pod).clone();
             let is_shared = |volume: &Value| {
                 let claim = claim_of(pod, volume);
@@ -76,7 +76,7 @@ pub(super) fn other_pods(
     all
 }
 
-/// Whether a pod affects scheduling by more than its resource requests.
+/// Whether a pod affects scheduling by more than its resource requests, so that it needs its own pod in the case file.
 fn is_captured_alone(situation: &Situation<'_>, other: &Value) -> bool {
     let claims = claims_of(other);
     situation.pods.iter().any(|pod| {

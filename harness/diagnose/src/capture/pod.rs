@@ -36,8 +36,8 @@ pub(super) fn pod(pod: &Value, claims: &[&Value], resources: &BTreeSet<String>, 
         }
     }
     if has_pod_level_requests(pod) {
-        // Overhead needs a RuntimeClass, and pod-level resources a newer release. Container requests of the same total have the same
-        // effect.
+        // Overhead needs a RuntimeClass, and pod-level resources need a newer release. Therefore one container requests the total, which
+        // has the same effect.
         let mut amounts = requests(pod);
         amounts.retain(|name, _| resources.contains(name));
         spec.remove("initContainers");
@@ -171,7 +171,7 @@ pub(super) fn uses_another_scheduler(pod: &Value) -> bool {
     !matches!(name, None | Some("" | "default-scheduler"))
 }
 
-/// Whether this is one of the two tolerations that the API server adds to every pod.
+/// Whether the API server adds this toleration to every pod.
 fn is_default_toleration(toleration: &Value) -> bool {
     const KEYS: [&str; 2] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
     KEYS.iter().any(|key| toleration["key"] == *key)

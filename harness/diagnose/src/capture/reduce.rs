@@ -23,14 +23,13 @@ const BINDING_ANNOTATIONS: [&str; 2] = [
 ];
 /// Annotation that represents all other annotations: the text of a scheduling failure depends on whether an object has any.
 const ANNOTATED: &str = "example.com/annotated";
-/// Finalizer of objects that are being deleted. Replaces the finalizers that they have in the cluster.
+/// Finalizer that replaces the finalizers of objects that are being deleted in the cluster.
 const FINALIZER: &str = "example.com/captured";
 /// CSI driver of volumes that have no CSI source in the cluster.
 const NO_DRIVER: &str = "static.example.com";
 /// UID for a `claimRef` whose PVC was deleted while another PVC got its name.
 const STALE_UID: &str = "00000000-0000-0000-0000-000000000000";
 
-/// Copies the listed fields that are set.
 pub(super) fn copy_fields(from: &Value, to: &mut Map<String, Value>, names: &[&str]) {
     for name in names {
         if let Some(value) = from.get(*name).filter(|value| !value.is_null()) {
@@ -39,7 +38,7 @@ pub(super) fn copy_fields(from: &Value, to: &mut Map<String, Value>, names: &[&s
     }
 }
 
-/// Copies the deletion timestamp of an object and adds a finalizer, because the API server would otherwise remove the object.
+/// Copies the deletion timestamp of an object and adds a finalizer: without a finalizer, the API server would remove the object.
 pub(super) fn copy_deletion(from: &Value, metadata: &mut Value) {
     let since = &from["metadata"]["deletionTimestamp"];
     if !since.is_null() {
@@ -70,7 +69,7 @@ pub(super) fn quantity(value: &Value) -> Option<String> {
 /// Topology keys of the driver on a node. `None`: the driver is not registered on the node.
 pub(super) type Registration<'a> = Option<&'a [String]>;
 
-/// What determines the free resources of a node.
+/// What determines how many resources of a node are free.
 pub(super) struct NodeResources<'a> {
     /// The resources that captured pods request.
     pub(super) resources: &'a BTreeSet<String>,
@@ -328,7 +327,7 @@ pub(super) fn segment_text(segment: &Segment, keys: &[String], names: &mut Names
     })
 }
 
-/// A VolumeAttachment of one of these volumes. The caller sets its name.
+/// A VolumeAttachment of one of the `volumes`, without a name, which the caller sets.
 pub(super) fn attachment(attachment: &Value, volumes: &[&Value], names: &mut Names) -> Option<Value> {
     let spec = &attachment["spec"];
     let volume = spec["source"]["persistentVolumeName"].as_str()?;
@@ -373,7 +372,7 @@ pub(super) fn claim(claim: &Value, names: &mut Names) -> Value {
     object
 }
 
-/// The spec of a PVC in that namespace, or of a PVC template.
+/// The reduced spec of a PVC in `namespace`, or of a PVC template.
 pub(super) fn claim_spec(namespace: &str, claim: &Value, names: &mut Names) -> Map<String, Value> {
     let mut spec = Map::new();
     copy_modes(&claim["spec"], &mut spec);

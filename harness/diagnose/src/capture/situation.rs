@@ -7,11 +7,11 @@ use serde_json::Value;
 use super::options::CaptureOptions;
 use capacity_types::pod::{claim_of, claims_of, class_of, volumes_of};
 
-/// Why it is not clear what to capture.
+/// Why the pod or driver to capture cannot be determined.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CaptureError {
     /// The pod to capture does not exist.
-    #[error("no pod is named {0}/{1}; use one that exists")]
+    #[error("no pod is named {0}/{1}; name an existing pod")]
     NoPod(String, String),
     /// The driver to capture does not exist.
     #[error("no StorageClass has the provisioner {0}, and there is no CSIDriver {0}; use another --driver")]
@@ -20,7 +20,9 @@ pub enum CaptureError {
     #[error("there are several drivers; choose one with --driver, or a pod with --pod: {0}")]
     Several(String),
     /// No StorageClass of a CSI driver exists.
-    #[error("there is no StorageClass of a CSI driver; include classes, drivers and capacity objects")]
+    #[error(
+        "there is no StorageClass of a CSI driver; include StorageClasses, CSIDrivers and CSIStorageCapacity objects in the dump"
+    )]
     Nothing,
 }
 
@@ -193,7 +195,7 @@ impl<'a> Cluster<'a> {
             (_, 0) => Err(CaptureError::Nothing),
             ([only], _) => Ok((*only).clone()),
             ([], 1) => Ok(found.first().cloned().unwrap_or_default()),
-            // Any of the drivers will do, because everything that affects the pod is captured.
+            // Any of the drivers can be used, because everything that affects the pod is captured.
             ([first, ..], _) if is_one_pod => Ok((*first).clone()),
             _ => Err(CaptureError::Several(
                 found.into_iter().collect::<Vec<_>>().join(", "),
@@ -227,7 +229,7 @@ impl<'a> Cluster<'a> {
         self.of("PersistentVolumeClaim").filter(is_claimed).collect()
     }
 
-    /// These PVCs, their data sources, and the data sources of those.
+    /// These PVCs, and the PVCs from which they are cloned directly or indirectly.
     fn with_sources(&self, mut claims: Vec<&'a Value>) -> Vec<&'a Value> {
         let mut next = 0;
         while let Some(claim) = claims.get(next).copied() {
@@ -290,13 +292,12 @@ pub(super) fn data_source(claim: &Value) -> Option<(&'static str, &Value)> {
     set.find(|(_, source)| source.is_object())
 }
 
-/// Whether the pod is pending.
 fn is_pending(pod: &Value) -> bool {
     let phase = pod["status"]["phase"].as_str().unwrap_or("Pending");
     pod["spec"]["nodeName"].as_str().unwrap_or_default().is_empty() && phase == "Pending"
 }
 
-/// Whether the pod occupies resources of a node.
+/// Whether the pod has a node and is not finished, so that it occupies resources of the node.
 fn uses_node_resources(pod: &Value) -> bool {
     let has_ended = matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed"));
     !pod["spec"]["nodeName"].as_str().unwrap_or_default().is_empty() && !has_ended

@@ -8,7 +8,7 @@ use super::content::{Content, ExpectedResult};
 use super::options::CaptureOptions;
 use capacity_types::flow::{flow, scalar};
 
-/// How long a pod must remain without a node: enough for every event that could still make it schedulable.
+/// How long a pod must remain without a node, so that every event that could make it schedulable has had an effect.
 const UNPLACED_FOR: &str = "1s";
 /// How long the CSIStorageCapacity objects must remain unchanged.
 const PUBLISHED_FOR: &str = "2 refreshes";
@@ -20,7 +20,7 @@ const HEAD: &str = "\
 ";
 
 impl Content {
-    /// The complete text of the case file.
+    /// The text of the case file: header, cluster, and steps with expectations.
     pub(super) fn text(&self, options: &CaptureOptions) -> String {
         let program = options.program;
         let mut out = format!(
@@ -100,7 +100,10 @@ impl Content {
                     flow(&self.published)
                 ),
             };
-            let _ = writeln!(out, "      - {expected}\n        why: it was captured so");
+            let _ = writeln!(
+                out,
+                "      - {expected}\n        why: the captured cluster was in this state"
+            );
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Compares the scheduler's verdicts about the captured pods, in the cluster and in the case file.
+//! Compares, for each captured pod, the scheduler's verdict in the cluster with the verdict in the case file.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -16,7 +16,8 @@ use crate::explain::{self, Detail, NodeView};
 use crate::inventory::Inventory;
 use crate::snapshot::{Error, Snapshot};
 
-/// Captures the situation of a pod. Errors are those of [`capture`]; if the pod does not exist, with a hint at the reason.
+/// Captures the situation of a pod from a snapshot. Errors are those of [`capture`]; if the pod does not exist, the error contains a hint
+/// at the reason.
 pub fn capture_cluster(cluster: &Snapshot, options: &CaptureOptions) -> Result<Captured, Error> {
     let rules = Options::default().rules()?;
     let objects = cluster.objects();

@@ -1,6 +1,7 @@
-//! Causes outside the scheduler: why a pod cannot start whatever the scheduler decides, or why it waits although it has a node.
+//! Reasons outside the scheduler why a pod does not start: it cannot start whatever the scheduler decides, or it waits although it has a
+//! node.
 //!
-//! Each cause is one sentence about one object, with the remedy. Makes no scheduling decisions.
+//! Each reason is one sentence about one object, with the remedy. Makes no scheduling decisions.
 
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use capacity_scheduler::snapshot::Snapshot;
 
 /// Provisioner name of classes without dynamic provisioning.
 const NO_PROVISIONER: &str = "kubernetes.io/no-provisioner";
-/// Maximum number of listed nodes.
+/// Maximum number of nodes that one sentence lists.
 const LISTED_MAX: usize = 3;
 
 /// The namespace of kube-controller-manager and kube-scheduler, and of their Leases.
@@ -19,7 +20,7 @@ const SYSTEM: &str = "kube-system";
 /// has stopped.
 const LEASE_DURATIONS: i64 = 4;
 
-/// The causes in the pod's PVCs, in volume order, followed by the reason why no scheduler has tried the pod.
+/// Why the pod's PVCs prevent its start, in volume order, followed by the reason why no scheduler has tried the pod.
 pub(super) fn causes(snapshot: &Snapshot, pod: &Pod) -> Vec<String> {
     let volumes = pod.volumes.iter();
     let mut causes: Vec<String> = volumes
@@ -74,7 +75,7 @@ fn unbound_claim_causes(snapshot: &Snapshot, pod: &Pod, claim: &Claim) -> Vec<St
     let key = &claim.key;
     if claim.class.is_empty() {
         return vec![format!(
-            "claim {key} has no StorageClass, so it waits for a matching PersistentVolume; create one, or recreate the claim with a class"
+            "claim {key} has no StorageClass, so the claim waits for a matching PersistentVolume; create a PersistentVolume, or recreate the claim with a class"
         )];
     }
     let Some(class) = snapshot.class(&claim.class) else {
@@ -150,7 +151,7 @@ fn stopped_controller(snapshot: &Snapshot, provisioner: &str) -> String {
 fn expired_lease(snapshot: &Snapshot, name: &str, matches: impl Fn(&Lease) -> bool) -> Option<String> {
     let mut times: Vec<i64> = snapshot.leases.iter().filter_map(|lease| lease.renewed).collect();
     times.sort_unstable();
-    // With several Leases, the second latest time is used, because the clock of one node may be ahead.
+    // With several Leases, the second latest `renewTime` counts as now, because the clock of one node may be ahead.
     let now = *times.iter().rev().nth(usize::from(times.len() > 2))?;
     let matching = snapshot
         .leases
@@ -204,18 +205,18 @@ fn data_source_cause(snapshot: &Snapshot, pod: &Pod, claim: &Claim) -> Option<St
     let (kind, name, namespace) = claim.source.as_ref()?;
     if kind != "PersistentVolumeClaim" {
         return claim.selected_node.as_ref().map(|_| {
-            format!("the volume of claim {key} is created from {kind} {name} once that exists and is ready; see its `kubectl describe`")
+            format!("the volume of claim {key} is created once {kind} {name} exists and is ready; see its `kubectl describe`")
         });
     }
     let source = ObjectKey::namespaced(namespace.as_ref().unwrap_or(&key.namespace), name);
     let Some(found) = snapshot.claims.get(&source) else {
         return Some(format!(
-            "claim {key} is a clone of claim {source}, which does not exist; create that, or recreate the claim without dataSource"
+            "claim {key} is a clone of claim {source}, which does not exist; create the source claim, or recreate the clone without dataSource"
         ));
     };
     let Some(volume) = found.volume.as_ref().and_then(|name| snapshot.volume(name)) else {
         return Some(format!(
-            "claim {key} is a clone of claim {source}, which is not bound yet: the clone waits until it is"
+            "claim {key} is a clone of claim {source}, which is not bound yet: the clone waits until the source is bound"
         ));
     };
     let is_inaccessible = |node: &&Arc<Node>| !volume.admits(&node.labels);

@@ -70,9 +70,9 @@ pub struct Explanation {
     pub condition: Option<String>,
     /// The PVCs, in the order in which the scheduler checks them.
     pub claims: Vec<ClaimView>,
-    /// The nodes, sorted by name.
+    /// The verdicts for the nodes, sorted by node name.
     pub nodes: Vec<NodeView>,
-    /// Findings about objects of the StorageClasses concerned.
+    /// Findings of the lint about objects of the StorageClasses of the PVCs.
     pub findings: Vec<Finding>,
 }
 
@@ -118,15 +118,15 @@ pub struct NodeClaim {
     pub outcome: String,
     /// The CSIStorageCapacity objects that were considered, closest first.
     pub objects: Vec<ObjectView>,
-    /// Number of further CSIStorageCapacity objects of the class.
+    /// Number of CSIStorageCapacity objects of the class that `objects` omits.
     pub more: usize,
 }
 
-/// Why no explanation is possible.
+/// Why a pod or PVC cannot be explained.
 #[derive(Debug, thiserror::Error)]
 pub enum ExplainError {
     /// The node given by the user does not exist.
-    #[error("there is no node {0:?}; choose one of the cluster")]
+    #[error("there is no node {0:?}; name a node of the cluster")]
     NoNode(String),
     /// The StorageClass given by the user does not exist.
     #[error("no StorageClass is named {class:?}; PVCs of it stay Pending until it exists; existing classes: {}", known.join(", "))]
@@ -190,7 +190,7 @@ fn without_suffixes(message: &str) -> String {
         .unwrap_or(reasons);
     let mut text = String::new();
     let mut rest = reasons;
-    // Some releases add key and value of the taint.
+    // Some releases print the taint's key and value in braces instead of `(s)`.
     while let Some((before, after)) = rest.split_once("untolerated taint {") {
         text += before;
         text += "untolerated taint(s)";
@@ -362,7 +362,7 @@ fn explain(
 
 /// Lists the feasible nodes. The scores of other plugins are unknown, so the chosen node is unknown too.
 fn fits_text(rules: &Rules, assessment: &Assessment) -> String {
-    /// Maximum number of listed nodes.
+    /// Maximum number of nodes that the verdict lists.
     const LISTED_MAX: usize = 4;
     let feasible = &assessment.feasible;
     let names: Vec<_> = feasible.iter().map(|feasible| feasible.node.name()).collect();
@@ -539,7 +539,7 @@ fn rejection_outcome(refused: &Rejected, claim: &ObjectKey) -> Option<String> {
     })
 }
 
-/// Checks the PVC by itself, because another filter has rejected the node before.
+/// Compares only the PVC with the node, because the scheduler did not: another filter had rejected the node.
 fn evaluate_alone(considered: &Considered<'_>, node: &Node) -> String {
     let DelayedClaim { demand, class, .. } = considered.delayed;
     if !class.admits(&node.labels) {

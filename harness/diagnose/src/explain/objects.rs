@@ -21,7 +21,7 @@ use capacity_scheduler::snapshot::Snapshot;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ObjectView {
-    /// Namespace and name.
+    /// Namespace and name of the CSIStorageCapacity object.
     pub object: String,
     /// `storageClassName`.
     pub class: String,
@@ -197,7 +197,7 @@ impl<'a> Considered<'a> {
         }
     }
 
-    /// The name of the object's field that is compared with the requested size.
+    /// The field of the object (`maximumVolumeSize` or `capacity`) that is compared with the requested size.
     fn limit_field(&self, object: &Capacity) -> &'static str {
         match (object.maximum, object.capacity) {
             (Some(_), _) if !self.rules.ignores_maximum_volume_size => "maximumVolumeSize",

@@ -1,6 +1,7 @@
 //! What exactly excludes a pod from a node: the taint, the label or the resource.
 //!
-//! kube-scheduler only counts nodes per reason and does not name these. Makes no decisions: describes a rejection by the scheduler.
+//! kube-scheduler only counts nodes per reason and does not name the taint, label or resource. Makes no decisions: describes a rejection by
+//! the scheduler.
 
 use capacity_types::quantity::format_bytes;
 use capacity_types::{Labels, NodeSelector};

@@ -12,7 +12,7 @@ use capacity_scheduler::objects::{Class, Driver, Node};
 /// Tolerated fraction of failed GetCapacity calls.
 const FAILURES: f64 = 0.1;
 
-/// Maximum number of names in a list.
+/// Maximum number of nodes or pods that a message names.
 const NAMES: usize = 5;
 
 /// The indicators of every driver that tracks capacity or has CSIStorageCapacity objects.
@@ -34,7 +34,7 @@ pub(super) fn indicators(observed: &Observed<'_>) -> Vec<Indicator> {
     all
 }
 
-/// A driver and its objects.
+/// The objects of a cluster that concern one driver.
 struct DriverView<'a> {
     observed: &'a Observed<'a>,
     driver: &'a Driver,
@@ -149,7 +149,8 @@ impl<'a> DriverView<'a> {
         let (state, mut message) = match (all, ready) {
             (0, _) => (
                 State::Unknown,
-                "its pods are unknown: no pod owns its objects or mounts its kubelet directory".to_owned(),
+                "the driver's pods are unknown: no pod owns its objects or mounts its kubelet directory"
+                    .to_owned(),
             ),
             _ => (
                 match (unready.is_empty(), ready) {
@@ -216,8 +217,8 @@ impl<'a> DriverView<'a> {
         volumes.any(mounts_directory) || own.any(|(_, owner)| owns(owner))
     }
 
-    /// Whether the nodes that run the driver and that the class allows have CSIStorageCapacity objects. Some have none if the publisher
-    /// omits zero capacity.
+    /// Whether the nodes that run the driver and that `allowedTopologies` of the class allow have CSIStorageCapacity objects. Some have
+    /// none if the publisher omits zero capacity.
     fn class(&self, class: &Arc<Class>) -> Indicator {
         let objects = &self.observed.inventory.snapshot.capacities;
         let has_object = |node: &Node| {
@@ -248,9 +249,9 @@ impl<'a> DriverView<'a> {
         let worst = own.iter().map(|finding| severity(finding.code));
         let state = worst.min_by_key(|state| SEVERITIES.iter().position(|it| it == state));
         let message = match own.len() {
-            0 => "no findings about its objects".to_owned(),
-            1 => "1 finding about its objects; see `why objects`".to_owned(),
-            count => format!("{count} findings about its objects; see `why objects`"),
+            0 => "no findings about the driver's objects".to_owned(),
+            1 => "1 finding about the driver's objects; see `why objects`".to_owned(),
+            count => format!("{count} findings about the driver's objects; see `why objects`"),
         };
         self.indicator(Question::Health, state.unwrap_or(State::Good), message)
     }
@@ -266,7 +267,7 @@ fn is_ready_node(node: &Value) -> bool {
     node["metadata"]["deletionTimestamp"].is_null() && ready.all(|it| it["status"] == "True")
 }
 
-/// The severity of a finding of the lint. Objects without effect leave no pod pending.
+/// The severity of a finding of the lint. Findings about objects without effect are less severe, because such objects leave no pod pending.
 fn severity(code: &str) -> State {
     match code {
         "class-without-objects" | "class-allows-no-node" | "selected-node-gone" => State::Bad,

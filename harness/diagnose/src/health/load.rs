@@ -2,15 +2,15 @@
 
 use super::{Indicator, Observed, Question, Requests, State, good_unless};
 
-/// Tolerated changes per object and minute. external-provisioner polls once a minute, so polling causes at most one; the rest is for
-/// changes by created and deleted volumes.
+/// Tolerated changes per object and minute. Polling causes at most one, because external-provisioner polls once a minute; the others are
+/// for created and deleted volumes.
 const CHANGES: f64 = 2.0;
 
-/// Tolerated creations per object and minute, not counting the first creation. Polling updates objects instead of creating them again; the
-/// rest is for added and removed nodes.
+/// Tolerated creations per object and minute, not counting the first creation. Polling updates objects instead of creating them again, so
+/// these creations are for added and removed nodes.
 const REPLACEMENTS: f64 = 0.2;
 
-/// Tolerated fraction of failed requests.
+/// Tolerated fraction of requests for CSIStorageCapacity objects that fail.
 const FAILURES: f64 = 0.05;
 
 /// Indicators for changes per object, recreated objects and failed requests.
@@ -21,7 +21,8 @@ pub(super) fn indicators(observed: &Observed<'_>) -> Vec<Indicator> {
         return vec![indicator((State::Unknown, message))];
     };
     let objects = observed.inventory.snapshot.capacities.len();
-    // Each existing object was created once. Requests for deleted objects remain in the counters, so the divisor is at least one object.
+    // The first creation of each existing object is no replacement. Requests for deleted objects remain in the counters, so the divisor is
+    // at least one object.
     let replaced = (requests.creations - f64::from(u32::try_from(objects).unwrap_or(u32::MAX))).max(0.0);
     let per_object_and_minute = |number: f64| {
         let minutes = requests.over.filter(|over| !over.is_zero())?.as_secs_f64() / 60.0;

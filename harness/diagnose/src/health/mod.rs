@@ -21,7 +21,7 @@ use serde_json::Value;
 use crate::inventory::Inventory;
 use capacity_scheduler::rules::Rules;
 
-/// What is known about a cluster at one moment.
+/// The objects of a cluster and the metric values at one moment.
 pub struct Observed<'a> {
     /// All objects except `pods`, unmodified.
     pub objects: &'a [Value],
@@ -49,7 +49,7 @@ pub struct ReportedValues {
 /// The last capacity that a driver returned for a segment and parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DriverCapacity {
-    /// The driver.
+    /// Name of the driver.
     pub driver: String,
     /// Topology segment; empty for the whole cluster.
     pub segment: Segment,
@@ -62,7 +62,7 @@ pub struct DriverCapacity {
 /// Number of GetCapacity calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Calls {
-    /// Number of calls.
+    /// Number of all GetCapacity calls.
     pub all: f64,
     /// Number of calls with a result other than OK.
     pub failed: f64,
@@ -89,9 +89,9 @@ pub struct Requests {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Question {
-    /// Whether the feature is in use, according to objects and metrics instead of workloads.
+    /// Whether storage capacity tracking is in use, according to objects and metrics, not to workloads.
     InUse,
-    /// Whether drivers and publishers work.
+    /// Whether the pods of drivers and publishers are ready and GetCapacity calls succeed.
     Health,
     /// Whether pods are rejected although there is capacity.
     Refusals,
@@ -103,7 +103,7 @@ pub enum Question {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum State {
-    /// No problem.
+    /// The object has no problem.
     Good,
     /// A problem that leaves pods pending now.
     Bad,
@@ -122,7 +122,7 @@ pub struct Indicator {
     pub question: Question,
     /// The object that the indicator describes.
     pub subject: String,
-    /// The state of the object.
+    /// Whether the indicator shows a problem, and how severe the problem is.
     pub state: State,
     /// What was observed, and its consequence.
     #[serde(rename = "told")]
@@ -170,9 +170,9 @@ impl Question {
     pub fn text(self) -> &'static str {
         match self {
             Question::InUse => "Is storage capacity tracking in use?",
-            Question::Health => "Is it healthy?",
+            Question::Health => "Is storage capacity tracking healthy?",
             Question::Refusals => "Are pods unschedulable although there is capacity?",
-            Question::Load => "Does it overload the API server?",
+            Question::Load => "Does storage capacity tracking overload the API server?",
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Indicators: pods that were rejected for lack of storage although there may be some. Operators check this before they roll the feature
-//! back.
+//! Indicators: pods that were rejected for lack of storage although storage may be available. Operators check this before they roll the
+//! feature back.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use capacity_scheduler::filter::NOT_ENOUGH_SPACE;
 use capacity_scheduler::objects::{Claim, Node, ObjectKey, Pod};
 use capacity_scheduler::rules::Rules;
 
-/// One indicator for each rejected pod. If there is none, one indicator that states this.
+/// One indicator for each rejected pod; if no pod was rejected, one indicator that states this.
 pub(super) fn indicators(observed: &Observed<'_>, rules: &Rules) -> Vec<Indicator> {
     let pods = observed.inventory.pods.values();
     let unschedulable = pods.filter(|pod| is_unschedulable(pod));

@@ -1,4 +1,4 @@
-//! Tests of causes outside the scheduler: each is listed once, and only if it applies.
+//! Tests of the reasons outside the scheduler why a pod does not start: each is listed once, and only if it applies.
 
 use capacity_diagnose::explain::{self, Detail, Explanation};
 use capacity_diagnose::inventory::Inventory;
@@ -129,7 +129,7 @@ fn a_clone_of_an_inaccessible_volume_is_reported() {
     );
 }
 
-/// The causes for the pod of [`HEALTHY`] after its PVC was made to wait for its driver, one text was replaced, and more objects were added.
+/// The causes for the pod of [`HEALTHY`], after these changes: its PVC waits for its driver, one text is replaced, and objects are added.
 fn causes_with(replaced: (&str, &str), more: &str) -> String {
     let handed_over =
         "name: data, namespace: ns, annotations: {volume.kubernetes.io/storage-provisioner: disk}}";

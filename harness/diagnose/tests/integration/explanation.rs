@@ -545,7 +545,7 @@ fn findings_about_pvcs_of_other_pods_are_omitted() {
     assert!(
         explained
             .to_string()
-            .contains("its selected-node annotation is gone until the provisioner removes it"),
+            .contains("the claim's selected-node annotation is gone until the provisioner removes it"),
         "{explained}"
     );
 }

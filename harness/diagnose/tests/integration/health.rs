@@ -1,4 +1,4 @@
-//! Tests of the health indicators: each changes with the state that it describes.
+//! Tests of the health indicators: each indicator changes with the state of the cluster that it describes.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -162,7 +162,10 @@ fn each_failing_component_is_reported() {
         .map(|(_, message)| message)
         .collect();
     assert_eq!(messages[0], "class fast: 0 of 2 nodes have an object; not n1, n2");
-    assert!(messages[1].contains("findings about its objects"), "{messages:?}");
+    assert!(
+        messages[1].contains("findings about the driver's objects"),
+        "{messages:?}"
+    );
     let calls = |failed| ReportedValues {
         calls: Some(Calls { all: 10.0, failed }),
         ..ReportedValues::default()
@@ -188,7 +191,7 @@ fn a_rejection_is_bad_if_there_is_capacity() {
         }]),
         ..ReportedValues::default()
     };
-    // A pod that really lacks storage; then the same pod if GetCapacity responses are known only for other parameters, or not at all.
+    // First a pod that really lacks storage, then the same pod if GetCapacity responses are known only for other parameters, or not at all.
     assert_eq!(bad(&objects, &answered(20 * GIB - 1, "none")), []);
     assert_eq!(bad(&objects, &answered(20 * GIB, "mirror")), []);
     assert_eq!(bad(&objects, &ReportedValues::default()), []);
@@ -326,7 +329,7 @@ fn harmless_changes_leave_a_healthy_cluster_good() {
     ] {
         assert_eq!(bad(&objects, &ReportedValues::default()), [], "{what}");
     }
-    // Similar changes that must be reported.
+    // Changes similar to the harmless ones that must be reported.
     let mistyped = changed("StorageClass", |it| {
         it["allowedTopologies"] = allowed(json!([format!("{key}=n1")]));
     });
@@ -334,7 +337,7 @@ fn harmless_changes_leave_a_healthy_cluster_good() {
         (
             "a value that no node has",
             mistyped,
-            "1 finding about its objects",
+            "1 finding about the driver's objects",
         ),
         (
             "an unready pod of the driver",

@@ -21,7 +21,7 @@ use crate::{Dialect, Options, UpdateVerb, rate_limiter::RateLimiter, status::is_
 /// The only version in 1.19 and 1.20, which lack `maximumVolumeSize`. Later releases also serve a newer version.
 const ALPHA: &str = "v1alpha1";
 
-/// Client for the CSIStorageCapacity objects of one namespace.
+/// Client for the CSIStorageCapacity objects of one namespace, in the served API version.
 pub(crate) struct Capacities {
     client: Client,
     namespace: String,
@@ -36,7 +36,7 @@ pub(crate) struct Capacities {
     dialect: Dialect,
 }
 
-/// The typed or dynamic API for the served version.
+/// The typed API for `v1`, or the dynamic API for an older version.
 enum Access {
     V1(Api<CSIStorageCapacity>),
     Older(Api<DynamicObject>, &'static str),
@@ -160,7 +160,7 @@ impl Capacities {
         self.check_served(deleted)
     }
 
-    /// Waits for the rate limiter, then returns the API for the served version.
+    /// Waits for the rate limiter, then returns the API for the version that the server serves.
     async fn access(&self) -> kube::Result<Access> {
         self.limiter.acquire().await;
         let version = self.version().await?;
@@ -239,7 +239,7 @@ impl Capacities {
         *self.version.lock() = None;
     }
 
-    /// Records that the current version is no longer served if the error shows this.
+    /// Calls [`Capacities::mark_not_served`] if the error shows that the server no longer serves the version.
     fn check_served<T>(&self, result: kube::Result<T>) -> kube::Result<T> {
         if result.as_ref().is_err_and(is_type_missing) {
             self.mark_not_served();

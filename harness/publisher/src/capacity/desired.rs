@@ -29,7 +29,8 @@ pub(crate) struct ManagedBy {
     owner: Option<String>,
 }
 
-/// StorageClass and topology segment. Each desired key should have exactly one object (upstream: workItem).
+/// StorageClass and topology segment of a published object. Each desired key should have exactly one object (external-provisioner:
+/// `workItem`).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Key {
     pub(crate) class: Arc<str>,
@@ -113,7 +114,7 @@ impl ManagedBy {
         label(DRIVER_LABEL) == Some(&self.driver) && label(MANAGED_BY_LABEL) == Some(&self.instance)
     }
 
-    /// Whether a managed-by value is the value of an instance on a node (distributed mode).
+    /// Whether a managed-by value belongs to an instance that publishes for one node (distributed mode).
     pub(crate) fn is_of_a_node(instance: &str) -> bool {
         let infix = infix();
         let shortened = |(before, _): (&str, &str)| !before.is_empty() && CENTRAL.starts_with(before);
@@ -142,7 +143,7 @@ fn instance_on(node: &str) -> String {
     }
 }
 
-/// Text that replaces the truncated part of `external-provisioner` in a managed-by value.
+/// Text that replaces the truncated part of a managed-by value that is too long for a label. The same for every node.
 fn infix() -> String {
     format!("-{:08x}-", fnv1a(CENTRAL))
 }

@@ -81,7 +81,6 @@ impl Publisher {
         publisher
     }
 
-    /// Updates the object metrics.
     fn measure(&self, object_metrics: &ObjectMetrics) {
         self.queue.measure();
         let labels = self.labels();
@@ -118,7 +117,8 @@ impl Publisher {
             .collect()
     }
 
-    /// Reconciles ready keys; does not return. Call it after the initial lists, because keys that are not known yet count as not desired.
+    /// Reconciles each key as the queue returns it; does not return. Call it after the initial lists, because keys that are not known yet
+    /// count as not desired.
     pub(crate) async fn work(&self) {
         let threads = self.options.capacity_threads;
         self.queue
@@ -168,7 +168,7 @@ impl Publisher {
             }
         };
         let refreshed_at = Instant::now();
-        // The call may have taken long, so the key may no longer be desired.
+        // GetCapacity may have taken long, so the key may no longer be desired.
         let KeyState {
             desired: Some(_),
             objects,
@@ -202,7 +202,8 @@ impl Publisher {
         self.ledger.lock().key_state(key)
     }
 
-    /// Whether an object is published for these values. KEP-1472: a missing object is equivalent to zero capacity.
+    /// Whether these values are published as an object. Without capacity, some publishers write no object (KEP-1472: a missing object is
+    /// equivalent to zero capacity).
     fn is_published(&self, values: CapacityBytes) -> bool {
         values.capacity > 0 || self.options.publishes_zero()
     }

@@ -1,5 +1,5 @@
-//! Converts events after which capacity may have changed to keys: polls, and changes of classes, segments, objects and volumes. Does not
-//! call the driver, and writes nothing.
+//! Maps events after which capacity may have changed to the affected keys, and adds these to the queue: polls, and changes of classes,
+//! segments, objects and volumes. Does not call the driver, and writes nothing.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! Writes the object of a key: create, update, delete, and a get if the ledger may be outdated. Does not decide what to write.
+//! Writes the CSIStorageCapacity object of a key with create, update and delete, and reads it if the ledger may be outdated. Does not
+//! decide what to write.
 
 use std::sync::Arc;
 

@@ -23,12 +23,12 @@ pub enum OptionsError {
         /// The second option.
         other: &'static str,
     },
-    /// A value is out of range.
+    /// The value of an option is out of range.
     #[error("{option} is out of range; {hint}")]
     Range {
-        /// The option.
+        /// Name of the option.
         option: &'static str,
-        /// How to fix the value.
+        /// Which values are allowed, as an instruction to the user.
         hint: &'static str,
     },
 }

@@ -1,6 +1,6 @@
 //! Feature gates of external-provisioner, and their effect in this publisher.
 
-/// The enabled feature gates.
+/// The values of the feature gates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FeatureGates {
     /// `Topology`: CreateVolume requests have accessibility requirements if the driver advertises VOLUME_ACCESSIBILITY_CONSTRAINTS.
@@ -50,7 +50,7 @@ pub(super) fn feature_gates(text: &str) -> Result<FeatureGates, String> {
             Some((_, None)) if !on => {}
             Some((_, None)) => {
                 return Err(format!(
-                    "{name} is not supported by this provisioner; leave it disabled"
+                    "{name} is not supported by this provisioner; disable the feature gate"
                 ));
             }
             None => {

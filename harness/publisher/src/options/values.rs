@@ -12,7 +12,6 @@ pub enum Profile {
     Kep,
     /// As external-provisioner: an object with capacity "0" for zero capacity. Objects are deleted as soon as the driver unregisters.
     /// Object metrics have no labels.
-    /// metrics have no labels.
     Upstream,
 }
 
@@ -65,7 +64,6 @@ pub(super) fn rate(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| format!("{text:?} is not a rate; use a value like 0.5 or 20, or 0 for no limit"))
 }
 
-/// Parses labels.
 pub(super) fn labels(text: &str) -> Result<Labels, String> {
     let pair = |part: &str| {
         let (key, value) = part.split_once(':')?;

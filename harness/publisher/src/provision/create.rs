@@ -45,7 +45,7 @@ pub(super) struct Attempt {
     request: CreateVolumeRequest,
 }
 
-/// Outcomes of an attempt that need no retry.
+/// Results of a provisioning attempt that need no retry.
 #[derive(Debug)]
 enum Outcome {
     /// The volume was created.
@@ -367,7 +367,7 @@ impl Provisioner {
                 .await
             {
                 Ok(written) => {
-                    // Applies the change now; the later watch event then changes nothing.
+                    // Applies the written PVC now, so that the watch event that follows changes nothing.
                     self.claim_changed(Change::Applied(Arc::new(written)));
                     return Ok(Outcome::Rescheduled);
                 }
@@ -418,7 +418,7 @@ impl Job {
             .filter(|_| self.distributed || claim::waits_for_consumer(&self.class))
     }
 
-    /// The selected node, with either binding mode.
+    /// The node in the selected-node annotation, whatever the binding mode of the class.
     pub(super) fn selected(&self) -> Option<&str> {
         claim::selected_node(&self.claim)
     }

@@ -161,7 +161,7 @@ impl Provisioner {
             .await
         {
             Ok(remaining) => {
-                // Applies the change now. `apply_change` ignores older versions that the watch delivers later.
+                // Applies the written PersistentVolume now. `apply_change` ignores older versions that the watch delivers later.
                 let remaining = Change::Applied(Arc::new(remaining));
                 let mut cluster = self.cluster.lock();
                 if cluster.volumes.contains_key(&volume.name_any()) {

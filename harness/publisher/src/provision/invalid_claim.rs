@@ -12,9 +12,13 @@ pub(super) enum InvalidClaim {
         "data source {0} is not supported by this provisioner; use a PersistentVolumeClaim or a VolumeSnapshot, or none"
     )]
     DataSource(String),
-    #[error("a data source in another namespace is not supported; use one in the namespace of the claim")]
+    #[error(
+        "a data source in another namespace is not supported; use a data source in the namespace of the claim"
+    )]
     SourceInOtherNamespace,
-    #[error("VolumeAttributesClass {0} belongs to driver {1}; use one for the driver of the StorageClass")]
+    #[error(
+        "VolumeAttributesClass {0} belongs to driver {1}; use a VolumeAttributesClass for the driver of the StorageClass"
+    )]
     AttributesClassOfOtherDriver(String, String),
     #[error("the StorageClass must set both {0} and {1}, or neither")]
     IncompleteSecret(&'static str, &'static str),
@@ -30,10 +34,12 @@ pub(super) enum InvalidClaim {
     SecretName(String),
     #[error("the claim requests no valid size; set resources.requests.storage")]
     Size,
-    #[error("access mode {0:?} is unknown; use one of the Kubernetes API")]
+    #[error("access mode {0:?} is unknown; use an access mode of the Kubernetes API")]
     AccessMode(String),
     #[error("the StorageClass sets the filesystem twice; keep only {FSTYPE}")]
     DuplicateFilesystem,
-    #[error("StorageClass parameter {0} is reserved and not supported by this provisioner; remove it")]
+    #[error(
+        "StorageClass parameter {0} is reserved and not supported by this provisioner; remove the parameter"
+    )]
     ReservedParameter(String),
 }

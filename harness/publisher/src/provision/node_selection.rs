@@ -51,8 +51,8 @@ impl Provisioner {
             return self.node_selections.postpone(uid);
         }
         let selected = self.select_own_node(&job).await;
-        // The attempt counts even if another instance was faster: if the volume cannot be created there, the selection is cleared and the
-        // instances try again.
+        // The attempt counts even if another instance was faster. If the volume cannot be created on that instance's node, the selection is
+        // cleared, and the instances try again.
         *self.attempts.lock().entry(uid.clone()).or_insert(0) += 1;
         match selected {
             Ok(()) => self.node_selections.done(uid),

@@ -40,7 +40,7 @@ const MODES: [(&str, Mode, Mode); 4] = [
     ),
 ];
 
-/// The request without accessibility requirements.
+/// The CreateVolume request for a PVC, still without accessibility requirements.
 pub(super) fn request(
     options: &Options,
     claim: &PersistentVolumeClaim,
@@ -114,7 +114,6 @@ pub(super) fn filesystem<'a>(class: &'a StorageClass, default: &'a str) -> Resul
     }
 }
 
-/// The bytes that a PVC requests.
 pub(super) fn requested_bytes(claim: &PersistentVolumeClaimSpec) -> Result<i64, InvalidClaim> {
     let requests = claim
         .resources

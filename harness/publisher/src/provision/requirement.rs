@@ -57,7 +57,7 @@ pub(super) fn requirement(
     Ok((!requisite.is_empty()).then(|| to_requirement(&requisite, first)))
 }
 
-/// The requisite segments, sorted, and the index of the preferred one.
+/// The requisite segments for a selected node, sorted, and the index of the segment that is preferred.
 fn for_node(
     topology: &Topology,
     node: &str,
@@ -98,7 +98,8 @@ fn spread(segments: BTreeSet<Segment>, claim: &str) -> (Vec<Segment>, usize) {
     (segments, first)
 }
 
-/// Splits the name of a StatefulSet's PVC: a hash of the part that its PVCs have in common, and the ordinal.
+/// For the PVC of a StatefulSet pod: a hash of the StatefulSet's name, and the ordinal of the pod. For other PVCs: a hash of the PVC name,
+/// and 0.
 fn name_hash(claim: &str) -> (u32, u32) {
     let (base, ordinal) = match claim
         .rsplit_once('-')

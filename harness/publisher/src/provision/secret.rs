@@ -63,8 +63,8 @@ pub(super) fn is_secret_parameter(parameter: &str) -> bool {
         .any(|keys| keys.name == parameter || keys.namespace == parameter)
 }
 
-/// The Secret that a StorageClass references for a CSI call; `None` if it references none. The only PVC field in the namespace template may
-/// be the PVC's namespace, so that users who create PVCs cannot choose the namespace of the Secret.
+/// The Secret that a StorageClass references for a CSI call; `None` if it references none. The namespace template may contain only the
+/// namespace of the PVC and no other PVC field, so that users who create PVCs cannot choose the namespace of the Secret.
 pub(super) fn reference(
     used: SecretUse,
     class: &StorageClass,
@@ -93,7 +93,7 @@ pub(super) fn reference(
     }))
 }
 
-/// The name and namespace templates of a class. Only one of them is an error.
+/// The templates for name and namespace of the Secret in a class. A class with only one of the two is invalid.
 fn templates(used: SecretUse, class: &StorageClass) -> Result<Option<(&str, &str)>, InvalidClaim> {
     let parameter = |key: &str| {
         let parameters = class.parameters.as_ref()?;

@@ -23,7 +23,7 @@ use super::{
 };
 use crate::quantity;
 
-/// Kind of a data source that is a PVC; a PVC has no API group.
+/// Kind of a data source whose volume is cloned.
 const CLAIM: &str = "PersistentVolumeClaim";
 /// API group of VolumeSnapshots (external-snapshotter).
 const SNAPSHOTS: &str = "snapshot.storage.k8s.io";

@@ -109,7 +109,6 @@ impl NewVolume<'_> {
         })
     }
 
-    /// The secret that the class references for a use.
     fn secret(&self, used: SecretUse) -> Result<Option<SecretReference>, InvalidClaim> {
         secret::reference(used, self.class, self.name, self.claim)
     }
@@ -137,7 +136,7 @@ impl NewVolume<'_> {
     }
 }
 
-/// What remains to be done for a volume of this driver.
+/// What this provisioner still has to do for a PersistentVolume of its driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReclaimAction {
     /// The PersistentVolume is released: delete the volume, then the PersistentVolume.
@@ -199,7 +198,6 @@ fn segment(term: &NodeSelectorTerm) -> Segment {
         .collect()
 }
 
-/// The Secret for DeleteVolume.
 pub(super) fn deletion_secret(object: &PersistentVolume) -> Option<SecretReference> {
     let [name, namespace] = DELETION_SECRET.map(|key| object.annotations().get(key).cloned());
     let is_set = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
@@ -261,7 +259,7 @@ mod tests {
         persistent_volume_with(reclaim, 7 << 30, &Options::default(), |_| {})
     }
 
-    /// Builds the PersistentVolume for a volume of this size, for a PVC that `change` modified.
+    /// Builds the PersistentVolume for a volume of this size. `change` modifies the PVC before.
     fn persistent_volume_with(
         reclaim: &str,
         bytes: i64,

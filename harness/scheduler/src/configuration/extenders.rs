@@ -1,4 +1,4 @@
-//! The extenders of the configuration file: HTTP services that filter and score in addition to the scheduler's plugins.
+//! The extenders of the configuration file: HTTP services that filter and score nodes in addition to the scheduler's plugins.
 //!
 //! Owns the settings and their validation, with kube-scheduler's field names. Makes no calls.
 
@@ -152,7 +152,7 @@ impl Parser {
     }
 }
 
-/// Names of the managed resources with `ignoredByScheduler`.
+/// Names of the managed resources whose entry sets `ignoredByScheduler`.
 fn ignored(source: &Value) -> BTreeSet<String> {
     let resources = source.as_array().into_iter().flatten();
     let ignored = resources.filter(|resource| resource["ignoredByScheduler"] == true);

@@ -1,8 +1,6 @@
 //! kube-scheduler's configuration file (`KubeSchedulerConfiguration` with `VolumeBindingArgs`): profiles, backoff, extenders and the
-//! arguments of VolumeBinding.
-//! Fields that kube-scheduler uses and this scheduler ignores are listed as unused. Unknown fields are errors, with kube-scheduler's error
-//! texts.
-//! kube-scheduler's.
+//! arguments of VolumeBinding. Fields that kube-scheduler uses and this scheduler ignores are listed as unused. Unknown fields are errors,
+//! with kube-scheduler's error texts.
 
 mod extenders;
 
@@ -281,7 +279,7 @@ impl Parser {
             .push(format!("{path}: Invalid value: must be a whole number"));
     }
 
-    /// Records unused fields, and adds an error for each unknown field.
+    /// Records ignored fields as unused, and adds an error for each field that kube-scheduler does not have either.
     fn check_fields(&mut self, path: &str, fields: &Map<String, Value>, used: &[&str], unused: &[&str]) {
         for field in unknown_fields(fields, used, unused) {
             self.errors

@@ -26,7 +26,7 @@ use crate::filter::Binding;
 use crate::objects::{BOUND_BY_CONTROLLER, Claim, ObjectKey, Pod, SELECTED_NODE, Volume};
 use crate::snapshot::Snapshot;
 
-/// A pod that is bound to the node in the decision.
+/// The binding of a pod and its volumes, as decided by a scheduling attempt.
 pub(super) struct BindJob {
     pub(super) client: Client,
     pub(super) cache: Arc<Mutex<Cache>>,
@@ -73,7 +73,8 @@ pub(super) enum VolumesError {
     NodeAffinityMismatch { volume: String, node: String },
 }
 
-/// Resource versions of objects before this scheduler wrote them. A cached object with one of these versions is outdated.
+/// Resource versions that PVCs and PersistentVolumes had before this scheduler wrote them. While the cache contains one of these versions,
+/// its object is outdated.
 #[derive(Debug, Default)]
 struct WrittenVersions {
     volumes: BTreeMap<ObjectKey, String>,
@@ -123,7 +124,7 @@ impl BindJob {
             .map_err(|error| BindError::Pod(server_message(&error)))
     }
 
-    /// Writes `claimRef` of the chosen PersistentVolumes, then the selected-node annotation of PVCs to be provisioned.
+    /// Reserves the chosen PersistentVolumes with `claimRef`, then sets the selected-node annotation of the PVCs to provision.
     async fn write(&self) -> Result<WrittenVersions, ClientError> {
         let mut written = WrittenVersions::default();
         let volumes: Api<PersistentVolume> = Api::all(self.client.clone());
@@ -156,8 +157,8 @@ impl BindJob {
         Ok(written)
     }
 
-    /// Whether the watch delivered the PVC with this selected node. Assumed versions are ignored, because another pod may have assumed a
-    /// selection that is never written.
+    /// Whether the watch delivered the PVC with this selected node. Assumed versions of the PVC are ignored: they may come from another
+    /// pod, and their selection may never be written.
     fn is_selected(&self, claim: &Claim) -> bool {
         let cache = self.cache.lock();
         let stored = cache.snapshot.claims.stored(&claim.key);
@@ -190,7 +191,7 @@ impl BindJob {
                 ..ObjectReference::default()
             },
         };
-        // The response is a Status without useful information.
+        // The response is a Status that says no more than the status code.
         let _status: Value = pods
             .create_subresource("binding", &key.name, &PostParams::default(), &binding)
             .await?;
@@ -198,7 +199,7 @@ impl BindJob {
     }
 }
 
-/// Whether all PVCs are bound. An error if binding has become impossible.
+/// Whether all PVCs of the pod are bound. Fails if they can no longer be bound to the node.
 fn check(
     cache: &Cache,
     pod: &Pod,

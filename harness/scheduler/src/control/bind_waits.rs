@@ -1,5 +1,5 @@
-//! Bindings that wait for objects, indexed by object. A change notifies only the affected ones of possibly thousands of concurrent
-//! bindings.
+//! The bindings that are waiting for a change, indexed by the objects they wait for: a changed object notifies only the affected ones of
+//! possibly thousands of concurrent bindings.
 //!
 //! Stores only object keys; [`super::bind`] checks whether the awaited change happened.
 
@@ -13,7 +13,7 @@ use super::cache::Change;
 use crate::cycle::Feasible;
 use crate::objects::{ObjectKey, Pod, Volume};
 
-/// The bindings in progress.
+/// The bindings that are waiting, by awaited object.
 #[derive(Debug, Default)]
 pub(super) struct BindWaits(Mutex<HashMap<AwaitedObject, Vec<Arc<Notify>>>>);
 
@@ -34,7 +34,7 @@ pub(super) struct Registration<'a> {
 }
 
 impl BindWaits {
-    /// Registers a binding for the objects in its decision. Later changes of these objects are not missed.
+    /// Registers a binding for the objects in its decision. It is notified of every change of these objects that follows.
     pub(super) fn register(&self, pod: &Pod, decision: &Feasible) -> Registration<'_> {
         let mut objects = vec![
             AwaitedObject::Pod(pod.key.clone()),
@@ -59,11 +59,11 @@ impl BindWaits {
         }
     }
 
-    /// Notifies the bindings that wait for a changed object.
+    /// Notifies the bindings that are waiting for the changed object.
     pub(super) fn notify(&self, change: &Change) {
         match change {
             Change::Pod(delta) => {
-                // The old and the new version have the same key.
+                // A change does not rename an object, so either version gives its key.
                 let pod = delta.new.as_ref().or(delta.old.as_ref());
                 self.notify_waiting(pod.map(|pod| AwaitedObject::Pod(pod.key.clone())));
             }

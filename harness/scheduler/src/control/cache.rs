@@ -44,7 +44,7 @@ pub(super) struct Delta<T> {
     pub(super) new: Option<Arc<T>>,
 }
 
-/// One change in the cluster.
+/// A change of the cluster for which pods may be requeued.
 #[derive(Debug)]
 pub(super) enum Change {
     /// A pod that is, or was, pending for this scheduler.
@@ -199,10 +199,10 @@ fn pod_changes(node_pods: &mut NodePods, scheduler_name: &str, delta: Delta<Pod>
     changes
 }
 
-/// Updates the set of objects that exist but cannot be parsed.
+/// Updates the set of objects that exist but cannot be parsed, from a watch event.
 fn update_unreadable<T: Object>(unreadable: &mut Unreadable, event: &WatchEvent<T>) {
     match event {
-        // The new list reports those objects again that still exist and cannot be parsed.
+        // A new list reports an unreadable object again if it still exists.
         WatchEvent::ListBegins => unreadable.clear(),
         WatchEvent::Listed(object) | WatchEvent::Changed(object) => drop(unreadable.remove(object.key())),
         WatchEvent::Deleted(key) => drop(unreadable.remove(key)),
@@ -219,7 +219,7 @@ fn is_pending_for(scheduler_name: &str, pod: &Pod) -> bool {
         && !pod.gated
 }
 
-/// The list state of one watch. A watch that restarts may list the objects again.
+/// Which objects the current list of a watch has delivered. A watch that restarts lists all objects again.
 #[derive(Debug, Default)]
 struct List {
     /// Keys in the list in progress. `None` if no list is in progress.

@@ -35,7 +35,7 @@ pub(super) fn capacities(client: &Client) -> BoxStream<'static, Update> {
     updates.boxed()
 }
 
-/// A watch that switches to another version if the current one is no longer served.
+/// A watch that continues with another API version if the current one is no longer served.
 struct CapacityWatch {
     client: Client,
     /// Events of the watch in the current version.

@@ -18,7 +18,7 @@ use crate::cycle::{Assessment, Cause, Feasible, Rejected};
 use crate::objects::Pod;
 use crate::transport::{Http, Transport};
 
-/// Factor between an extender's maximum score (10) and a plugin's (100).
+/// A score of an extender (at most 10) is multiplied by this factor to get a plugin's score (at most 100).
 const SCORE_STEP: i64 = 10;
 
 /// The extenders of one scheduler.
@@ -28,7 +28,7 @@ pub(super) struct Extenders {
     api: Client,
 }
 
-/// Pod and nodes for the requests of one attempt.
+/// The pod and the nodes that one scheduling attempt sends to extenders.
 struct RequestObjects {
     pod: Value,
     /// All nodes by name, if an extender needs node objects; otherwise empty.
@@ -284,7 +284,7 @@ impl FilterResult {
     }
 }
 
-/// The field with this name, ignoring case: Go ignores case, and releases spell fields differently.
+/// The field with this name in any case: Go ignores case, and the spelling of field names differs between releases.
 fn field(object: &Value, name: &str) -> Value {
     let fields = object.as_object().into_iter().flatten();
     let mut found = fields.filter(|(field, _)| field.eq_ignore_ascii_case(name));

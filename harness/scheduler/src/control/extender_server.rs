@@ -1,4 +1,4 @@
-//! Serves the extender protocol: filter and score over HTTP (`/filter`, `/prioritize`), for kube-scheduler of any release.
+//! Serves the extender protocol (`/filter` and `/prioritize` over HTTP) to kube-scheduler of any release.
 //!
 //! Checks only volumes: the calling scheduler runs all other filters and binds the PVCs. Objects come from the same watches as in the
 //! scheduling loop; nodes are in the request, or only their names if `nodeCacheCapable` is set. KEP-1472 suggests extenders for decisions
@@ -37,7 +37,7 @@ use crate::score;
 const BODY_MAX: usize = 128 << 20;
 /// Timeout for receiving a request.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
-/// Divisor between a plugin's maximum score (100) and an extender's (10).
+/// A plugin's score (at most 100) is divided by this number to get a score of an extender (at most 10).
 const SCORE_STEP: i64 = 10;
 
 /// Serves the connections of a listener until `shutdown` completes. Fails if the options are invalid.
@@ -72,13 +72,13 @@ struct Extender {
     cache: Mutex<Cache>,
 }
 
-/// Parsed `ExtenderArgs`.
+/// The body of a request (`ExtenderArgs`).
 struct ExtenderArgs {
     pod: Pod,
     nodes: RequestedNodes,
 }
 
-/// The nodes of a request. The response contains them in the same form.
+/// The nodes of a request. The response contains nodes in the same form.
 enum RequestedNodes {
     /// Node objects. The response contains them unchanged.
     Objects(Vec<(Arc<Node>, Value)>),

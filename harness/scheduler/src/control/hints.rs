@@ -1,8 +1,8 @@
-//! Queueing hints: which changes may make an unschedulable pod schedulable.
+//! Queueing hints: which changes of objects may make an unschedulable pod schedulable.
 //!
 //! Follows kube-scheduler 1.36. In doubtful cases the pod is requeued: a superfluous attempt costs little, while a missed one leaves a pod
-//! pending for minutes. Unlike upstream, a driver that stops tracking capacity requeues pods, and a capacity object only requeues pods
-//! whose request fits and that may use a node with access.
+//! pending for minutes. Unlike upstream, a driver that stops tracking capacity requeues pods, and a capacity object requeues only pods
+//! whose request fits and that may use a node with access to the storage.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::objects::{Capacity, Class, CsiNode, Driver, Node, Pod};
 use crate::rules::Rules;
 use crate::snapshot::Snapshot;
 
-/// One change, for which the hints of many pods are computed.
+/// A change, and the cluster state that is needed to decide which pods it may help.
 pub(super) struct Hint<'a> {
     rules: &'a Rules,
     /// The cluster after the change.
@@ -41,9 +41,9 @@ impl<'a> Hint<'a> {
     /// Which of the pods with this blocker the change may help.
     pub(super) fn requeue(&self, blocker: &Blocker) -> Requeue<'_> {
         match (self.change, blocker) {
-            // Changes of a pending pod free no resources, and changes of the unschedulable pod itself are handled by the queue.
+            // A pending pod uses no resources, so its change helps no other pod. The queue itself handles a change of an unschedulable pod.
             (Change::Pod(_), _) => Requeue::NoPod,
-            // It is unknown which change makes an extender accept a node, except that it is not a change of a pending pod.
+            // The scheduler does not know why an extender rejects nodes, so any change may help, except for a change of a pending pod.
             (_, Blocker::Extender) => Requeue::AllPods,
             (Change::Capacity(delta), Blocker::Capacity { class, request }) => match &delta.new {
                 Some(object) if has_become_sufficient(self.rules, delta, class, *request) => {
@@ -55,8 +55,8 @@ impl<'a> Hint<'a> {
         }
     }
 
-    /// Whether labels and taints allow the pod on a node with access to the object. Other pods are ignored: they may change without this
-    /// function being called, and thousands of pods may be unschedulable.
+    /// Whether labels and taints allow the pod on a node with access to the storage of the object. Resources that other pods use are
+    /// ignored: they may change without this function being called, and thousands of pods may be unschedulable.
     fn may_use_accessible_node(&self, object: &Capacity, pod: &Pod) -> bool {
         let NodeTopology::Matching(selector) = &object.topology else {
             return false;
@@ -156,20 +156,19 @@ fn tracking_ended(delta: &Delta<Driver>) -> bool {
     tracks(&delta.old) && !tracks(&delta.new)
 }
 
-/// Whether an object of this class has become large enough for the request. Upstream requeues a pod for any object of any class whose size
-/// grew.
+/// Whether an object of this class has become large enough for the request. Upstream requeues a pod when any object of any class grows.
 fn has_become_sufficient(rules: &Rules, delta: &Delta<Capacity>, class: &str, request: i128) -> bool {
     let Some(new) = delta.new.as_ref().filter(|new| new.class == class) else {
         return false;
     };
     let is_enough = |object: &Capacity| largest_volume_bytes(rules, object) >= Some(request);
-    // If class or topology changed, the object was deleted and recreated between two lists.
+    // An object whose class or topology changed was deleted and recreated between two lists of the watch, so the old object does not count.
     let is_same = |old: &&Arc<Capacity>| old.class == new.class && old.topology == new.topology;
     let old = delta.old.as_ref().filter(is_same);
     is_enough(new) && !old.is_some_and(|old| is_enough(old))
 }
 
-/// The compared size; `None` if both fields are unset, which sorts below any value.
+/// The size of the object that is compared with requests, in bytes; `None` if both fields are unset, which sorts below any size.
 fn largest_volume_bytes(rules: &Rules, object: &Capacity) -> Option<i128> {
     capacity_check::largest_volume(rules, object).map(|limit| limit.bytes(rules.arithmetic))
 }

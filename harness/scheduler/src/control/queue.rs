@@ -23,7 +23,7 @@ pub(super) struct Delays {
     pub(super) initial_backoff: Duration,
     /// Maximum backoff.
     pub(super) max_backoff: Duration,
-    /// Maximum time that a pod stays unschedulable before it is retried.
+    /// Maximum time for which a pod stays unschedulable before it is retried without a change (`unschedulable_flush`).
     pub(super) flush: Duration,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct Queue {
     entries: HashMap<String, Entry>,
     /// Pods to attempt now: by descending priority, then in the order in which they became ready.
     ready: BTreeSet<(Reverse<i32>, u64, String)>,
-    /// When pods in backoff or unschedulable pods become ready.
+    /// The times at which pods in backoff and unschedulable pods become ready without a change.
     timers: BTreeSet<(Instant, String)>,
     unschedulable: Unschedulable,
     sequence: u64,
@@ -57,7 +57,7 @@ enum State {
     Ready(u64),
     /// In backoff until this time.
     BackingOff(Instant),
-    /// Unschedulable until a change may help, or until the flush.
+    /// Unschedulable until a change may help, or until the flush (`unschedulable_flush`).
     Unschedulable {
         blockers: BTreeSet<Blocker>,
         /// End of the backoff; the pod is not requeued before.
@@ -65,7 +65,7 @@ enum State {
         /// Time at which the pod is retried without a change.
         flush: Instant,
     },
-    /// Being attempted, or assumed on a node.
+    /// A scheduling attempt for the pod is in progress, or the pod is assumed on a node.
     InFlight,
 }
 
@@ -116,7 +116,7 @@ impl Queue {
         self.make_ready(&uid);
     }
 
-    /// Removes a pod. Its job in progress detects the removal itself.
+    /// Removes a pod. A report or binding of the pod that is in progress detects the removal itself.
     pub(super) fn remove(&mut self, uid: &str) {
         self.set_state(uid, State::InFlight);
         self.entries.remove(uid);

@@ -35,7 +35,7 @@ pub(super) struct Reporter {
     pub(super) clock: fn() -> Timestamp,
 }
 
-/// The last report about a pod.
+/// The Event and the condition that were last written for a pod.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Reported {
     event: Option<WrittenEvent>,
@@ -76,7 +76,7 @@ impl FailureReason {
     }
 }
 
-/// The fields that differ between the Events for success and failure.
+/// The fields in which the Events of a scheduled and of an unschedulable pod differ.
 struct Outcome<'a> {
     type_: &'a str,
     reason: &'a str,
@@ -229,8 +229,8 @@ impl Reporter {
         }
     }
 
-    /// Writes the condition if it changed. After an error it is always written, because this clears the node that was nominated before
-    /// binding.
+    /// Writes the condition if it changed. After an error it is always written, because the write also clears `nominatedNodeName`, which
+    /// was set before binding.
     async fn write_condition(&self, pod: &Pod, failure: &Failure, last: Option<Failure>) -> Option<Failure> {
         let known = last.or_else(|| condition_of(pod));
         let mut status = json!({ "conditions": conditions_with(pod, failure, (self.clock)()) });

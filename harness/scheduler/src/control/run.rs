@@ -125,12 +125,12 @@ struct Scheduler {
 enum ExtenderState {
     Idle,
     Running {
-        /// Whether the cluster changed meanwhile in a way that may help the pod.
+        /// Whether the cluster changed during the calls in a way that may help the pod.
         cluster_changed: bool,
     },
 }
 
-/// Result of a job.
+/// What a background job reports to the scheduling loop.
 enum JobResult {
     /// The extenders have responded, or an error aborts the attempt.
     Extended {
@@ -243,7 +243,7 @@ impl Scheduler {
         };
         let rules = match self.rules.choice {
             Choice::Largest => Arc::clone(&self.rules),
-            // The arbitrary choice is different at each attempt.
+            // Each attempt gets another salt, so that the choice differs between attempts.
             Choice::Any(_) => Arc::new(Rules {
                 choice: Choice::Any(self.random.random()),
                 ..(*self.rules).clone()
@@ -279,7 +279,7 @@ impl Scheduler {
         if !pod.volumes.is_empty() {
             self.metrics
                 .record_plugin_call(ExtensionPoint::Filter, any, filter_end - self.started);
-            // Without a shape, upstream's plugin does not implement the score extension point.
+            // Upstream's plugin scores nodes only if it has a shape.
             if several && rules.shape.is_some() {
                 self.metrics
                     .record_plugin_call(ExtensionPoint::Score, true, filter_end.elapsed());
@@ -495,7 +495,8 @@ impl Scheduler {
     }
 }
 
-/// The pods that a failed binding may help: it frees volumes and resources for all pods, and PVCs for the pods that share them.
+/// The pods that a failed binding may help: the resources and volumes of the pod are free again for all pods, and its PVCs for pods that
+/// share them.
 fn requeue_after_failed_binding<'a>(decision: &'a Feasible, blocker: &Blocker) -> Requeue<'a> {
     if matches!(blocker, Blocker::Resources | Blocker::OtherPods) || !decision.plan.bindings.is_empty() {
         return Requeue::AllPods;

@@ -1,6 +1,6 @@
 //! The scheduler's watches, as one stream of parsed events.
 //!
-//! Objects are parsed without holding a lock. The cache compares events with its objects.
+//! Objects are parsed before the cache is locked. The cache compares events with its objects.
 
 use std::fmt::Debug;
 
@@ -41,7 +41,7 @@ pub(super) fn all(client: &Client) -> SelectAll<BoxStream<'static, Update>> {
     ])
 }
 
-/// Like `Api::all`, but only for namespaced kinds.
+/// Like `Api::all`, but compiles only for namespaced kinds.
 fn all_namespaces<K>(client: &Client) -> Api<K>
 where
     K: k8s_openapi::Resource<Scope = NamespaceResourceScope> + Resource<DynamicType = ()>,

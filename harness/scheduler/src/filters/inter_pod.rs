@@ -134,7 +134,7 @@ impl<'a> PodAffinityCounts<'a> {
         let empty = terms
             .iter()
             .find(|term| !has_pods(&self.affinity, &term.topology_key, node))?;
-        // The first pod of a group with affinity to itself may run in any domain.
+        // Affinity to itself: if no existing pod matches the terms but the pod itself does, it may run in any domain.
         let is_first = self.affinity.is_empty() && matches_all(snapshot, terms, pod);
         (!is_first).then_some(empty)
     }

@@ -90,7 +90,7 @@ fn of_claim(snapshot: &Snapshot, claim: &Claim) -> Option<DriverVolume> {
     })
 }
 
-/// A volume handle for a PVC without a volume. No driver uses such a handle.
+/// A volume handle that stands for the future volume of an unbound PVC. No driver uses such a handle.
 fn placeholder_handle(claim: &ObjectKey) -> String {
     format!("\0{claim}")
 }

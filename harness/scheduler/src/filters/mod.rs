@@ -164,8 +164,8 @@ impl InsufficientResource {
     }
 }
 
-/// Counts of the cluster's pods that are relevant for one pending pod. Computed once per attempt, and updated when preemption simulates
-/// evictions.
+/// Numbers of pods that the filters compare for one pending pod, by topology domain and PVC. Computed once per attempt, and updated when
+/// preemption simulates evictions.
 #[derive(Clone, Debug)]
 pub struct Counts<'a> {
     affinity: PodAffinityCounts<'a>,
@@ -185,7 +185,7 @@ pub struct NodeFilters<'a> {
     exclusive: Vec<&'a ObjectKey>,
     volumes: limits::PodVolumes,
     zones: Vec<zone::VolumeZone<'a>>,
-    /// Other pods with a nominated node and the same or higher priority.
+    /// Pending pods with a nominated node whose priority is at least that of the pod.
     nominated: Vec<&'a Arc<Pod>>,
     counts: Counts<'a>,
 }
@@ -231,7 +231,7 @@ impl<'a> NodeFilters<'a> {
         self.check_with(node, info, &self.counts, volumes)
     }
 
-    /// Like [`Self::check`], with a simulated set of pods on the node.
+    /// Like [`Self::check`], with other pods on the node than the snapshot contains.
     pub fn check_with<T, E: From<FilterReason>>(
         &self,
         node: &'a Node,

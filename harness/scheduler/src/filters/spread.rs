@@ -85,7 +85,7 @@ impl<'a> SpreadCounts<'a> {
     }
 }
 
-/// For each constraint of the pod, the topology domain of the node; `None` if the constraint excludes the node.
+/// For each constraint of the pod, the topology domain of the node; `None` if the constraint does not count the node's pods.
 fn counted<'a>(
     pod: &'a Pod,
     node: &'a Node,
@@ -103,8 +103,8 @@ fn counted<'a>(
     })
 }
 
-/// Whether the pod `other` is counted: it is in the same namespace, selected, and not terminating. As upstream, an empty selector counts no
-/// pod.
+/// Whether the constraint counts the pod `other`: it is in the same namespace, selected, and not terminating. As upstream, an empty
+/// selector counts no pod.
 fn counts_for(constraint: &SpreadConstraint, pod: &Pod, other: &Pod) -> bool {
     let Some(selector) = &constraint.selector else {
         return false;

@@ -101,7 +101,7 @@ pub trait Object: Sized + Send + Sync + 'static {
         self.identity().0
     }
 
-    /// The object's resource version. Equal versions mean equal objects.
+    /// The object's resource version. Objects with equal resource versions are equal.
     fn version(&self) -> &str {
         self.identity().1
     }

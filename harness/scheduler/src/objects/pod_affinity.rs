@@ -61,7 +61,7 @@ impl PodAffinityTerm {
             && (self.namespaces.contains(namespace) || self.selects_namespace(namespace, namespaces))
     }
 
-    /// Whether the term has a `namespaceSelector` to evaluate.
+    /// Whether the result of [`Self::matches`] depends on the labels of namespaces.
     pub fn needs_namespaces(&self) -> bool {
         let namespace_selector = self.namespace_selector.as_ref();
         namespace_selector.is_some_and(|selector| !selector.requirements().is_empty())

@@ -140,7 +140,7 @@ fn is_scalar(name: &str) -> bool {
     name.contains('/') || name.starts_with(HUGE_PAGES) || name.starts_with(ATTACHABLE_VOLUMES)
 }
 
-/// The request of a container, or the amount that is allocated to it or that it is being resized to, if larger.
+/// The largest of a container's request, its allocated amount, and the amount to which it is being resized.
 fn requested(container: &Container, statuses: Option<&[ContainerStatus]>) -> Resources {
     let requests = container
         .resources

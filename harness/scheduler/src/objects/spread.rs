@@ -23,7 +23,7 @@ pub struct SpreadConstraint {
 }
 
 impl SpreadConstraint {
-    /// Compiles the `DoNotSchedule` constraints of a pod with these labels.
+    /// Compiles the `DoNotSchedule` constraints of a pod. `labels`: those of the pod, for `matchLabelKeys`.
     pub(super) fn compile(labels: &Labels, constraints: Option<&Vec<ApiConstraint>>) -> Vec<Self> {
         let constraints = constraints.into_iter().flatten();
         let required = constraints.filter(|constraint| constraint.when_unsatisfiable == "DoNotSchedule");

@@ -20,7 +20,6 @@ struct CallResponses {
 }
 
 impl CapacityResponses {
-    /// Records a response.
     pub(super) fn add(
         &mut self,
         driver: &str,
@@ -64,8 +63,8 @@ impl CapacityResponses {
         responses.into_iter().flat_map(|responses| &responses.recent)
     }
 
-    /// Adds the responses since the last quiescence to drivers that currently return an error. Parameters are ignored, because a
-    /// StorageClass may have been created again with others.
+    /// Adds the responses since the last quiescence to drivers that currently return an error. Ignores the parameters of the calls, because
+    /// a StorageClass may have been created again with other parameters.
     pub(super) fn add_to_failing_drivers(&self, drivers: &mut BTreeMap<String, Driver>) {
         for (name, by_parameters) in &self.0 {
             let mut by_segment: BTreeMap<&Segment, BTreeSet<ReportedCapacity>> = BTreeMap::new();

@@ -145,7 +145,7 @@ fn allows_segment(class: &StorageClass, segment: &Segment) -> bool {
     class.allowed_topologies.is_empty() || terms.any(|term| term.iter().all(admits))
 }
 
-/// Whether a volume is in the segment of the selected node. True if the volume need not be there.
+/// Whether a volume is in the segment of the selected node. True if the volume need not be in that segment.
 fn is_in_segment_of_node(
     call: &CreateVolumeCall,
     world: &World,
@@ -166,7 +166,7 @@ fn is_in_segment_of_node(
     own.is_none_or(|own| own == *segment)
 }
 
-/// Whether a volume must be in the segment of the selected node.
+/// Whether the selected node determines the segment of the volume.
 fn is_for_its_node(call: &CreateVolumeCall, world: &World, claim: &Claim, class: &StorageClass) -> bool {
     let publisher = world.publishers.get(&call.by);
     // The settings of a publisher do not change while it runs.

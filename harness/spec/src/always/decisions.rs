@@ -7,8 +7,8 @@ use crate::violation::{Subject, Violation};
 use crate::world::change::ChangeKind;
 use crate::world::{Change, NamespacedName, Pod, PodVolume, World};
 
-/// The kinds of objects on which a decision depends, besides the pod itself. Includes PVCs, because the decision in question may already
-/// have bound some of them.
+/// The kinds of objects on which the scheduler's decision depends, besides the pod itself. Includes PVCs, because the scheduler may already
+/// have bound some of them for this decision.
 const KINDS: [ChangeKind; 8] = [
     ChangeKind::Nodes,
     ChangeKind::CsiNodes,
@@ -79,7 +79,7 @@ impl Monitor {
             let mut extenders = world.extenders.iter().filter(|it| it.name == extender);
             extenders.all(|it| !it.has_managed_resources)
         };
-        // These rules are checked elsewhere: an extender itself removes nodes, and whether the best node is chosen is checked later.
+        // Rules that are checked elsewhere: an extender itself removes nodes, and whether the node is the best one is checked later.
         let later = [rules::NOT_BEST, rules::NOT_EXTENDED];
         let out = |node: &String| {
             Some((

@@ -24,7 +24,7 @@ pub enum Event {
         /// The object after the write. `None`: the object was deleted.
         object: Option<CapacityObject>,
     },
-    /// The user sends these requests to the API server. All earlier requests have completed.
+    /// The user sends these requests to the API server, after all earlier requests have completed.
     UserRequested(Vec<UserRequest>),
     /// The API server rejected a request of the user with this HTTP status.
     UserRequestRejected(u16),

@@ -20,7 +20,6 @@ impl FormerLabels {
         former
     }
 
-    /// Records a change.
     pub(super) fn changed(&mut self, change: &Change) {
         if let Change::Object(key, Some(object)) = change {
             self.put(key, object);

@@ -1,4 +1,4 @@
-//! Rules for GetCapacity calls: who calls, and with which arguments.
+//! Rules for GetCapacity calls: which client may call, and with which arguments.
 
 use std::time::Duration;
 
@@ -75,7 +75,7 @@ impl Monitor {
         violations
     }
 
-    /// Why a publisher should not make this call. `None` if the call is allowed.
+    /// The reason why a publisher should not make this GetCapacity call. `None` if the call is allowed.
     fn unexpected_reason(
         &self,
         instance: &Instance,

@@ -238,7 +238,7 @@ impl Monitor {
         self.world.apply(change);
     }
 
-    /// Violations by CSIStorageCapacity objects if the cluster is quiescent now.
+    /// The violations by CSIStorageCapacity objects if the cluster is quiescent now.
     pub fn object_violations(&self) -> Vec<Violation> {
         let mut violations = objects::judge_since(
             &self.before,
@@ -277,7 +277,8 @@ impl Monitor {
     fn quiescent(&mut self) -> Vec<Violation> {
         let violations = self.object_violations();
         if self.world.api.version().is_none() && !self.world.publishers.is_empty() {
-            // The API server does not serve CSIStorageCapacity, so publishers write the received capacities later.
+            // While the API server does not serve CSIStorageCapacity, publishers cannot write the received capacities yet, so no response
+            // is dropped.
             return violations;
         }
         self.before.clone_from(&self.world.objects);

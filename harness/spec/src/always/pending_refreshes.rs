@@ -27,8 +27,7 @@ impl PendingRefreshes {
         self.failed.clear();
     }
 
-    /// Drops the requirements of a publisher that starts or stops. When it starts, it calls GetCapacity for all classes and segments
-    /// anyway.
+    /// Drops the requirements of a publisher that starts or stops: a publisher calls GetCapacity for all classes and segments at its start.
     pub(super) fn restarted(&mut self, instance: &Instance) {
         self.by_class.remove(instance);
     }

@@ -11,8 +11,8 @@ use crate::rules::{self, Rule};
 use crate::violation::{Subject, Violation, map_text};
 use crate::world::{Binding, Instance, Parameters, StorageClass};
 
-/// Rate limit for starting the same watch. The burst allows a list with a first watch, a second watch after its end, and the same again
-/// after failures. Clients that back off as client-go does are far below the rate.
+/// Rate limit for starting the same watch. The burst covers a list with a first watch, a second watch after the first has ended, and both
+/// again after failures. Clients that back off as client-go does are far below the rate.
 const WATCH_LIMIT: RateLimit = RateLimit {
     burst: 20,
     per_second: 10,
@@ -91,7 +91,7 @@ impl Monitor {
         })
     }
 
-    /// The violation if the call exceeds the rate limit.
+    /// The violation by a GetCapacity call that exceeds the rate limit; `None` if it does not.
     fn exceeds_limit(&mut self, instance: &Instance, limit: u32, at: Duration) -> Option<Violated> {
         // The burst is larger by one, because a delayed call may arrive together with the next one.
         let rate_limit = RateLimit {
@@ -103,7 +103,7 @@ impl Monitor {
         (!rate_limit.admits(tokens, at)).then(|| (rules::GET_CAPACITY_RATE, detail()))
     }
 
-    /// The violation if the call repeats earlier calls although nothing has happened since.
+    /// The violation by a GetCapacity call that repeats earlier calls although nothing has happened since; `None` if it does not.
     fn repeated_calls(
         &mut self,
         instance: &Instance,

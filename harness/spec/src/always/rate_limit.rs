@@ -1,4 +1,4 @@
-//! Rate limiters, and counters of actions, for programs.
+//! Rate limits for actions of programs, and the counters that the limits need.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

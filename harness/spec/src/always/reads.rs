@@ -16,7 +16,7 @@ struct Tally {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reads {
     by_client: BTreeMap<Arc<str>, Tally>,
-    /// Number of failures so far. After each of them, any client may have to list again.
+    /// Number of failures so far. After each failure, any client may have to list again.
     failures: u32,
 }
 

@@ -35,7 +35,6 @@ impl RecentStates {
         self.settled.publishers.get(instance).into_iter().chain(changed)
     }
 
-    /// Records a change.
     pub(super) fn add(&mut self, change: Change) {
         self.changes.entry(change.kind()).or_default().push(change);
     }

@@ -32,7 +32,7 @@ impl Monitor {
         }
     }
 
-    /// Whether the call is a required refresh.
+    /// Whether the publisher must make this GetCapacity call because a volume has changed the capacity.
     pub(super) fn is_due(&self, by: &Actor, parameters: &Parameters, segment: &Segment) -> bool {
         let Actor::Publisher(instance) = by else {
             return false;
@@ -92,7 +92,7 @@ impl Monitor {
         self.require_refresh(instance, class, segments);
     }
 
-    /// The segments of the publisher that satisfy a predicate.
+    /// The segments that satisfy a predicate, among those for which the publisher creates objects.
     fn segments_where(
         &self,
         instance: &Instance,

@@ -20,7 +20,7 @@ pub(super) const OWNERS: [(&str, Option<u8>); 5] = [
 /// A request to the API server, and whether it succeeded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Who sent the request.
+    /// The program that sent the request.
     pub by: Actor,
     /// Client name, which distinguishes the replicas of a publisher.
     pub client: Arc<str>,
@@ -45,19 +45,19 @@ impl Request {
     }
 }
 
-/// The originator of an event.
+/// The client that caused an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Actor {
     /// A publisher.
     Publisher(Instance),
-    /// The cleaner, which deletes the objects of nodes without the driver.
+    /// The cleaner, which deletes the CSIStorageCapacity objects of nodes without the driver.
     Cleaner,
     /// The scheduler.
     Scheduler,
-    /// The user of the cluster, who may do anything.
+    /// The user of the cluster, whose actions are never violations.
     User,
-    /// An unknown client of the driver. Only publishers may call GetCapacity.
+    /// A client of the driver that is not a publisher. Only publishers may call GetCapacity.
     Unrelated,
-    /// Any other client, which may do anything.
+    /// Any other client, whose actions are never violations.
     Other,
 }

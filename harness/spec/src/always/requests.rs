@@ -69,11 +69,12 @@ impl Monitor {
     /// Watch events to publishers: only for their own objects.
     pub(super) fn object_delivered(&self, instance: &Instance, key: &NamespacedName) -> Option<Violation> {
         let publisher = self.world.publishers.get(instance)?;
-        // Selectors cannot distinguish owners, and an unknown label cannot be checked.
+        // A selector cannot select by owner, and an unknown managed-by label cannot be checked.
         if publisher.identifies_by_owner || publisher.managed_by(instance).is_none() {
             return None;
         }
-        // An object that once matched is reported when it stops matching, however late.
+        // When an object stops matching the selector of a watch, the watch gets an event, possibly much later. Therefore an event is
+        // allowed if former labels of the object match.
         let former = self.former_labels.of(key);
         let is_unexpected =
             !former.is_empty() && !former.iter().any(|object| publisher.owns(instance, key, object));

@@ -12,7 +12,7 @@ use crate::world::{Change, CsiNode, World};
 pub(super) struct UnregisteredDrivers {
     unregistered: BTreeMap<String, CsiNode>,
     /// Registrations that ended for good since the last quiescence, because the CSINode was deleted or the driver registered with other
-    /// topology keys. A publisher may not have received that change yet.
+    /// topology keys. A publisher may not have received the change of the CSINode yet.
     ended: BTreeMap<String, CsiNode>,
 }
 
@@ -48,7 +48,8 @@ impl UnregisteredDrivers {
         self.ended.clear();
     }
 
-    /// Whether a predicate holds for the state of the cluster, or for the state in which all these drivers are registered.
+    /// Whether a predicate holds for the state of the cluster, or for the state in which all recently unregistered drivers are still
+    /// registered.
     pub(super) fn either(&self, world: &World, is_so: impl Fn(&World) -> bool) -> bool {
         let has_none = self.unregistered.is_empty() && self.ended.is_empty();
         is_so(world) || (!has_none && is_so(&self.with_all_registered(world)))

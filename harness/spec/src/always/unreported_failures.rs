@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::world::NamespacedName;
 
-/// Names of the volumes whose CreateVolume call failed, by PVC. `None`: an Event was created. Later failures of the same PVC require no
+/// Names of the volumes whose CreateVolume call failed, by PVC. `None`: an Event about the PVC was created; later failures then require no
 /// Event, because programs limit the rate of Events.
 #[derive(Clone, Debug, Default)]
 pub(super) struct UnreportedFailures(pub(super) BTreeMap<NamespacedName, Option<String>>);

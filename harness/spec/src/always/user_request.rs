@@ -11,7 +11,7 @@ pub enum UserRequest {
     Create {
         /// Namespace and name of the object. With `is_prefix`, the name is only a prefix (`generateName`).
         key: NamespacedName,
-        /// Whether the server completes the name.
+        /// Whether the server appends a random suffix to the name (`generateName`).
         is_prefix: bool,
         /// The object in the request.
         object: CapacityObject,
@@ -88,7 +88,7 @@ impl CapacityPatch {
 }
 
 impl UserRequest {
-    /// Whether the request may concern this object.
+    /// Whether the request may concern the object with this namespace and name.
     fn is_about(&self, key: &NamespacedName) -> bool {
         match self {
             UserRequest::Create {

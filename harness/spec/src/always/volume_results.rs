@@ -9,7 +9,6 @@ use crate::world::change::ChangeKind;
 use crate::world::{NamespacedName, Volume, World};
 
 impl Monitor {
-    /// Records a failed CreateVolume call.
     pub(super) fn record_failure(&mut self, call: &CreateVolumeCall) {
         let is_failed = matches!(
             call.result,

@@ -1,4 +1,4 @@
-//! Rules for writes of CSIStorageCapacity objects: who writes, to whose object, and why.
+//! Rules for writes of CSIStorageCapacity objects: which client may write which object, and for which reason.
 
 use capacity_types::Quantity;
 

@@ -15,13 +15,13 @@ use crate::world::{
 pub enum DesiredState {
     /// One object with these values must exist.
     Present(ReportedCapacity),
-    /// One object must exist, either with these values or with the values that it had before.
+    /// One object must exist, with these values or with its earlier values.
     Stale(ReportedCapacity),
-    /// Several outcomes are allowed: one object with one of these values, one object without values, or no object.
+    /// Several outcomes are allowed: an object with one of the `values`, an object without values, or no object.
     Optional {
         /// The allowed values.
         values: BTreeSet<ReportedCapacity>,
-        /// Whether the object may also remain unchanged.
+        /// Whether an existing object may also retain its values.
         as_before: bool,
         /// Why several outcomes are allowed.
         unspecified: Unspecified,
@@ -44,7 +44,7 @@ impl DesiredState {
 pub struct DesiredObject<'w> {
     /// Name of the StorageClass.
     pub class: &'w str,
-    /// The segment.
+    /// Topology segment of the driver.
     pub segment: &'w Segment,
     /// Whether the object must or may exist, and with which values.
     pub state: DesiredState,
@@ -135,7 +135,7 @@ impl<'w> DesiredObjects<'w> {
         Some(self.driver_with_get_capacity()?.response(segment, parameters))
     }
 
-    /// The driver. `None` if GetCapacity must not be called.
+    /// The driver of the publisher. `None` if GetCapacity must not be called.
     fn driver_with_get_capacity(&self) -> Option<&'w Driver> {
         self.driver.filter(|driver| driver.get_capacity)
     }
@@ -180,7 +180,7 @@ impl<'w> DesiredObjects<'w> {
         }
     }
 
-    /// Why several outcomes are allowed for an object with these values.
+    /// Why the object may have different values or be absent, if GetCapacity returned these values.
     fn unspecified_choice(
         &self,
         class: &StorageClass,

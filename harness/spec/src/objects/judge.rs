@@ -1,7 +1,7 @@
 //! Compares existing objects with the objects that must and may exist.
 //!
-//! The inputs are the objects before and after the actions of publishers. A change by another client in the meantime counts as if it had
-//! been made before.
+//! The inputs are the objects before and after the actions of publishers. Changes by other clients count as made before the publishers
+//! acted.
 
 use std::collections::BTreeSet;
 

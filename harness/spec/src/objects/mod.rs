@@ -1,11 +1,12 @@
 //! CSIStorageCapacity objects that must, may and must not exist at quiescence.
 //!
 //! ```text
-//! ownership  the publisher of an object              pairs  map by class and segment
-//! cleanup    objects without a running publisher
-//! desired    for each publisher, class and segment: the required or allowed object
-//! judge      compares existing objects with these
-//! settled    the objects that correct programs leave
+//! ownership             the publisher of an object
+//! by_class_and_segment  map by class and segment
+//! cleanup               objects without a running publisher
+//! desired               for each publisher, class and segment: the required or allowed object
+//! judge                 compares existing objects with the required and allowed ones
+//! settled               the objects that correct programs leave
 //! ```
 
 mod by_class_and_segment;

@@ -42,7 +42,7 @@ impl<'w> Ownership<'w> {
         found.map(|(instance, _)| *instance)
     }
 
-    /// Groups objects by their publisher.
+    /// Groups objects by their publisher; `None`: objects that belong to no running publisher.
     pub(super) fn divide<'s>(
         &self,
         objects: &'s Objects,

@@ -1,4 +1,4 @@
-//! The objects that exist after correct programs have finished. If several outcomes are allowed, one of them.
+//! The objects that exist after correct programs have finished. If several outcomes are allowed, the objects of one outcome.
 //!
 //! Provides a state from which a history can continue. Does not check anything.
 
@@ -43,7 +43,7 @@ pub fn settled(world: &World) -> Objects {
     objects
 }
 
-/// The actions of one publisher.
+/// The inputs and results of one publisher's actions.
 struct Publishing<'w> {
     desired: DesiredObjects<'w>,
     instance: &'w Instance,
@@ -115,7 +115,7 @@ impl Publishing<'_> {
     }
 }
 
-/// The outcome that is chosen if several are allowed.
+/// The object for a class and segment, after one of several allowed outcomes was chosen.
 enum ChosenState {
     None,
     Values(ReportedCapacity),

@@ -9,8 +9,8 @@ use crate::world::{Claim, ClaimRef, NamespacedName, Pod, PodVolume, World};
 /// Maximum number of volumes for which both alternatives, assumed or free, are tried.
 const VOLUMES_MAX: usize = 4;
 
-/// The possible states of the cluster in which the scheduler has assumed matching volumes for PVCs of other pending pods. Which of these
-/// PVCs gets a volume only matters for pods that use it.
+/// The possible states of the cluster in which the scheduler has assumed matching volumes for PVCs of other pending pods. For each volume,
+/// tries every PVC of the pod itself, but only one PVC of other pods, because it does not matter which of those gets the volume.
 pub(crate) fn worlds<'w>(world: &'w World, pod: &NamespacedName) -> impl Iterator<Item = World> + use<'w> {
     let claims = claims_of_other_pods(world, pod);
     let own = world

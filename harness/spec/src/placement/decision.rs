@@ -62,7 +62,7 @@ impl Decision {
 }
 
 impl<'w> IndexedWorld<'w> {
-    /// The nodes on which a pending pod may run.
+    /// Whether a pending pod fits on each node, and with which scores.
     pub fn decide(&self, key: &NamespacedName) -> Decision {
         let Some(pod) = self.world.pods.get(key) else {
             return Decision::Rejected(PodRejection::NoPod);
@@ -78,7 +78,7 @@ impl<'w> IndexedWorld<'w> {
     }
 }
 
-/// Checks nodes for one pod. These inputs are the same for every node.
+/// The inputs for checking the nodes of one pod; they are the same for every node.
 struct NodeCheck<'v, 'w> {
     indexed: &'v IndexedWorld<'w>,
     key: &'v NamespacedName,

@@ -24,7 +24,7 @@ pub struct IndexedWorld<'w> {
 }
 
 impl<'w> IndexedWorld<'w> {
-    /// Creates the index.
+    /// Indexes a state of the cluster.
     pub fn new(world: &'w World) -> Self {
         let mut objects: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for object in world.objects.values() {

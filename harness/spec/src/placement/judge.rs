@@ -7,7 +7,7 @@ use crate::rules::{self, Rule};
 use crate::violation::{Subject, Violation};
 use crate::world::{NamespacedName, Pod, PodVolume, Scoring, World};
 
-/// The scheduler's decision about a pod.
+/// The scheduler's decision about a pod: the selected node, or that no node is feasible.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The scheduler has selected this node.
@@ -115,7 +115,7 @@ impl IndexedWorld<'_> {
         })
     }
 
-    /// Whether the scheduler scores nodes.
+    /// Whether nodes have scores, from capacity scoring or from extenders.
     fn is_scored(&self) -> bool {
         let mut extenders = self.world.extenders.iter();
         self.world.scheduler.scoring_mode() != Scoring::Off || extenders.any(|it| !it.scores.is_empty())

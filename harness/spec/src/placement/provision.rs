@@ -6,7 +6,7 @@ use super::reason::Reason;
 use crate::world::capacity::bytes;
 use crate::world::{Api, CapacityObject, Claim, Node, StorageClass};
 
-/// Why a volume can be provisioned.
+/// The reason why a volume can be provisioned.
 pub(super) enum Provisionable<'w> {
     /// The driver does not track capacity, so the scheduler compares no capacity.
     Untracked,
@@ -39,7 +39,7 @@ pub(super) fn check<'w>(
             .largest_volume(has_maximum)
             .is_some_and(|limit| limit >= bytes(request))
     };
-    // Each PVC is checked by itself, and one sufficient object is enough.
+    // Each PVC is compared with the full capacity, whatever the pod's other PVCs request, and one sufficient object is enough.
     let enough: Vec<_> = indexed.objects(&claim.class, node).filter(is_enough).collect();
     match enough.is_empty() {
         true => Err(Reason::NotEnoughCapacity(name.to_owned())),

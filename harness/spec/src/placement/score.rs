@@ -27,7 +27,7 @@ struct Dynamic {
     capacities: Vec<BTreeSet<ScoredCapacity>>,
 }
 
-/// A capacity for scoring.
+/// The value of an object that is scored.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum ScoredCapacity {
     /// The capacity in bytes.

@@ -4,7 +4,7 @@ use super::claims::NamedClaim;
 use super::indexed_world::IndexedWorld;
 use crate::world::{Claim, NamespacedName, Node, Volume};
 
-/// Result of static binding on one node.
+/// For one node, the PVCs that would be bound to existing volumes, and the remaining PVCs.
 pub(super) struct StaticBindings<'w> {
     /// PVCs with a matching volume, and the volume.
     pub(super) found: Vec<(NamedClaim<'w>, &'w Volume)>,

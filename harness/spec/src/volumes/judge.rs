@@ -141,7 +141,7 @@ fn violation(rule: &'static Rule, key: &NamespacedName, detail: String) -> Viola
     }
 }
 
-/// Volumes that no PVC uses and that should have been deleted.
+/// Violations by volumes that no PVC uses and that should have been deleted.
 fn leaked_volumes(world: &World, ledger: &Ledger) -> Vec<Violation> {
     let volumes = ledger
         .iter()
@@ -165,7 +165,7 @@ fn is_leaked(world: &World, name: &str, existing: &ExistingVolume) -> bool {
         let owner = volume.claim.as_ref().map(|claim| claim.uid.as_str());
         return !owner.is_some_and(is_claimed) && is_deletable(world, volume, &existing.by);
     }
-    // Only the program that created a volume without a PersistentVolume knows it.
+    // Without a PersistentVolume, only the program that created the volume can know that it exists.
     let waiting = world.claims.values().find(|claim| is_volume_of(name, claim));
     existing.is_known && waiting.is_none_or(|claim| !claim.volume.is_empty())
 }

@@ -53,21 +53,21 @@ pub enum CreateVolumeResult {
     Unknown,
 }
 
-/// A volume that exists in the driver's storage.
+/// A volume that a CreateVolume call has created and no DeleteVolume call has deleted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ExistingVolume {
     /// `volume_id`.
     pub(super) id: String,
     /// The provisioner that created the volume.
     pub(super) by: Instance,
-    /// Whether the provisioner that created the volume has run without a restart since then.
+    /// Whether the provisioner that created the volume has not restarted since, so that it still knows the volume.
     pub(super) is_known: bool,
     /// Whether the driver has later returned RESOURCE_EXHAUSTED for the volume, as if it did not exist. The provisioner then tries other
     /// segments, which fail as well.
     pub(super) is_reported_exhausted: bool,
 }
 
-/// The volume and the last call that have the same volume name.
+/// For one volume name: the existing volume and the last CreateVolume call.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Entry {
     pub(super) volume: Option<ExistingVolume>,
@@ -149,7 +149,6 @@ impl Ledger {
         is_unknown.then_some(last)
     }
 
-    /// Whether a volume with this name exists.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.entries.get(name).is_some_and(|entry| entry.volume.is_some())
     }

@@ -52,7 +52,7 @@ impl fmt::Display for Release {
     }
 }
 
-/// Release and feature gate of the API server.
+/// Release and CSIStorageCapacity feature gate of the API server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Api {
     /// The release of kube-apiserver.

@@ -7,7 +7,7 @@ use super::capacity_response::ReportedCapacity;
 use super::metadata::{Metadata, NamespacedName, Owner};
 use super::selection::LabelSelectorJson;
 
-/// A CSIStorageCapacity object.
+/// The fields of a CSIStorageCapacity object that rules use, without its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CapacityObject {
     /// `metadata.uid`, which differs if an object is created again.
@@ -53,7 +53,7 @@ impl CapacityObject {
         is_equal(self.capacity, Some(values.available)) && is_equal(self.maximum, values.maximum)
     }
 
-    /// Whether two objects have equal values, independently of how the quantities are spelled.
+    /// Whether `capacity` and `maximumVolumeSize` of two objects are equal as numbers.
     pub fn has_same_values(&self, other: &Self) -> bool {
         (self.capacity, self.maximum) == (other.capacity, other.maximum)
     }
@@ -97,7 +97,7 @@ impl CapacityObject {
     }
 }
 
-/// The JSON representation in the API.
+/// The fields of a CSIStorageCapacity object that rules use, as JSON in the API.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct CapacityJson {

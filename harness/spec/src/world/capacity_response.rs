@@ -15,7 +15,7 @@ pub struct Driver {
     pub get_capacity: bool,
     /// Responses by parameters and segment of the request.
     pub responses: BTreeMap<Parameters, BTreeMap<Segment, CapacityResponse>>,
-    /// The response to all other GetCapacity requests.
+    /// The response to all GetCapacity requests that are not in `responses`.
     pub default_response: CapacityResponse,
 }
 

@@ -85,7 +85,7 @@ pub enum ChangeKind {
 }
 
 impl Change {
-    /// The kind of the change.
+    /// The kind of the changed objects, responses or settings.
     pub fn kind(&self) -> ChangeKind {
         match self {
             Change::Node(..) => ChangeKind::Nodes,
@@ -230,7 +230,7 @@ fn put<K: Ord, V>(map: &mut BTreeMap<K, V>, key: K, value: Option<V>) {
 }
 
 impl CapacityResponse {
-    /// The response after an earlier one. An error contains the earlier responses.
+    /// The response, given the response before it. An error also contains the values that were returned before.
     fn after(self, earlier: &CapacityResponse) -> Self {
         let CapacityResponse::Error { mut before } = self else {
             return self;
@@ -239,7 +239,7 @@ impl CapacityResponse {
         CapacityResponse::Error { before }
     }
 
-    /// The values that a publisher may have received.
+    /// The values of all responses that a publisher may have received.
     fn possible(&self) -> BTreeSet<ReportedCapacity> {
         match self {
             CapacityResponse::Reported(values) => BTreeSet::from([*values]),

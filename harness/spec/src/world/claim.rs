@@ -16,7 +16,7 @@ const BIND_COMPLETED: &str = "pv.kubernetes.io/bind-completed";
 /// Beta annotation with the name of the StorageClass. It takes precedence over the field.
 const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
 
-/// A PersistentVolumeClaim.
+/// The fields of a PersistentVolumeClaim that rules use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Claim {
     /// `metadata.uid`.
@@ -27,13 +27,13 @@ pub struct Claim {
     pub request: Option<Quantity>,
     /// `spec.volumeName`. Empty: the PVC has no volume.
     pub volume: String,
-    /// Whether the bind-completed annotation is set.
+    /// Whether the annotation `pv.kubernetes.io/bind-completed` is set.
     pub is_bound: bool,
-    /// The node in the selected-node annotation.
+    /// The node in the annotation `volume.kubernetes.io/selected-node`.
     pub selected_node: Option<String>,
     /// Whether `status.phase` is Lost, because the PV was deleted.
     pub is_lost: bool,
-    /// Whether a deletion timestamp is set.
+    /// Whether `metadata.deletionTimestamp` is set.
     pub is_deleted: bool,
     /// `metadata.ownerReferences`.
     pub owners: Vec<Owner>,
@@ -49,7 +49,7 @@ pub struct Claim {
     pub attributes_class: String,
 }
 
-/// The JSON representation in the API.
+/// The fields of a PersistentVolumeClaim that rules use, as JSON in the API.
 #[derive(Deserialize)]
 pub(super) struct ClaimJson {
     metadata: Metadata,

@@ -10,7 +10,7 @@ use super::metadata::Metadata;
 /// The provisioner name of StorageClasses without dynamic provisioning.
 const NO_PROVISIONER: &str = "kubernetes.io/no-provisioner";
 
-/// A StorageClass.
+/// The fields of a StorageClass that rules use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StorageClass {
     /// `provisioner`.
@@ -65,7 +65,7 @@ fn is_met(term: &[(String, Vec<String>)], labels: &Labels) -> bool {
     !term.is_empty() && conditions.all(is_met)
 }
 
-/// The JSON representation in the API.
+/// The fields of a StorageClass that rules use, as JSON in the API.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ClassJson {

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::metadata::Metadata;
 
-/// A CSIDriver object.
+/// The field of a CSIDriver object that rules use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CsiDriver {
     /// `spec.storageCapacity`; false if unset (KEP-1472, `CSIDriver.spec.storageCapacity`).
@@ -37,7 +37,7 @@ impl Registration {
     }
 }
 
-/// The JSON representation in the API.
+/// The fields of a CSIDriver that rules use, as JSON in the API.
 #[derive(Deserialize)]
 pub(super) struct CsiDriverJson {
     metadata: Metadata,
@@ -60,7 +60,7 @@ impl From<CsiDriverJson> for (String, CsiDriver) {
     }
 }
 
-/// The JSON representation in the API.
+/// The fields of a CSINode that rules use, as JSON in the API.
 #[derive(Deserialize)]
 pub(super) struct CsiNodeJson {
     metadata: Metadata,

@@ -34,13 +34,13 @@ impl fmt::Display for NamespacedName {
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(default)]
 pub struct Owner {
-    /// The kind, such as `Deployment`.
+    /// Kind of the owner, such as `Deployment`.
     pub kind: String,
     /// The name.
     pub name: String,
     /// The UID.
     pub uid: String,
-    /// `controller`: whether this is the controlling owner.
+    /// Whether the owner is the controller of the object.
     pub controller: bool,
 }
 

@@ -80,7 +80,7 @@ pub struct World {
 }
 
 impl World {
-    /// The state as an API server returns it that does not have the field `CSIDriver.spec.storageCapacity`.
+    /// The state that an API server without the field `CSIDriver.spec.storageCapacity` returns.
     pub fn without_storage_capacity(&self) -> World {
         let mut world = self.clone();
         for driver in world.csi_drivers.values_mut() {
@@ -89,7 +89,7 @@ impl World {
         world
     }
 
-    /// The state as an API server returns it that does not have the field `CSIStorageCapacity.maximumVolumeSize`.
+    /// The state that an API server without the field `CSIStorageCapacity.maximumVolumeSize` returns.
     pub fn without_maxima(&self) -> World {
         let mut world = self.clone();
         for object in world.objects.values_mut() {

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::metadata::Metadata;
 
-/// A Node.
+/// The fields of a Node that rules use, without its name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Node {
     /// `metadata.labels`.
@@ -46,7 +46,7 @@ impl Effect {
     }
 }
 
-/// The JSON representation in the API.
+/// The fields of a Node that rules use, as JSON in the API.
 #[derive(Deserialize)]
 pub(super) struct NodeJson {
     metadata: Metadata,

@@ -7,7 +7,7 @@ use super::metadata::{Metadata, NamespacedName};
 use super::node::{Effect, Taint};
 use super::selection::NodeSelectorJson;
 
-/// A Pod.
+/// The fields of a Pod that rules use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pod {
     /// `metadata.uid`.
@@ -41,13 +41,13 @@ pub enum PodVolume {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Toleration {
-    /// The key of the taint. Empty with `Exists`: every key.
+    /// Key of the taint. If empty and the operator is `Exists`, the toleration matches every key.
     pub key: String,
-    /// `Equal`, or `Exists`; empty is `Equal`.
+    /// Operator: `Equal` or `Exists`. Empty means `Equal`.
     pub operator: String,
     /// The value of the taint.
     pub value: String,
-    /// Only taints of this effect. `None`: every effect.
+    /// Effect of the taint. `None`: every effect.
     pub effect: Option<Effect>,
 }
 
@@ -74,7 +74,7 @@ impl Toleration {
     }
 }
 
-/// The JSON representation in the API.
+/// The fields of a Pod that rules use, as JSON in the API.
 #[derive(Deserialize)]
 pub(super) struct PodJson {
     metadata: Metadata,

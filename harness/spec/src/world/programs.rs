@@ -175,8 +175,8 @@ impl Cleaner {
     }
 
     /// Whether an object may belong to a publisher on a node that runs the driver and whose name is too long for the managed-by label. The
-    /// KEP does not define how the name is shortened, and a cleaner does not know which client wrote an object. Other objects with the same
-    /// label count as well.
+    /// KEP does not define how the name is shortened, and a cleaner does not know which client wrote an object. Therefore the topologies of
+    /// all objects with the same label are compared with such nodes.
     pub(crate) fn may_be_of_long_node(&self, world: &World, object: &CapacityObject) -> bool {
         let is_long = |node: &str| MANAGED_BY.len() + 1 + node.len() > LABEL_MAX;
         let with_driver = world
@@ -223,7 +223,7 @@ pub struct ShapePoint {
     pub score: i64,
 }
 
-/// What a scheduler scores.
+/// What a scheduler scores: nothing, existing volumes, or capacity as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scoring {
     /// No storage: scoring is off.
@@ -258,7 +258,8 @@ impl Scheduler {
 pub struct Extender {
     /// Name of the extender in reports.
     pub name: String,
-    /// Whether `managedResources` is set. The scheduler then does not call the extender, because pods of cases request no such resource.
+    /// Whether `managedResources` is set. The scheduler then never calls the extender, because no pod of a case requests a managed
+    /// resource.
     pub has_managed_resources: bool,
     /// Nodes that the extender filters out.
     pub rejects: BTreeSet<String>,
@@ -266,7 +267,7 @@ pub struct Extender {
     pub scores: BTreeMap<String, i64>,
     /// `weight`: factor for the scores.
     pub weight: i64,
-    /// Whether all calls of the extender fail.
+    /// Whether the extender responds to every call with an error.
     pub fails: bool,
     /// `ignorable`: whether the scheduler continues if the extender fails.
     pub is_ignorable: bool,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use capacity_types::{Expression, LabelSelector, NodeSelector, RequirementError};
 use serde::Deserialize;
 
-/// A label selector of the API.
+/// A label selector, as JSON in the API.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct LabelSelectorJson {
@@ -31,7 +31,7 @@ impl LabelSelectorJson {
     }
 }
 
-/// A node selector of the API.
+/// A node selector, as JSON in the API.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct NodeSelectorJson {

@@ -9,7 +9,7 @@ use super::capacity::quantity;
 use super::metadata::{Metadata, NamespacedName};
 use super::selection::NodeSelectorJson;
 
-/// A PersistentVolume.
+/// The fields of a PersistentVolume that rules use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Volume {
     /// `metadata.labels`.
@@ -34,7 +34,7 @@ pub struct Volume {
     pub handle: String,
     /// Whether `spec.persistentVolumeReclaimPolicy` is Delete, so that the volume is deleted after its PVC.
     pub is_reclaimed: bool,
-    /// Whether a deletion timestamp is set.
+    /// Whether `metadata.deletionTimestamp` is set.
     pub is_deleted: bool,
     /// `spec.volumeAttributesClassName`.
     pub attributes_class: String,
@@ -56,7 +56,7 @@ impl Volume {
     }
 }
 
-/// The JSON representation in the API.
+/// The fields of a PersistentVolume that rules use, as JSON in the API.
 #[derive(Deserialize)]
 pub(super) struct VolumeJson {
     metadata: Metadata,

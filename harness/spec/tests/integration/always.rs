@@ -141,7 +141,7 @@ fn get_capacity_is_allowed_for_an_unregistered_driver_but_not_for_a_deleted_node
     let csi_node = |node: Option<CsiNode>| Event::Changed(Change::CsiNode("n1".to_owned(), node));
     let unregistered = csi_node(Some(CsiNode::default()));
     let get_capacity_call = get_capacity(at("n1"), Some(0));
-    // At quiescence, the object must have been deleted, but GetCapacity calls may continue.
+    // The events after n1 has lost the driver: the object is deleted before quiescence, and a GetCapacity call follows.
     let away = |gone: Event| {
         [
             gone,
@@ -567,7 +567,7 @@ fn selecting_a_node_is_checked_like_placing_the_pod() {
         node: node.to_owned(),
     };
     assert_eq!(judge(world.clone(), [selected("n2")]), []);
-    // A pod in another namespace that uses a PVC with the same name is unrelated.
+    // A pod in another namespace, whose PVC has the same name, must not be mistaken for the pod.
     let namesake = world.pods[&NamespacedName::new("default", "app")].clone();
     world.pods.insert(NamespacedName::new("a", "app"), namesake);
     assert_eq!(judge(world.clone(), [selected("n2")]), []);

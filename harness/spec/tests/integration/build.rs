@@ -126,7 +126,7 @@ pub(crate) fn object(node: &str, capacity: &str) -> CapacityObject {
     object
 }
 
-/// The same object, created by another client.
+/// The object for the segment of a node, as another client would create it.
 pub(crate) fn by_hand(node: &str, capacity: &str) -> CapacityObject {
     CapacityObject {
         labels: [].into(),

@@ -174,7 +174,7 @@ impl Drawn {
         world
     }
 
-    /// Namespace and name of the pods.
+    /// Namespaces and names of all pods in the cluster.
     pub(crate) fn pods(&self) -> impl Iterator<Item = NamespacedName> {
         (0..self.pods.len()).map(|at| NamespacedName::new("default", format!("p{at}")))
     }

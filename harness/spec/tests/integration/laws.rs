@@ -63,8 +63,8 @@ fn grow(quantity: Option<Quantity>) -> Option<Quantity> {
     quantity.map(|quantity| bytes(i64::try_from(quantity.bytes(Arithmetic::Exact)).unwrap() + 2))
 }
 
-/// The violations if publishers and scheduler act correctly on the state `seen`, except that they know the current state of their own
-/// objects, of pods and of PVCs.
+/// Lets publishers and scheduler act correctly on the state `seen`, in which their own objects, pods and PVCs are up to date. Returns the
+/// violations.
 fn act(monitor: &mut Monitor, mut seen: World) -> Vec<Violation> {
     let now = monitor.world();
     seen.objects.clone_from(&now.objects);

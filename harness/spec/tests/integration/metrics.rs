@@ -83,7 +83,7 @@ fn with(mut scrape: Scrape, name: &str, value: f64) -> Scrape {
     scrape
 }
 
-/// Each rule, with the violations of an example.
+/// Each rule about metrics, with the violations found in its example.
 pub(super) fn cases() -> Vec<(&'static Rule, Vec<Violation>)> {
     let world = published();
     let wrong = |scrape: Scrape| judge(&world, &scrape);

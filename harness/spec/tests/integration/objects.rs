@@ -16,7 +16,6 @@ use super::build::{
     publisher, quantity, set_response, world,
 };
 
-/// No rule is violated.
 const NONE: [&Rule; 0] = [];
 
 /// The rules that these objects violate.

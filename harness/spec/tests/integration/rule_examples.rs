@@ -53,7 +53,7 @@ fn on(node: &str) -> Outcome {
     Outcome::ScheduledOn(node.to_owned())
 }
 
-/// Each rule, with the violations of an example.
+/// Each rule, with the violations found in its example.
 fn cases() -> Vec<(&'static Rule, Vec<Violation>)> {
     let mut cases = of_objects();
     cases.extend(of_placement());

@@ -81,7 +81,7 @@ fn with_leader_election() -> World {
     world
 }
 
-/// Each rule, with the violations of an example.
+/// Each rule about requests, with the violations found in its example.
 pub(super) fn cases() -> Vec<(&'static Rule, Vec<Violation>)> {
     let twice = [of_scheduler("list"), of_scheduler("list")];
     vec![

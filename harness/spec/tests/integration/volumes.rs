@@ -13,7 +13,6 @@ use super::build::{
     CLASS, DRIVER, GI, at, central, class, of_node, publisher, quantity, set_response, world,
 };
 
-/// No rule is violated.
 const NOTHING: [&Rule; 0] = [];
 
 /// The storage of a driver with this many free GiB in each segment. `None`: the driver is stopped.

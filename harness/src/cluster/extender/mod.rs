@@ -122,7 +122,7 @@ struct Filtered {
 }
 
 impl Filtered {
-    /// Moves the feasible nodes that are not in `nodes` to the infeasible ones, with this reason.
+    /// Makes the feasible nodes that are not in `nodes` infeasible, with this reason.
     fn retain_nodes(&mut self, nodes: &BTreeSet<String>, reason: &str) {
         let (feasible, others) = std::mem::take(&mut self.feasible)
             .into_iter()

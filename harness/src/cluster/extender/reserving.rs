@@ -28,7 +28,6 @@ pub(super) struct Reserving {
     requested: Mutex<BTreeSet<String>>,
 }
 
-/// Result of a reservation request for a pod.
 pub(super) enum Reservation {
     /// No PVC of the pod needs a new volume from the driver.
     NotNeeded,
@@ -46,8 +45,8 @@ impl Reserving {
         }
     }
 
-    /// Reserves devices for a pod on these nodes, or returns the existing reservation. The first call for a pod returns an error, after
-    /// which the scheduler retries the pod.
+    /// Reserves devices for a pod on the candidate nodes, or returns the existing reservation. The first call for a pod returns an error,
+    /// after which the scheduler retries the pod.
     pub(super) async fn reserve(
         &self,
         pod: &Value,

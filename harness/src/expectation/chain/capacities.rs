@@ -1,4 +1,5 @@
-//! Causal chains for published capacity: delivered → GetCapacity → response → written → accepted → visible.
+//! Causal chains for published capacity: watch events delivered → GetCapacity called → response returned → object written → write accepted
+//! → object visible.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,7 +37,7 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// Links from the delivered StorageClass and CSINode to the published object.
+    /// The causal chain from the watch events of StorageClass and CSINode to the published object.
     fn publish_chain(&self, class: &str, segment: &str, want: Row) -> Chain {
         let mut chain = Chain::default();
         if !self.class_delivered(&mut chain, class) || !self.segment_delivered(&mut chain, segment) {
@@ -72,7 +73,7 @@ impl<'a> Window<'a> {
         chain
     }
 
-    /// Whether a program under test deleted the CSIStorageCapacity object in this step. If so, adds the links for the deletion.
+    /// Whether a program under test deleted the CSIStorageCapacity object in this step. If so, adds the deletion to the causal chain.
     fn was_deleted(&self, chain: &mut Chain, class: &str, segment: &str) -> bool {
         let key = (class.to_owned(), segment.to_owned());
         let last = self.last_commit(|commit| self.is_object_of(commit, &key));
@@ -92,7 +93,8 @@ impl<'a> Window<'a> {
         deletion.is_some()
     }
 
-    /// Describes what the publisher did instead: the segments of its GetCapacity calls for the class, and its last failed API request.
+    /// Describes the publisher's activity if an expected GetCapacity call is missing: the segments of its calls for the class, and its last
+    /// failed API request.
     fn calls_instead(&self, class: &str, since: u64) -> String {
         let parameters = self.case.driver_parameters(class);
         let segments: BTreeSet<&str> = self
@@ -181,7 +183,7 @@ impl<'a> Window<'a> {
             .last()
     }
 
-    /// Links from the driver's GetCapacity response to the published object.
+    /// Adds to the causal chain the events from the driver's GetCapacity response to the published object.
     fn response_links(&self, chain: &mut Chain, call_fact: (&Fact, &CallFact), row: (&str, &str), want: Row) {
         let (fact, call) = call_fact;
         let response = format_response(call);
@@ -286,7 +288,8 @@ impl<'a> Window<'a> {
         )
     }
 
-    /// Adds a link for the CSINode objects from which a central publisher learns its topology segments. A distributed publisher needs none.
+    /// Adds to the causal chain the watch events of the CSINode objects from which a central publisher learns its topology segments. A
+    /// distributed publisher needs none.
     fn segment_delivered(&self, chain: &mut Chain, segment: &str) -> bool {
         if self.case.is_distributed() || segment == "*" {
             return true;

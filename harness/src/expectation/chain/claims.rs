@@ -1,4 +1,4 @@
-//! Causal chains for PVCs: node selected → provisioned → PVC bound.
+//! Causal chains for PVCs: node selected → volume provisioned → PVC bound.
 
 use fake_csi::Method;
 use serde_json::Value;
@@ -55,7 +55,6 @@ impl<'a> Window<'a> {
         Some((fact, node.to_owned()))
     }
 
-    /// Whether the PVC is bound now.
     pub(super) fn is_bound(&self, claim: &str) -> bool {
         let object = self
             .cluster
@@ -70,7 +69,7 @@ impl<'a> Window<'a> {
         object["metadata"]["uid"].as_str().map(str::to_owned)
     }
 
-    /// Links from the selected-node annotation to the bound PVC.
+    /// Adds to the causal chain the events from the selected-node annotation to the bound PVC.
     pub(super) fn claim_links(&self, chain: &mut Chain, claim: &str) -> bool {
         let Some(object) = self
             .cluster

@@ -18,21 +18,21 @@ use crate::journal::{Change, CommitFact, Fact, RequestFact, What};
 use crate::plan::Case;
 use crate::scenario::Role;
 
-/// One link of a causal chain.
+/// An event that had to happen so that an expectation holds, and the fact that proves the event.
 #[derive(Debug, Clone)]
 pub struct Link {
-    /// The event that had to happen.
+    /// Text that describes the event, such as `pod app rejected by the scheduler`.
     pub text: String,
     /// Sequence number of the fact that proves the event. None if no such fact exists.
     pub fact: Option<u64>,
-    /// What was observed instead, or additional details.
+    /// What was observed if no fact proves the event, or additional details.
     pub note: String,
 }
 
 /// The causal chain of one expectation.
 #[derive(Debug, Clone, Default)]
 pub struct Chain {
-    /// The links in causal order.
+    /// The events in causal order.
     pub links: Vec<Link>,
 }
 
@@ -55,7 +55,7 @@ impl Chain {
         self
     }
 
-    /// Adds a link. `otherwise` is its note if there is no evidence. Returns whether there is evidence.
+    /// Adds an event to the causal chain. `otherwise`: the note if no fact proves the event. Returns whether a fact proves it.
     pub(super) fn link(
         &mut self,
         text: impl Into<String>,
@@ -69,13 +69,13 @@ impl Chain {
         evidence.is_some()
     }
 
-    /// The first link without evidence.
+    /// The first event of the causal chain that no fact proves.
     pub fn first_missing(&self) -> Option<&Link> {
         self.links.iter().find(|link| link.fact.is_none())
     }
 }
 
-/// The facts and the case data from which a chain is built.
+/// The facts and the case data from which a causal chain is built.
 pub(crate) struct Window<'a> {
     pub(crate) case: &'a Case,
     /// Whether API server and scheduler have their default versions and feature gates in all steps, so that the scheduler checks capacity.
@@ -89,8 +89,8 @@ pub(crate) struct Window<'a> {
 }
 
 impl<'a> Window<'a> {
-    /// If the driver's socket rejected calls and never answered one, no later link can have evidence, so the rejected calls become the
-    /// first link.
+    /// If the driver's socket rejected calls and the driver never answered one, no later event of the causal chain can have evidence, so
+    /// the rejected calls become the first event.
     pub(crate) fn put_rejected_calls_first(&self, chain: &mut Chain) {
         let is_answered = |fact: &Fact| matches!(&fact.what, What::Call(call) if call.code == "OK");
         let mut refused = self
@@ -110,12 +110,10 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// The fact with this sequence number.
     pub(super) fn fact(&self, seq: u64) -> Option<&'a Fact> {
         self.facts.iter().find(|fact| fact.seq == seq)
     }
 
-    /// All facts of the step.
     pub(super) fn step(&self) -> impl Iterator<Item = &'a Fact> {
         let from = self.from;
         self.facts.iter().filter(move |fact| fact.seq >= from)
@@ -143,7 +141,7 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// The fact that informed a role about a commit: its watch event, or a list response of the same or a later revision.
+    /// The fact by which a role learned of a commit: its watch event, or a list response of the same or a later revision.
     fn delivery(&self, role: Role, committed: &CommitFact) -> Option<&'a Fact> {
         self.facts.iter().find(|fact| match &fact.what {
             What::Delivery(delivery) => {
@@ -184,7 +182,7 @@ impl<'a> Window<'a> {
         requests.filter(|request| of_role(request)).last()
     }
 
-    /// The chain of a `never` expectation: its link is the rule, and the note is the fact that violated the rule.
+    /// The causal chain of a `never` expectation: the only event is the rule, and its note is the fact that violated the rule.
     pub(crate) fn violation_chain(&self, rule: &str, decided_by: u64) -> Chain {
         let mut chain = Chain::default();
         let offender = self.facts.iter().find(|fact| fact.seq == decided_by);

@@ -1,4 +1,4 @@
-//! Causal chains for pods: delivered → capacity read → node selected → PVCs bound (`claims`) → pod bound.
+//! Causal chains for pods: watch events delivered → capacity read → node selected → PVCs bound (`claims`) → pod bound.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use crate::plan::WORKLOADS;
 use crate::scenario::Role;
 use capacity_types::pod::claims_of;
 
-/// Maximum number of CSIStorageCapacity objects that one link lists.
+/// Maximum number of CSIStorageCapacity objects that one note of a causal chain lists.
 const CAPACITIES_MAX: usize = 6;
 
 /// Resources whose watch events make the scheduler requeue a rejected pod. Deletions of pods requeue it as well.
@@ -83,7 +83,8 @@ impl<'a> Window<'a> {
         Some(object["spec"]["storageCapacity"] == true)
     }
 
-    /// Links for the watch events of the pod and of the newest CSIStorageCapacity object. Returns whether the scheduler received both.
+    /// Adds to the causal chain the watch events of the pod and of the newest CSIStorageCapacity object. Returns whether the scheduler
+    /// received both.
     fn seen_by_scheduler(&self, chain: &mut Chain, pod: &str) -> bool {
         let created = self.last_commit(|commit| &*commit.resource == "pods" && commit.name == pod);
         let Some((_, created)) = created else {
@@ -107,7 +108,7 @@ impl<'a> Window<'a> {
         chain.link(text, self.delivery(Role::Scheduler, capacity), "never")
     }
 
-    /// Lists the CSIStorageCapacity objects for the classes of the pod's PVCs, if a class has more than one object.
+    /// Adds to the causal chain the CSIStorageCapacity objects for the classes of the pod's PVCs, if a class has more than one object.
     fn published_capacity_links(&self, chain: &mut Chain, pod: &str) {
         let classes: BTreeSet<String> = self
             .claims_of(pod)
@@ -177,7 +178,7 @@ impl<'a> Window<'a> {
         changes
     }
 
-    /// Adds a link for the next scheduling attempt of a rejected pod.
+    /// Adds to the causal chain the next scheduling attempt of a rejected pod.
     fn retry_link(&self, chain: &mut Chain, pod: &str, refusal: &Refusal, claims: &[String]) {
         let mut since = Vec::new();
         for commit in self.requeueing_changes(pod, refusal) {
@@ -244,8 +245,8 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// The node selected for the pod's PVCs. None if the scheduler rejected the pod and one of its PVCs has no selected node: the selected
-    /// node of the other PVCs then comes from another pod that uses them.
+    /// The node selected for the pod's PVCs. None if the scheduler rejected the pod and one of the PVCs has no selected node: another pod
+    /// that uses the other PVCs then caused their selected node.
     fn chosen_node(&self, pod: &str, claims: &[String]) -> Option<(&'a Fact, String)> {
         let is_open = |claim: &String| self.selected_node(claim).is_none() && !self.is_bound(claim);
         if self.cluster.refusal(pod).is_some() && claims.iter().any(is_open) {
@@ -254,8 +255,8 @@ impl<'a> Window<'a> {
         claims.iter().find_map(|claim| self.selected_node(claim))
     }
 
-    /// Links for the selected node, for the volumes created afterwards (their node affinity restricts the pod), and for the scheduler's
-    /// rejection.
+    /// Adds to the causal chain the selected node, the volumes created afterwards (their node affinity restricts the pod), and the
+    /// scheduler's rejection.
     fn volume_links(
         &self,
         chain: &mut Chain,
@@ -287,7 +288,7 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// The scheduler's rejection of a pod, if it happened after a node was selected for all of the pod's PVCs with a selected node.
+    /// The scheduler's rejection of a pod, unless a node was selected for one of the pod's PVCs after the rejection.
     fn rejection_after_selection(&self, pod: &str, claims: &[String]) -> Option<&'a Refusal> {
         let chosen = claims.iter().filter_map(|claim| self.selected_node(claim));
         let chosen = chosen.map(|(fact, _)| fact.seq).max();
@@ -296,7 +297,7 @@ impl<'a> Window<'a> {
             .filter(|refusal| chosen.is_none_or(|chosen| chosen < refusal.seq))
     }
 
-    /// Describes what happened after an unexpected node was selected, and which node was selected before it.
+    /// Describes what happened after an unexpected node was selected, and which node was selected before that node.
     fn selection_outcome(&self, pod: &str, node: &str, claims: &[String], is_placed: bool) -> String {
         let now = match claims.iter().find(|claim| !self.is_bound(claim)) {
             _ if is_placed => "the pod is bound there".to_owned(),

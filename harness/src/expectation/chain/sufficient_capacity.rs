@@ -25,7 +25,7 @@ struct RequestedVolume {
 }
 
 impl<'a> Window<'a> {
-    /// Whether one of the nodes has enough published capacity for every PVC of the pod. If not, adds links for the cause.
+    /// Whether one of the nodes has enough published capacity for every PVC of the pod. If not, adds the cause to the causal chain.
     pub(super) fn has_sufficient_capacity(&self, chain: &mut Chain, pod: &str, nodes: &[String]) -> bool {
         let known: Vec<(&String, Labels)> = nodes
             .iter()
@@ -112,7 +112,7 @@ impl<'a> Window<'a> {
         })
     }
 
-    /// Adds the reason why no CSIStorageCapacity object for a node is large enough, with a link for the GetCapacity call that proves it.
+    /// Returns why no CSIStorageCapacity object for a node is large enough, and adds the GetCapacity call that proves it to the causal chain.
     fn cause(&self, chain: &mut Chain, claim: &RequestedVolume, node: &str, labels: &Labels) -> String {
         let driver = &self.case.driver.name;
         let csi_node = self.cluster.object("csinodes", None, node);
@@ -159,7 +159,7 @@ impl<'a> Window<'a> {
             _ => None,
         });
         let mut responses: Vec<(&Fact, String)> = calls.collect();
-        // Of equal consecutive responses, only the first is used: the driver returned this capacity from that call on.
+        // If consecutive responses are equal, only the first is used, because the driver has returned this capacity since then.
         responses.dedup_by(|later, earlier| later.1 == earlier.1);
         let Some((fact, response)) = responses.pop() else {
             return format!("no object for {name} is large enough, and GetCapacity was never called for it");

@@ -103,12 +103,12 @@ fn idle_systems_have_time_to_react() {
     assert_eq!(wait(&silent), 1_202, "it keeps calling");
     let (_, summary) = verdict(silent);
     assert!(
-        summary.ends_with("then no GetCapacity call was made for 1.2 s)"),
+        summary.ends_with("extended until no GetCapacity call had been made for 1.2 s)"),
         "{summary}"
     );
     let (_, summary) = verdict(journal(&placement(None)));
     assert!(
-        summary.ends_with("then the scheduler did nothing for 3 s)"),
+        summary.ends_with("extended until the scheduler had been idle for 3 s)"),
         "{summary}"
     );
 }
@@ -147,7 +147,7 @@ fn active_systems_extend_the_wait_up_to_ten_seconds() {
     busy.at_us = 10_100_000;
     let (_, summary) = verdict(busy);
     assert!(
-        summary.ends_with("(5 refreshes of 100 ms, then programs were still active, for at most 10 s)"),
+        summary.ends_with("(5 refreshes of 100 ms, extended by up to 10 s, as programs were still active)"),
         "{summary}"
     );
 }
@@ -222,7 +222,7 @@ fn patience_scales_all_waits() {
     assert_eq!(wait(&patient), 3_001);
     let (_, summary) = verdict(patient);
     assert!(
-        summary.contains("5 refreshes of 100 ms, times --patience 3, then"),
+        summary.contains("5 refreshes of 100 ms, times --patience 3, extended until"),
         "{summary}"
     );
 }

@@ -178,7 +178,7 @@ fn rejected_calls_are_the_first_missing_link_unless_the_driver_answered_one() {
     }
 }
 
-/// Adds the fact that decides a case.
+/// Records the fact that decides the case. The argument is the fact of a program's exit.
 type Decide = fn(&mut TestJournal, &Value);
 
 /// One example of every negative expectation in the case format.

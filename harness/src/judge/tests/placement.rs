@@ -1,5 +1,5 @@
-//! The first missing link of the chain for a pod without a node: a watch event was not delivered, the pod was not retried, or it was
-//! rejected.
+//! The first event without evidence in the causal chain of a pod without a node: a watch event was not delivered, the pod was not retried,
+//! or it was rejected.
 
 use serde_json::json;
 
@@ -74,7 +74,7 @@ impl TestJournal {
         self.deliver_capacity();
     }
 
-    /// The first missing link after the deadline.
+    /// The first event without evidence in the causal chain, after the deadline.
     fn missing(&mut self) -> String {
         while self.judge.failure.is_none() {
             self.next_bound();

@@ -1,4 +1,4 @@
-//! Failures caused by violations of the specification: rule, rows and first missing link, for each kind of rule.
+//! Failures caused by violations of the specification: rule, rows and first event without evidence, for each kind of rule.
 
 use serde_json::{Value, json};
 

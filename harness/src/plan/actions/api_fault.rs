@@ -135,7 +135,7 @@ pub(super) fn resolve(scope: &mut Scope<'_>, spec: &FaultSpec) -> Resolved {
 pub(super) fn resolve_end(scope: &mut Scope<'_>, id: &str) -> Resolved {
     if !scope.faults.contains(id) {
         return Err(format!(
-            "no earlier `fault` has the id `{id}`; use the `id` of one"
+            "no earlier `fault` has the id `{id}`; use the `id` of an earlier fault"
         ));
     }
     Ok(vec![(
@@ -157,10 +157,11 @@ fn rule(spec: &FaultSpec) -> Result<Rule, String> {
         effect: effect(spec)?,
     };
     match (rule.is_legal(), spec.illegal) {
-        (false, false) => {
-            Err("no real API server does this; write `illegal: true` if that is intended".to_owned())
-        }
-        (true, true) => Err("a real API server may do this; remove `illegal`".to_owned()),
+        (false, false) => Err(
+            "no real API server behaves as this fault does; write `illegal: true` if the fault is intended"
+                .to_owned(),
+        ),
+        (true, true) => Err("a real API server may behave as this fault does; remove `illegal`".to_owned()),
         _ => Ok(rule),
     }
 }
@@ -224,7 +225,7 @@ fn effect(spec: &FaultSpec) -> Result<Effect, String> {
         }),
     ];
     if spec.retry_after.is_some() && spec.status.is_none() {
-        return Err("`retryAfter` belongs to `status`; remove it".to_owned());
+        return Err("`retryAfter` is allowed only with `status`; remove it".to_owned());
     }
     let mut given = candidates.into_iter().flatten();
     match (given.next(), given.next()) {

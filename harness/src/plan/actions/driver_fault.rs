@@ -55,7 +55,7 @@ pub(super) fn resolve(scope: &mut Scope<'_>, spec: &RuleText<String, Size>) -> R
 pub(super) fn resolve_end(scope: &mut Scope<'_>, id: &str) -> Resolved {
     if !scope.driver_faults.contains(id) {
         return Err(format!(
-            "no earlier `driverFault` has the id `{id}`; use the `id` of one"
+            "no earlier `driverFault` has the id `{id}`; use the `id` of an earlier fault"
         ));
     }
     let note = format!("driver fault `{id}` removed");

@@ -55,7 +55,7 @@ pub enum LabelOrder {
 }
 
 impl FromShort for RegisterSpec {
-    const EXPECTING: &'static str = "a node, or a map with `name` and `labels`";
+    const EXPECTING: &'static str = "a node name, or a map with `name` and `labels`";
     fn from_short(text: &str) -> Result<Self, String> {
         Ok(RegisterSpec {
             name: text.to_owned(),

@@ -84,7 +84,7 @@ pub(super) fn resolve_delete(scope: &mut Scope<'_>, action: &DeleteAction) -> Re
 fn delete_all(resource: &str, namespace: Option<&str>, labels: &BTreeMap<String, String>) -> Resolved {
     is_namespaced(resource)?;
     if labels.is_empty() {
-        return Err("`all` needs `labels`: name those of the objects to delete".to_owned());
+        return Err("`all` needs `labels`: set the labels of the objects to delete".to_owned());
     }
     let note = format!(
         "delete {resource} with {}",

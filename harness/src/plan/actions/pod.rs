@@ -89,7 +89,10 @@ pub(super) fn resolve(scope: &mut Scope<'_>, spec: &PodSpec) -> Resolved {
                 &name,
             ));
         } else if claim.name.is_none() {
-            return Err("a claim of a pod has either a `name` that exists, or `class` and `size`".to_owned());
+            return Err(
+                "a claim of a pod has either the `name` of an existing claim, or `class` and `size`"
+                    .to_owned(),
+            );
         }
         mounted.push(name);
     }
@@ -148,7 +151,7 @@ fn reject_unused_settings(claim: &ClaimSpec) -> Result<(), String> {
     ];
     match keys.iter().find(|(_, given)| *given) {
         Some((key, _)) => Err(format!(
-            "`{key}` has no effect: the pod mounts the claim `{name}`, which exists; remove it, or create the claim with `class` and `size`"
+            "`{key}` has no effect: the pod mounts the existing claim `{name}`; remove the key, or create the claim with `class` and `size`"
         )),
         None => Ok(()),
     }

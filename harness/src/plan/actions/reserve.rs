@@ -64,7 +64,7 @@ pub(super) fn resolve(scope: &mut Scope<'_>, spec: &ReserveSpec) -> Resolved {
 pub(super) fn resolve_end(scope: &mut Scope<'_>, name: &str) -> Resolved {
     if !scope.reservations.contains(name) {
         return Err(format!(
-            "no earlier `reserve` has the name `{name}`; use the name of one"
+            "no earlier `reserve` has the name `{name}`; use the name of an earlier reservation"
         ));
     }
     let note = format!("the extender ends reservation {name}");

@@ -43,7 +43,7 @@ pub fn format_bytes(bytes: i128) -> String {
     with_divisor(&ALL, bytes)
 }
 
-/// The number with the first suffix whose factor divides it without remainder.
+/// The number with the first suffix in `units` whose factor divides it without remainder.
 fn with_divisor(units: &[Unit], bytes: i128) -> String {
     let unit = units.iter().find(|(_, size)| bytes != 0 && bytes % size == 0);
     unit.map_or_else(

@@ -16,7 +16,7 @@ const NANOS_PER_UNIT: i128 = 1_000_000_000;
 const LENGTH_MAX: usize = 128;
 /// Maximum shift of the decimal point. With larger shifts the value is saturated, or below one nano-unit.
 const SHIFT_MAX: i64 = 200;
-/// Kubernetes stores decimals with up to this number of digits as an int64 with a power of ten, and longer ones as a big decimal.
+/// Kubernetes parses a decimal with up to this number of digits into an int64 and a power of ten, and a longer one into a big decimal.
 const FAST_DIGITS_MAX: usize = 18;
 
 /// How to convert a quantity to bytes.
@@ -189,7 +189,7 @@ fn binary(negative: bool, whole: &str, fraction: &str, exponent: u32) -> Quantit
     let cap = i128::from(i64::MAX) * NANOS_PER_UNIT;
     let magnitude = scale(whole.as_bytes(), fraction.as_bytes(), factor).min(cap);
     let nanos = signed(negative, magnitude);
-    // The conversion cannot fail, because the value is clamped.
+    // The conversion cannot fail, because `nanos` was clamped to the range of int64 bytes.
     let wrapped = i64::try_from(round_away(nanos)).unwrap_or(i64::MAX);
     Quantity { nanos, wrapped }
 }
@@ -211,7 +211,7 @@ fn scale(whole: &[u8], fraction: &[u8], factor: i128) -> i128 {
     let whole_part = whole.iter().fold(0_i128, |sum, digit| {
         sum.saturating_mul(10).saturating_add(value_of(*digit))
     });
-    // Starting with the last digit, partial sums stay below `factor`. Remainders only matter for rounding.
+    // Starting with the last digit, partial sums stay below `factor`. Whether a remainder exists decides only the rounding.
     let (fraction_part, inexact) = fraction.iter().rev().fold((0, false), |(sum, inexact), digit| {
         let scaled = value_of(*digit) * factor + sum;
         (scaled / 10, inexact || scaled % 10 != 0)

@@ -1,8 +1,8 @@
-//! The references with injected bugs (mutants), one active at a time, to verify that the cases detect them.
+//! The reference publisher and scheduler with injected bugs (mutants), one active at a time, to verify that the cases detect them.
 //!
 //! `build.rs` applies the edits of `mutants.diff` to copies of the sources. No released program contains mutants: this crate is built for
 //! `cargo xtask selftest`, and for runs with `--defect`. `suites/defects.yaml` describes each mutant and the cases that detect it. Defects
-//! that are visible on the wire need no source code and are not in this crate.
+//! that a change of the traffic can show need no source code and are not in this crate.
 
 mod mutant;
 #[path = "../../../references/src/systems.rs"]
@@ -17,13 +17,11 @@ use suites::ExecutedMutants;
 use suites::harness::scenario::Role;
 use suites::harness::system::Systems;
 
-/// The publisher.
 #[allow(warnings, clippy::all, reason = "the original sources are linted")]
 mod publisher {
     include!(concat!(env!("OUT_DIR"), "/publisher/lib.rs"));
 }
 
-/// The scheduler.
 #[allow(warnings, clippy::all, reason = "the original sources are linted")]
 mod scheduler {
     include!(concat!(env!("OUT_DIR"), "/scheduler/lib.rs"));
@@ -35,11 +33,11 @@ pub const NAMES: &[&str] = &include!(concat!(env!("OUT_DIR"), "/names.rs"));
 /// The mutants, for registration with the command line.
 pub const MUTANTS: Mutants = Mutants { systems, observed };
 
-// The set needs one bit per mutant, and bit 0 for no mutant.
+// A `MutantSet` has one bit per mutant, and bit 0 for the code without a mutant.
 const _: () = assert!(NAMES.len() < mutant::MutantSet::BITS as usize);
 
-/// The unmodified references, and a function that returns the mutants whose code a simulated run executed. Other mutants would not change
-/// the run.
+/// The unmodified references, and a function that returns the mutants whose code a run in simulated time executed. A mutant whose code was
+/// not executed would not change the run.
 fn observed() -> (Systems, ExecutedMutants) {
     let reached = Arc::new(Mutex::new(0));
     let mut systems = systems_in_process::systems();

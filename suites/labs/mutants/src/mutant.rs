@@ -1,4 +1,5 @@
-//! The active mutant of the current thread, and the mutants whose code the thread executed. Each mutated system runs on its own thread.
+//! Which mutant is active on the current thread, and which mutants' code the thread has executed. Each reference with a mutant runs on its
+//! own thread.
 
 use std::cell::Cell;
 
@@ -21,7 +22,7 @@ pub(crate) fn is_active(number: usize) -> bool {
     ACTIVE.get() == number
 }
 
-/// The mutants whose code this thread has executed.
+/// The mutants whose code this thread has executed so far.
 pub(crate) fn reached() -> MutantSet {
     REACHED.get()
 }

@@ -1,5 +1,5 @@
-//! Runs a system on its own thread and runtime, because the active mutant is thread-local. Records the mutants whose code the thread
-//! executed.
+//! Runs a reference implementation on its own thread and runtime, because the active mutant is thread-local. Records the mutants whose code
+//! the thread executed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Once};
@@ -12,13 +12,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::mutant::{self, MutantSet};
 
-/// Name of these threads.
+/// Name of the threads that run references with mutants.
 const NAME: &str = "mutant";
 
-/// Result of a system; `None` if the caller stopped the system.
+/// How a system ended; `None` if the caller stopped it.
 type Ended = std::thread::Result<Option<Result<(), BoxError>>>;
 
-/// The system with this mutant active.
+/// A function that runs the system with this mutant active.
 pub(crate) fn with_mutant(number: usize, run: Arc<Run>) -> Arc<Run> {
     hide_panics();
     Arc::new(move |access, stop| {
@@ -52,7 +52,7 @@ pub(crate) fn with_mutant(number: usize, run: Arc<Run>) -> Arc<Run> {
     })
 }
 
-/// Wraps a system to record, when it ends, which mutants' code it executed. A simulation stays on one thread.
+/// Wraps a system so that the mutants whose code it executed are recorded when it ends. In simulated time, the system stays on one thread.
 pub(crate) fn observed(run: Arc<Run>, reached: Arc<Mutex<MutantSet>>) -> Arc<Run> {
     Arc::new(move |access, stop| {
         let run = Arc::clone(&run);
@@ -94,7 +94,7 @@ fn on_this_thread(
     }))
 }
 
-/// A system on its own thread. Dropping this stops the system.
+/// A system on its own thread. Dropping the value stops the system.
 struct OwnThread {
     killer: CancellationToken,
     thread: Option<JoinHandle<()>>,
@@ -110,7 +110,7 @@ impl Drop for OwnThread {
     }
 }
 
-/// Suppresses the output of panics in mutants, because the verdict contains the panics.
+/// Suppresses the panic messages of mutants on standard error: the verdict of the case already contains them.
 fn hide_panics() {
     static HIDDEN: Once = Once::new();
     HIDDEN.call_once(|| {

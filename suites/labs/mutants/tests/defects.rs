@@ -1,5 +1,5 @@
-//! Each defect causes the case that claims it to fail with the expected first missing link. The catalogue of defects is consistent with the
-//! existing defects and cases.
+//! Each defect makes every case that `defects.yaml` lists under its `claims` fail with the expected first missing link of the causal chain.
+//! The catalogue contains exactly the defects that can be injected, and only existing cases.
 
 #![expect(clippy::unwrap_used, reason = "a panic is a test failure")]
 
@@ -17,7 +17,8 @@ use suites::{Catalogue, Defect, Defects, case_files, plan, plans};
 /// Number of concurrent clusters. Most of them wait for a timeout; a higher number would cause delays.
 const AT_ONCE: usize = 32;
 
-/// A defect, the case that claims to detect the defect, and a pattern for the expected first missing link.
+/// An entry of `claims` in `defects.yaml`: a defect, a case that must detect it, and a pattern for the first missing link of the causal
+/// chain in the failure.
 struct Claim {
     defect: String,
     case: String,
@@ -29,7 +30,8 @@ fn register_mutants() {
     references::register(MUTANTS);
 }
 
-/// Fails unless the case detects the defect with the claimed link. Runs in simulated time, so that load on the host has no effect.
+/// Fails unless the case detects the defect, and the first missing link of its causal chain matches the pattern of the claim. Runs in
+/// simulated time, so that load on the host has no effect.
 async fn assert_detected(claim: &Claim) {
     let Claim { defect, case, words } = claim;
     let defect = references::Defect::named(defect).unwrap();
@@ -56,7 +58,7 @@ async fn assert_detected(claim: &Claim) {
         words.matches(&text),
         "{defect}: first missing link is “{text}”, not “{words}”"
     );
-    // Evaluating the stored journal gives the same verdict.
+    // Evaluating the stored journal again gives the same verdict.
     let Some(again) = again.failure() else {
         panic!("the verdict from the journal is a pass")
     };
@@ -147,7 +149,8 @@ fn every_case_is_listed_for_a_defect_and_every_listed_case_exists() {
     }
 }
 
-/// The self-test report of two cases and a defect with these claims.
+/// The self-test report for two cases and one defect. `claims`: cases that must detect the defect, with patterns; `named`: further cases
+/// that the defect lists; `healthy`: a defect that is also active in the runs without a defect.
 async fn report(
     claims: &[(&str, &str)],
     named: &[&str],
@@ -207,7 +210,7 @@ async fn a_requirement_counts_only_if_the_case_detected_a_defect_that_violates_i
     };
     let exactly = unbroken("scheduler/filter/limit/exactly");
     assert!(!exactly.contains(&"SCHED-10".to_owned()) && exactly.contains(&"SCHED-07".to_owned()));
-    // The other case detects no defect, whatever requirements it has.
+    // The second case detects no defect, so none of its requirements counts as violated.
     let other = unbroken("scheduler/claims/kinds/without-volumes");
     let counted = report.demands.unwrap();
     assert_eq!(counted.broken, 1);
@@ -217,7 +220,8 @@ async fn a_requirement_counts_only_if_the_case_detected_a_defect_that_violates_i
     assert_eq!(counted.files.unbroken.len(), exactly.len() + other.len());
 }
 
-/// The result of running each of these cases with each defect of the catalogue. `observes`: skip defects whose code no case executes.
+/// The results of running each of these cases with each defect of the catalogue. `observes`: skip the defects whose code a case does not
+/// execute.
 async fn trials_of(cases: &[&str], observes: bool) -> Vec<Trial> {
     register_mutants();
     let load = |id: &&str| Arc::new(plan(&case_files(), id).unwrap().unwrap());

@@ -1,4 +1,4 @@
-//! The `selftest` command: output, files and exit codes.
+//! The `selftest` command: its output, the files that it writes, and its exit codes.
 
 #![expect(clippy::unwrap_used, reason = "a panic is a test failure")]
 
@@ -76,7 +76,7 @@ fn a_defect_without_selected_cases_selects_nothing_and_an_unknown_name_is_a_usag
     assert!(error.contains("unknown defect `scheduler-sleeps`"), "{error}");
 }
 
-/// Writes a manifest of a program that does not play the publisher role, and returns the path.
+/// Writes a manifest whose publisher only sleeps, and returns the path.
 fn manifest(folder: &tempfile::TempDir) -> String {
     let path = folder.path().join("sut.yaml");
     let text = "name: idle\nfeatures: [publisher.central]\nroles: {publisher: {argv: [sleep, \"1000\"]}}\n";
@@ -101,9 +101,12 @@ fn traffic_defects_apply_to_the_programs_of_a_manifest() {
     for (defect, why) in [
         (
             "--defect=publisher-retries-at-once",
-            "it is a mutant of the references' source code",
+            "the defect is a mutant of the references' source code",
         ),
-        ("--defect=scheduler-ignores-maximum", "none of them has that role"),
+        (
+            "--defect=scheduler-ignores-maximum",
+            "none of the programs has the role of the defect",
+        ),
     ] {
         let (code, _, error) = selftest(&["--sut", &sut, defect]);
         assert_eq!(code, 2, "{error}");

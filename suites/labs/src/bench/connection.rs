@@ -78,7 +78,7 @@ impl Connection {
             None => Box::new(tcp),
         };
         let (requests, connection) = http1::handshake(TokioIo::new(stream)).await?;
-        // The current request reports the error of the connection.
+        // The future of the connection only drives it. Its errors are reported by the request in progress.
         tokio::spawn(async { drop(connection.await) });
         Ok(Self {
             target: target.clone(),

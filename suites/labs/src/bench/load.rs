@@ -1,4 +1,4 @@
-//! The load: the same requests in the same order for every server.
+//! The load that `bench apiserver` measures: the same requests in the same order for every server.
 //!
 //! Owns the requests and the time measurement. Prints nothing.
 
@@ -102,7 +102,7 @@ pub(super) async fn run_in_namespaces<'a, T>(
         kind.collection(&namespaces[1]).path,
     ];
     let removed = remove(target, &definitions, &paths, &namespaces).await;
-    // Report the first error.
+    // If both the measurement and the removal failed, the error of the measurement is returned.
     measured.and_then(|measured| removed.map(|()| measured))
 }
 
@@ -181,7 +181,7 @@ fn clock() -> u32 {
     since.map_or(0, |since| since.subsec_nanos())
 }
 
-/// The load on one server.
+/// One server, and the objects with which it is measured.
 pub(super) struct Bench<'a> {
     pub(super) meter: &'a dyn Meter,
     pub(super) target: Arc<Target>,
@@ -191,7 +191,7 @@ pub(super) struct Bench<'a> {
     listed: Collection,
 }
 
-/// Returns the n-th of many requests.
+/// Returns the n-th of the requests that a phase sends.
 pub(super) type Nth = Arc<dyn Fn(usize) -> ApiRequest + Send + Sync>;
 
 /// The phases of the load, in order. Each phase requires the objects of the earlier phases.
@@ -270,7 +270,7 @@ impl Bench<'_> {
         }
     }
 
-    /// Sends `count` requests over all connections; each connection sends its next request after the previous response.
+    /// Sends `count` requests over all connections. Each connection sends its next request when it has received a response.
     pub(super) async fn rate(&self, name: String, count: usize, nth: Nth) -> Result<RequestStats, BoxError> {
         let next = Arc::new(AtomicUsize::new(0));
         let mut connections = Vec::new();

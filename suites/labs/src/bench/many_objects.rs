@@ -1,4 +1,4 @@
-//! Memory use of many objects and watches, and whether a change costs the same with few and with many objects.
+//! Measures a server with many objects and watches: how much memory it uses, and whether a change costs the same as with few objects.
 
 use super::connection::{ApiRequest, Connection};
 use super::load::{Bench, create};
@@ -8,7 +8,7 @@ use suites::harness::system::BoxError;
 /// Number of active watches that receive every change.
 const WATCHERS: usize = 10;
 
-/// Results, and the open watches, which must stay open until memory use has been measured.
+/// The measured rates, and the open watches, which must stay open until memory use has been measured.
 pub(super) struct ManyObjects {
     pub(super) stats: Vec<RequestStats>,
     /// One idle watch per connection, each on a single object.

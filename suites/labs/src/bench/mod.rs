@@ -90,8 +90,8 @@ pub async fn apiserver(args: &ApiserverArgs) -> Result<String, BoxError> {
     Ok(stats::table(&ours, other.as_ref()).trim_end().to_owned())
 }
 
-/// Measures our server, and optionally another one. Each phase of the load runs on both servers before the next phase starts, so that other
-/// load on the machine affects both equally.
+/// Measures the API server of this project, and optionally another one. Each phase of the load runs on both servers before the next phase
+/// starts, so that other load on the machine affects both equally.
 async fn measure_load(args: &ApiserverArgs) -> Result<(Measured, Option<Measured>), BoxError> {
     let load = args.load;
     let server = OwnServer::start().await?;
@@ -137,7 +137,7 @@ async fn measure_load(args: &ApiserverArgs) -> Result<(Measured, Option<Measured
     Ok((measured, against))
 }
 
-/// Results of all parts for our server and, if given, for the other server.
+/// Results of all phases, for the API server of this project and for the server given by `--against`.
 async fn run_parts(
     ours: &Bench<'_>,
     other: Option<&Bench<'_>>,
@@ -152,7 +152,7 @@ async fn run_parts(
     Ok((stats, against))
 }
 
-/// Measures a new server with many objects, so that the earlier load does not affect the result.
+/// Measures a newly started server with many objects, so that the objects of the other phases do not affect the result.
 async fn measure_held(load: Load) -> Result<(Vec<RequestStats>, Option<u64>), BoxError> {
     let server = OwnServer::start().await?;
     load::run_in_namespaces(&server.target, load, &server, async |bench| {

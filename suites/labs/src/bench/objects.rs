@@ -1,4 +1,4 @@
-//! Objects of a load: ConfigMaps, or custom resources of many CRDs. Only the functions for CRDs send requests.
+//! The objects that `bench apiserver` creates: ConfigMaps, or custom resources of many CRDs. Only the functions for CRDs send requests.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -48,7 +48,7 @@ pub struct PublisherArgs {
     pub(super) as_built: bool,
 }
 
-/// Cost for a number of objects. Times are CPU times of the publisher.
+/// Cost of publishing a number of objects. Times are CPU times of the publisher unless stated otherwise.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Cost {
@@ -65,11 +65,10 @@ struct Cost {
     elapsed_seconds: f64,
     /// CPU time per change of a node's segment, for which two objects are created and two deleted.
     change_microseconds: f64,
-    /// Writes for all changes.
     change_writes: u64,
-    /// CPU time of a poll of all objects that finds no change.
+    /// CPU time of a poll that refreshes all objects and finds no change.
     poll_seconds: f64,
-    /// Writes of that poll.
+    /// Writes of a poll that finds no change; should be 0.
     poll_writes: u64,
 }
 
@@ -243,7 +242,7 @@ fn driver(counts: &Arc<Counts>) -> Result<FakeDriver, BoxError> {
     Ok(driver)
 }
 
-/// Moves a node to a new segment, and waits until the capacity objects of the segment exist.
+/// Moves a node to a new segment, and waits until the capacity objects of that segment exist.
 async fn change(admin: &LocalClient, counts: &Counts, node: u64) -> Result<(), BoxError> {
     let writes = counts.writes.load(Ordering::Relaxed);
     let labels: Value = json!({KEY: format!("changed-{node}-{writes}")});
@@ -264,7 +263,7 @@ async fn poll(
     socket: &Path,
 ) -> Result<(Duration, u64), BoxError> {
     let get_capacity_calls = counts.get_capacity_calls.load(Ordering::Relaxed);
-    // Long enough for the initial sync to end before the first poll.
+    // Long enough for the publisher to complete its initial lists before the first poll.
     let interval = Duration::from_millis(2000 + objects / 2);
     let _publisher = Publisher::start(url, token, socket, interval)?;
     counts

@@ -55,7 +55,7 @@ pub struct SchedulerArgs {
     pub(super) as_built: bool,
 }
 
-/// Which capacity objects have enough capacity for the claim.
+/// Which capacity objects are large enough for the claim.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum Storage {
@@ -83,14 +83,14 @@ struct Row {
     scan_milliseconds: f64,
 }
 
-/// Memory of objects, and cost of a change.
+/// Memory of an index of capacity objects, and the cost of changing one object.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct IndexCost {
     objects: usize,
     /// Resident memory of the index; `None` if the operating system does not report it.
     bytes: Option<u64>,
-    /// Time to apply the change of one object.
+    /// Time to apply the change of one object to the index.
     change_microseconds: f64,
 }
 
@@ -103,7 +103,7 @@ struct Report {
 /// Measures, and returns the output.
 pub fn run(args: &SchedulerArgs) -> Result<String, BoxError> {
     let mut rows = Vec::new();
-    // Measured first: later, freed memory could be reused, which would hide the growth.
+    // Measured before the other results: memory that these have freed could be reused, which would hide the growth.
     let held = [args.held / 10, args.held].map(index_cost);
     for nodes in &args.nodes {
         for storage in [Storage::Here, Storage::Elsewhere, Storage::Full] {
@@ -197,7 +197,7 @@ impl Cluster {
         })
     }
 
-    /// Time to scan for all nodes, extrapolated from `some` nodes.
+    /// Time to scan all objects for each node, measured with `some` nodes and extrapolated to all.
     fn scan(&self, some: usize, feasible: usize) -> Result<f64, BoxError> {
         let request: Quantity = REQUEST.parse()?;
         let nodes = self.snapshot.nodes.len();

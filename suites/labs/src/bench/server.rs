@@ -1,4 +1,5 @@
-//! The measured servers: our server in a child process, and any other server, given by a kubeconfig.
+//! The servers that `bench apiserver` measures: the API server of this project in a child process, and another server given by a
+//! kubeconfig.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -18,7 +19,7 @@ use super::load::Meter;
 use suites::harness::system::BoxError;
 use suites::harness::temporary::{OF_CASE, Temporary};
 
-/// Our server in a child process, so that its memory and CPU time are measured separately; killed on drop.
+/// The API server of this project in a child process, so that its memory and CPU time are measured separately; killed on drop.
 pub(super) struct OwnServer {
     pub(super) target: Arc<Target>,
     /// Time from process start to the first response.
@@ -76,7 +77,7 @@ impl Meter for OwnServer {
     }
 }
 
-/// A server that is already running.
+/// The server given by `--against`, which is already running.
 pub(super) struct OtherServer {
     pub(super) target: Arc<Target>,
     /// Process id of the server, if known.

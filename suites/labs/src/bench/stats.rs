@@ -33,7 +33,7 @@ pub(super) struct Measured {
     pub(super) loaded_bytes: Option<u64>,
     /// Resident memory of the server with all held objects and watches, in bytes.
     pub(super) held_bytes: Option<u64>,
-    /// Results of the load.
+    /// Results of the load, one for each kind of request.
     #[serde(rename = "figures")]
     pub(super) stats: Vec<RequestStats>,
     /// Event rates with few and with many objects on the server.

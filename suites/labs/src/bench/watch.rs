@@ -131,7 +131,8 @@ impl WatchClient {
         Ok(took)
     }
 
-    /// Reads a chunk, and returns the number of completed events. Counting events is several times cheaper than parsing or copying them.
+    /// Reads a chunk of the response, and returns the number of events that it completes. Counting events is several times cheaper than
+    /// parsing or copying them.
     async fn read_events(&mut self) -> Result<usize, BoxError> {
         loop {
             if let Ok(Some(chunk)) = self.connection.chunk().await {

@@ -1,4 +1,4 @@
-//! The axes along which cases differ, their values, and impossible combinations.
+//! The axes of pair coverage (properties in which cases differ), their values, and pairs of values that no case can have.
 
 /// An axis with its values. A case may have several values of the same axis.
 pub(super) struct Axis {
@@ -28,7 +28,7 @@ axes! {
         "scheduler of another release";
 }
 
-/// Values of an axis that exclude values of another.
+/// Values of an axis that cannot occur together with values of another axis.
 struct Excluded {
     axis: &'static str,
     values: &'static [&'static str],
@@ -36,7 +36,7 @@ struct Excluded {
     excluded: ExcludedValues,
 }
 
-/// Which values of the other axis are excluded.
+/// Which values of the other axis cannot occur.
 enum ExcludedValues {
     All,
     These(&'static [&'static str]),
@@ -62,27 +62,27 @@ macro_rules! excluded {
 }
 
 excluded! {
-    // Without a publisher, its objects belong to another client.
+    // Without a publisher, existing objects belong to another client.
     "mode" ["no publisher"] => ["prior"], AllBut(["none", "of another client", "edited meanwhile", "deleted meanwhile"]);
     // Only the publisher uses topology keys.
     "mode" ["no publisher"] => ["topology"], These(["keys differ by node", "no keys"]);
-    // The cleaner deletes objects of a single node.
+    // Cleaner cases use objects of single nodes.
     "mode" ["cleaner"] => ["topology"], These(["no keys", "a shared key"]);
-    // All other objects have a class.
+    // An object of an earlier run needs a class.
     "class" ["none"] => ["prior"], AllBut(["none", "of another client", "obsolete class"]);
-    // Without a class there is no GetCapacity call and no placement.
+    // Without a class there is no GetCapacity call and no decision of the scheduler.
     "class" ["none"] => ["topology", "gate", "flag", "release"], All;
-    // There is only one segment.
+    // Without topology keys there is only one segment, which cannot become obsolete.
     "topology" ["no keys"] => ["prior"], These(["obsolete segment"]);
-    // Each of these cases has an object.
+    // Cases with these topologies contain an object.
     "topology" ["selector expression", "no-node object"] => ["prior"], These(["none"]);
-    // 1.18 does not serve the type.
+    // Release 1.18 does not serve CSIStorageCapacity.
     "release" ["1.18"] => ["prior"], AllBut(["none", "of another client", "own earlier life"]);
-    // The gate is locked from 1.24 on, and removed in 1.27; 1.18 does not have it.
+    // The feature gate cannot be changed from 1.24 on and is removed in 1.27. Release 1.18 does not have the gate.
     "gate" ["server on"] => ["release"], These(["1.24-1.26", "1.27-1.36", "1.37"]);
     "gate" ["server off"] => ["release"], These(["1.18", "1.27-1.36", "1.37"]);
     "gate" ["server toggled"] => ["release"], These(["1.18", "1.24-1.26", "1.27-1.36", "1.37"]);
-    // 1.18 does not have the field.
+    // In release 1.18, CSIDriver has no `storageCapacity` field.
     "flag" ["flipped on", "flipped off", "true", "false"] => ["release"], These(["1.18"]);
 }
 

@@ -1,4 +1,4 @@
-//! Axis values of a case for roles, classes and topology. Does not count them.
+//! Determines the values of a case on the axes for roles, classes and topology.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 use suites::harness::plan::{ActionSpec, CapacityAction, ClassAction, NodeAction};
 use suites::harness::scenario::{Binding, CapacitySpec, ClassSpec, ClusterSpec, DriverSpec, Mode, Role};
 
-/// The data of a case that determines its axis values.
+/// The parts of a case from which its axis values are determined.
 pub(super) struct Case<'a> {
     pub(super) cluster: &'a ClusterSpec,
     pub(super) roles: Vec<Role>,
@@ -14,7 +14,7 @@ pub(super) struct Case<'a> {
     pub(super) actions: Vec<&'a ActionSpec>,
 }
 
-/// The second items of the pairs whose first item is true.
+/// The names whose condition is true.
 pub(super) fn matching<const N: usize>(values: [(bool, &'static str); N]) -> BTreeSet<&'static str> {
     let matching_values = values.into_iter().filter(|(holds, _)| *holds);
     matching_values.map(|(_, value)| value).collect()
@@ -189,7 +189,7 @@ fn keys(cluster: &ClusterSpec) -> Vec<&'static str> {
     }
 }
 
-/// The form of an object's nodeTopology.
+/// How an object's nodeTopology selects nodes: all, none, by an expression, or by one or two labels.
 fn topology_form(capacity: &CapacitySpec) -> Option<&'static str> {
     if capacity.segment.as_deref() == Some("*") {
         return Some("cluster-wide object");

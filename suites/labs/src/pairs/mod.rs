@@ -1,4 +1,4 @@
-//! Pair coverage: which values occur together in a case, for every two axes: deployment, classes, topology, existing objects, the
+//! Pair coverage: for every two axes, which pairs of values occur in a case. Axes are deployment, classes, topology, existing objects, the
 //! CSIDriver's `storageCapacity`, feature gates and releases.
 //!
 //! Reads the resolved cases, whether written by hand or generated from tables or axes. Runs nothing.

@@ -1,4 +1,5 @@
-//! Axis values for existing capacity objects: of an earlier publisher, of other clients, and changes by other clients.
+//! Determines the values of a case on the axes for existing capacity objects: objects of an earlier publisher or of other clients, and
+//! changes by other clients.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -51,7 +52,7 @@ pub(super) fn prior_object_values(case: &Case<'_>) -> BTreeSet<&'static str> {
 
 const ANOTHER_CLIENT: &str = "of another client";
 
-/// The data of a case that determines the classification of existing capacity objects.
+/// The parts of a case from which its existing capacity objects are classified.
 struct ObjectClassifier<'a> {
     case: &'a Case<'a>,
     classes: BTreeSet<String>,
@@ -87,14 +88,13 @@ impl<'a> ObjectClassifier<'a> {
         stored
     }
 
-    /// The segment of a node.
     fn segment(&self, node: &NodeSpec) -> String {
         let value = |key: &String| node.labels.get(key).cloned().flatten();
         let label = |key| format!("{key}={}", value(key).unwrap_or_else(|| node.name.clone()));
         ordered(self.keys.iter().map(label))
     }
 
-    /// The segment of a case, with the topology key added where the case omits it.
+    /// A segment in the form of the case format, with the topology key added where a case may omit it.
     fn with_keys(&self, name: &str) -> String {
         if name == "*" {
             return self

@@ -1,4 +1,4 @@
-//! Axis values for CSIDriver.storageCapacity, feature gates and releases, and for their changes.
+//! Determines the values of a case on the axes for CSIDriver.storageCapacity, feature gates and releases, and for their changes.
 
 use std::collections::BTreeSet;
 
@@ -102,7 +102,7 @@ pub(super) fn release_values(case: &Case<'_>) -> BTreeSet<&'static str> {
     values
 }
 
-/// The range of releases that have the same API as this release.
+/// The group of releases whose CSIStorageCapacity API equals that of this release.
 fn release_group(minor: u8) -> &'static str {
     match minor {
         ..=18 => "1.18",

@@ -1,4 +1,4 @@
-//! All axis values of a case.
+//! Determines the values of a case on all axes.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use super::{objects, server};
 /// An axis and one of its values.
 pub(super) type Pair = (&'static str, &'static str);
 
-/// The values of a case.
+/// The values that a case has on each axis.
 pub(super) fn values(scenario: &Scenario) -> Result<BTreeSet<Pair>, ScenarioError> {
     let steps = scenario.file.steps.iter();
     let actions = steps.flat_map(|step| step.value.actions.iter().map(|action| attempted(&action.value)));

@@ -1,4 +1,4 @@
-//! `selftest.html`: the matrix of defects and areas, and the failure text of each claim.
+//! `selftest.html`: the matrix of defects and areas of cases, and the failure text of each case that must detect a defect.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,8 +17,8 @@ pub fn page(report: &SelftestReport) -> String {
         header {
             h1 { (title) }
             p.quiet {
-                "Each defect makes one of the references wrong on purpose. The case that claims a defect must fail with it, and the \
-                 first missing link of its failure must point at it; without a defect every case must pass."
+                "Each defect makes one of the references wrong on purpose. The case that is meant to detect a defect must fail with it, and \
+                 the first event that the failure reports as missing must point at the defect; without a defect every case must pass."
             }
         }
         main {
@@ -59,7 +59,7 @@ fn problems(report: &SelftestReport) -> Markup {
     }
 }
 
-/// Lists the requirements for which no case of a file detected a violation.
+/// Lists the requirements of each case file for which no case detected a defect that violates them.
 fn never_violated(files: &FileViolationCoverage) -> Markup {
     html! {
         section {
@@ -74,7 +74,7 @@ fn never_violated(files: &FileViolationCoverage) -> Markup {
     }
 }
 
-/// Area → number of cases that detected the defect, and number that ran.
+/// For each area of cases, how many of its cases detected the defect, and how many ran with it.
 fn areas_of(defect: &DefectResult) -> BTreeMap<String, (usize, usize)> {
     let area = |id: &String| id.split('/').take(2).collect::<Vec<_>>().join("/");
     let mut areas: BTreeMap<String, (usize, usize)> = BTreeMap::new();
@@ -87,7 +87,7 @@ fn areas_of(defect: &DefectResult) -> BTreeMap<String, (usize, usize)> {
     areas
 }
 
-/// One row per defect, one column per area.
+/// One row per defect, one column per area of cases.
 fn matrix(report: &SelftestReport) -> Markup {
     let rows: Vec<_> = report
         .defects

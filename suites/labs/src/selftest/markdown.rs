@@ -1,4 +1,4 @@
-//! `selftest.md`: the problems, the defects as a table, and the folded failure of each claim.
+//! `selftest.md`: the problems, the defects as a table, and the folded failure of each case that must detect a defect.
 
 use super::{DefectResult, FileViolationCoverage, SelftestReport, UnviolatedRequirement};
 use suites::harness::invocation::program;
@@ -37,7 +37,7 @@ pub fn page(report: &SelftestReport) -> String {
     out
 }
 
-/// The result in one line.
+/// Whether the self-test passed, in one line.
 pub(super) fn headline(report: &SelftestReport) -> String {
     let word = match (report.problems.len(), report.undecided.len()) {
         (0, 0) => "all defects detected".to_owned(),
@@ -55,7 +55,7 @@ pub(super) fn headline(report: &SelftestReport) -> String {
     )
 }
 
-/// Lists the requirements for which no case of a file detected a violation; requirements of core cases in bold.
+/// Lists the requirements of each case file for which no case detected a defect that violates them; those of core cases in bold.
 fn never_violated(files: &FileViolationCoverage) -> String {
     let mut out = format!("\n{}.\n\n", markdown(&files.to_string()));
     for UnviolatedRequirement {

@@ -36,38 +36,38 @@ pub use scope::{Scope, Subject};
 pub use share::ShardTrials;
 pub use violation_coverage::{FileViolationCoverage, UnviolatedRequirement, ViolationCoverage};
 
-/// Builds the references, with a defect if given, and the options to run them.
+/// Builds the references, with the named defect if there is a name, and the options of their runs.
 pub type Build = dyn Fn(Option<&str>) -> (Systems, RunOptions) + Send + Sync;
 
-/// Which cases run with which defects.
+/// Which cases run with each defect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pairing {
-    /// Each defect with the cases that claim the defect or are listed for it.
+    /// The cases that the catalogue lists for the defect, under `claims` or `cases`.
     Named,
-    /// Each defect with every case that executes the broken code.
+    /// Every case that executes the broken code.
     Full,
 }
 
 /// Configuration of a self-test.
 pub struct Selftest {
-    /// The selected defects.
+    /// The defects to inject.
     pub defects: Vec<Defect>,
-    /// The selected cases.
+    /// The cases to run, with and without each defect.
     pub plans: Vec<Arc<Plan>>,
     /// Whether all cases and all defects are selected, so that an undetected defect is a problem.
     pub is_whole: bool,
-    /// The pairs to run.
+    /// Which cases run with each defect.
     pub pairing: Pairing,
     /// Number of concurrent runs. Most runs wait for timeouts.
     pub jobs: usize,
-    /// Builds the systems.
+    /// Builds the systems for each run.
     pub build: Arc<Build>,
     /// Observes which code a case executes, to skip defects in other code; `None` to run all pairs.
     pub observe: Option<Arc<Observe>>,
-    /// Name of the manifest of the programs with the broken role, unless they are the references. Their failures cannot be predicted, so a
-    /// defect counts as detected if one case fails, with any message.
+    /// Name of the manifest of the programs under test; `None` for the references. How these programs fail with a defect is not known in
+    /// advance, so a defect counts as detected if any case fails, with any message.
     pub sut: Option<String>,
-    /// Manifest with known failures of those programs, which do not prove a detection; `None` if there are none.
+    /// Manifest with the known failures of the programs under test, which do not count as detections; `None` without a manifest.
     pub manifest: Option<Manifest>,
     /// This machine's shard: every n-th defect, and every n-th case without a defect. `None` for all.
     pub shard: Option<Shard>,
@@ -77,9 +77,9 @@ pub struct Selftest {
 const REPETITION_JOBS: usize = 8;
 
 impl Selftest {
-    /// Runs every pair, and every case once without a defect; calls `each` with every result.
+    /// Runs every case with the defects that `pairing` selects, and once without a defect; calls `each` with every result.
     ///
-    /// Repeats inconclusive runs at lower concurrency. Also repeats cases that are listed for a defect and missed it: some defects only
+    /// Repeats inconclusive runs at lower concurrency. Also repeats a case that missed a defect for which it is listed: some defects only
     /// affect timing, which is not observable on a busy machine.
     pub async fn run(self: &Arc<Self>, mut each: impl FnMut(&Trial)) -> Vec<Trial> {
         let mut pairs = self.pairs();
@@ -102,7 +102,7 @@ impl Selftest {
         trials
     }
 
-    /// Scope and results of an interrupted self-test: only the defects for which all cases have run.
+    /// The results of an interrupted self-test, and the scope that they cover: only the defects with which all cases have run.
     pub fn finished(&self, trials: Vec<Trial>) -> (Scope, Vec<Trial>) {
         let settled = trials.iter().filter(|trial| !self.is_open(trial));
         let settled: BTreeSet<_> = settled
@@ -137,7 +137,7 @@ impl Selftest {
         }
     }
 
-    /// Whether a run has to be repeated before it counts.
+    /// Whether a run is repeated before its result counts.
     fn is_open(&self, trial: &Trial) -> bool {
         match trial.found {
             TrialResult::Undecided => trial.runs == 1,
@@ -149,12 +149,12 @@ impl Selftest {
         }
     }
 
-    /// Number of runs on this machine, without repetitions.
+    /// Number of runs of this machine, without repetitions.
     pub fn size(&self) -> usize {
         self.pairs().len()
     }
 
-    /// The runs: first the runs with a defect, which take longest, then every case without a defect.
+    /// The runs of this machine: first those with a defect, which take longest, then every case without a defect.
     fn pairs(&self) -> Vec<Pair> {
         let mut pairs: Vec<Pair> = Vec::new();
         for (at, defect) in self.defects.iter().enumerate() {
@@ -180,7 +180,7 @@ impl Selftest {
         Some((trial.defect.as_ref().and_then(named), plan))
     }
 
-    /// Runs the cases of these pairs without a defect, and removes the pairs whose case does not execute the broken code.
+    /// Runs the cases of these pairs without a defect, and removes the pairs whose case does not execute the code of the defect.
     async fn run_baseline(
         self: &Arc<Self>,
         observe: &Arc<Observe>,
@@ -211,7 +211,7 @@ impl Selftest {
         known
     }
 
-    /// Runs a case without a defect, and observes which code the case executes.
+    /// Runs a case without a defect, and records which defects' code it executes.
     async fn run_observed(&self, observe: &Observe, plan: usize) -> Baseline {
         let plan = &self.plans[plan];
         let observed = observe();
@@ -253,7 +253,7 @@ impl Selftest {
         self.trial(defect, plan, &ended)
     }
 
-    /// The result of a run.
+    /// Converts the outcome of a run to its result in the report.
     fn trial(&self, defect: Option<&Defect>, plan: &Plan, ended: &Result<Outcome, StartError>) -> Trial {
         let mut trial = Trial {
             defect: defect.map(|defect| defect.name.clone()),
@@ -282,7 +282,7 @@ impl Selftest {
         };
         trial.link = deciding_link(outcome, &findings);
         let claimed = defect.and_then(|defect| defect.claims.get(plan.id()));
-        // The inconclusive run already lacks the claimed link, so it counts as a detection in spite of the load.
+        // The missing link is the expected one, so the inconclusive run counts as a detection in spite of the load.
         if trial.found == TrialResult::Undecided && claimed.is_some_and(|words| words.matches(&trial.link)) {
             trial.found = TrialResult::Failed;
         }
@@ -322,7 +322,7 @@ impl Selftest {
     }
 }
 
-/// Index of the defect, if any, and of the case.
+/// Indices of the defect, if any, and of the case of one run.
 type Pair = (Option<usize>, usize);
 
 /// Whether the case uses the component that the defect breaks.
@@ -330,7 +330,7 @@ fn uses_broken_component(defect: &Defect, plan: &Plan) -> bool {
     defect.role().is_none_or(|role| plan.roles.contains(&role))
 }
 
-/// Whether the manifest excuses the failure.
+/// Whether an entry of the manifest excuses the failure.
 fn is_known(manifest: &Manifest, plan: &Plan, failure: &Failure) -> bool {
     matches!(
         match_known_failure(manifest, plan.id(), &FailureText::of(failure)),
@@ -338,7 +338,7 @@ fn is_known(manifest: &Manifest, plan: &Plan, failure: &Failure) -> bool {
     )
 }
 
-/// The result of a run. A finding counts like a failure.
+/// The result of a run. A finding counts as a failure.
 fn found(outcome: &Outcome, findings: &[Finding]) -> TrialResult {
     match outcome.verdict {
         Verdict::Pass if findings.is_empty() => TrialResult::Passed,
@@ -347,7 +347,8 @@ fn found(outcome: &Outcome, findings: &[Finding]) -> TrialResult {
     }
 }
 
-/// The first missing link of a failure with its note, or the verdict if a process exited; for a passed case, the first finding.
+/// What shows the failure: the first missing link of the causal chain with its note, or the verdict if a process exited. For a passed case,
+/// the first finding.
 fn deciding_link(outcome: &Outcome, findings: &[Finding]) -> String {
     if let Some(failure) = outcome.verdict.failure() {
         return FailureText::of(failure).missing_link();

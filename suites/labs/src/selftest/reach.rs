@@ -1,5 +1,5 @@
-//! Determines which defects a case cannot detect, because it does not execute their code: in simulated time, a run with such a defect is
-//! identical to the run without it, and is skipped.
+//! Determines the defects that cannot change the run of a case, because the case does not execute their code. In simulated time, a run with
+//! such a defect is identical to the run without it, so the self-test skips it.
 //!
 //! Runs nothing; works on the result of a run.
 
@@ -15,28 +15,28 @@ use suites::harness::{Defect as EnvironmentDefect, Outcome, RunOptions};
 use super::record::Trial;
 use suites::{Defect, ExecutedMutants};
 
-/// Builds the references without a defect for one run, and observes which code the run executes.
+/// Builds the references without a defect for one run, together with a function that reports which mutants' code the run executed.
 pub type Observe = dyn Fn() -> Observed + Send + Sync;
 
-/// The references for one run, with a function that reports the executed mutants.
+/// What [`Observe`] builds for one run.
 pub struct Observed {
     /// The systems.
     pub systems: Systems,
     /// Options of the run, with a random seed, because two runs are equal only in simulated time.
     pub options: RunOptions,
-    /// Returns the mutants whose code the run executed.
+    /// Returns the mutants whose code the run executed. Called after the run.
     pub reached: ExecutedMutants,
 }
 
-/// Result of a case without a defect.
+/// The result of running a case without a defect.
 pub(super) struct Baseline {
-    /// The run itself.
+    /// The result for the report.
     pub(super) trial: Trial,
     /// Indices of the defects whose code the run did not execute.
     pub(super) unreached: BTreeSet<usize>,
 }
 
-/// Observations of a run without a defect.
+/// What a run without a defect shows about the effect of defects.
 pub(super) struct ObservedRun<'a> {
     plan: &'a Plan,
     facts: Vec<Fact>,
@@ -52,9 +52,9 @@ impl<'a> ObservedRun<'a> {
         }
     }
 
-    /// Whether a run with the defect could differ from this one.
+    /// Whether the defect could change this run.
     pub(super) fn reaches(&self, defect: &Defect) -> bool {
-        // The start of the journal was dropped, and could have made a difference.
+        // The journal lacks the start of the run, which the defect may have changed.
         if self.facts.first().is_none_or(|fact| fact.seq > 0) {
             return true;
         }

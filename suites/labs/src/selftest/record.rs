@@ -1,4 +1,4 @@
-//! The result of a self-test as data, from which all output formats are rendered.
+//! The result of a self-test as data, which all output formats show.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,7 +16,7 @@ use suites::Defect;
 /// Version of the format.
 pub const FORMAT: u32 = 1;
 
-/// Result of one run.
+/// The result of one run: of a case with a defect, or without one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TrialResult {
@@ -39,20 +39,20 @@ pub struct Trial {
     pub defect: Option<String>,
     /// The case.
     pub case: String,
-    /// The result.
+    /// Whether the case passed or failed.
     pub found: TrialResult,
-    /// The first missing link of a failure, or the verdict if there is no link.
+    /// The first missing link of the causal chain of a failure, or the verdict if there is no chain.
     pub link: String,
-    /// The text of the failure, stored only for claims.
+    /// The text of the failure. Stored only for cases that are listed under `claims` of the defect, and for runs without a defect.
     pub explanation: Option<String>,
     /// Duration in seconds.
     pub seconds: f64,
-    /// 2 if the run was repeated.
+    /// Number of attempts: 2 if the run was repeated.
     pub runs: u32,
 }
 
 impl Trial {
-    /// The result of a case that does not execute the broken code.
+    /// The result for a case that was not run, because it does not execute the code of the defect.
     pub(super) fn unreached(defect: &Defect, plan: &Plan) -> Self {
         Trial {
             defect: Some(defect.name.clone()),
@@ -80,17 +80,17 @@ pub struct SelftestReport {
     pub seconds: f64,
     /// The command line.
     pub command: Vec<String>,
-    /// Whether every defect ran with every case that executes the broken code.
+    /// Whether every defect ran with every case that executes its code.
     pub full: bool,
     /// Why the result is incomplete; `None` if it is complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partial: Option<String>,
     /// Number of runs.
     pub runs: usize,
-    /// Number of skipped pairs: the case does not execute the broken code.
+    /// Number of pairs that were not run, because the case does not execute the code of the defect.
     #[serde(default)]
     pub unreached: usize,
-    /// Number of cases that pass without a defect; all must.
+    /// Number of cases that pass without a defect. If the self-test passes, these are all cases.
     pub healthy: usize,
     /// The problems; empty if the cases detect all defects.
     pub problems: Vec<Problem>,
@@ -135,17 +135,17 @@ pub struct DefectResult {
     pub missed_by: Vec<String>,
 }
 
-/// Result of a case that claims a defect.
+/// A case that the catalogue lists under `claims` of a defect, and its result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Claim {
     /// The case.
     pub case: String,
-    /// Expected pattern of the first missing link, with `*` as a wildcard; empty for any.
+    /// Expected first missing link of the causal chain, with `*` as a wildcard; empty for any.
     pub words: String,
     /// The result.
     pub found: TrialResult,
-    /// First missing link of the failure.
+    /// First missing link of the causal chain in the failure.
     pub link: String,
     /// Text of the failure.
     pub explanation: Option<String>,
@@ -157,11 +157,11 @@ pub struct Claim {
 pub struct CaseDetections {
     /// Id of the case.
     pub id: String,
-    /// Defects that the case is listed for.
+    /// Defects for which the catalogue lists the case.
     pub named_for: Vec<String>,
     /// Defects that the case detected.
     pub caught: Vec<String>,
-    /// Requirements of the case without a detected violation; empty unless every defect ran with every case.
+    /// Requirements of the case for which it detected no defect that violates them; empty unless every defect ran with every case.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unbroken: Vec<String>,
 }
@@ -231,7 +231,7 @@ impl SelftestReport {
         }
     }
 
-    /// Number of defects that every claiming case detected as expected.
+    /// Number of defects that were detected, with the expected first missing link, by every case under their `claims`.
     pub fn claims_held(&self) -> usize {
         self.defects
             .iter()
@@ -241,7 +241,7 @@ impl SelftestReport {
 }
 
 impl Claim {
-    /// Whether the case failed with the expected link.
+    /// Whether the case failed, with the expected first missing link.
     pub fn holds(&self) -> bool {
         let matches = |words: &str| FailurePattern::parse(words).is_ok_and(|words| words.matches(&self.link));
         self.found == TrialResult::Failed && (self.words.is_empty() || matches(&self.words))
@@ -249,7 +249,7 @@ impl Claim {
 }
 
 impl DefectResult {
-    /// The state of the claims, in one or two words.
+    /// `caught` if all claims hold, `-` if there are none, else what is wrong with the first claim that does not hold.
     pub fn word(&self) -> &'static str {
         let Some(claim) = self.claims.iter().find(|claim| !claim.holds()) else {
             return if self.claims.is_empty() { "-" } else { "caught" };
@@ -267,10 +267,10 @@ fn count(trials: &[Trial], predicate: impl Fn(&Trial) -> bool) -> usize {
     trials.iter().filter(|trial| predicate(trial)).count()
 }
 
-/// Reason that a failure does not prove a detection.
+/// Reason that a failure does not count as a detection.
 const NO_PROOF: &str = "the case does not pass without the defect either";
 
-/// The runs, without the detections by cases that fail even without a defect.
+/// The runs, except for failures of cases that fail even without a defect.
 fn without_proof(trials: &[Trial]) -> Vec<Trial> {
     let failing = trials
         .iter()
@@ -319,7 +319,7 @@ fn defect_result(defect: &Defect, trials: &[Trial]) -> DefectResult {
     }
 }
 
-/// Result of a defect if a detection by any case counts, with any message.
+/// The result of a defect with programs under test, for which any failure of any case counts as a detection.
 fn result_of_any_case(defect: &Defect, trials: &[Trial]) -> DefectResult {
     let mut of_defect = trials
         .iter()
@@ -338,8 +338,8 @@ fn result_of_any_case(defect: &Defect, trials: &[Trial]) -> DefectResult {
     }
 }
 
-/// The detected defects of each case and, if all defects ran with all cases (`counts`), the requirements of each case without a detected
-/// violation.
+/// The defects that each case detected. If `counts` (all defects ran with all cases), also the requirements for which the case detected no
+/// defect that violates them.
 fn cases(scope: &Scope, trials: &[Trial], counts: bool) -> Vec<CaseDetections> {
     let mut caught: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for trial in trials.iter().filter(|trial| trial.found == TrialResult::Failed) {
@@ -431,7 +431,7 @@ fn missed_defect(defect: &DefectResult) -> Option<Problem> {
     })
 }
 
-/// Problems of claims whose case failed with an unexpected link.
+/// Problems of cases under `claims` that failed with an unexpected first missing link.
 fn unexpected_links(defect: &DefectResult) -> impl Iterator<Item = Problem> {
     let misled = |claim: &&Claim| claim.found == TrialResult::Failed && !claim.holds();
     defect.claims.iter().filter(misled).map(|claim| Problem {

@@ -1,4 +1,4 @@
-//! The defects and cases of a self-test, without the means to run them. The report is created from the scope and the runs.
+//! Which defects and cases a self-test covers, without the means to run them. The report is created from this scope and the results.
 
 use serde::{Deserialize, Serialize};
 use suites::harness::plan::Plan;
@@ -12,13 +12,13 @@ use suites::Defect;
 pub struct Scope {
     /// The selected defects.
     pub defects: Vec<Defect>,
-    /// The selected cases.
+    /// The selected cases, reduced to what the report needs.
     pub cases: Vec<Subject>,
     /// Whether all cases and all defects are selected, so that an undetected defect is a problem.
     pub is_whole: bool,
-    /// The pairs to run.
+    /// Which cases run with each defect.
     pub pairing: Pairing,
-    /// The manifest of the programs with the broken role, unless they are the references.
+    /// Name of the manifest of the programs under test; `None` for the references.
     pub sut: Option<String>,
 }
 
@@ -36,7 +36,7 @@ pub struct Subject {
 }
 
 impl Scope {
-    /// Whether the defect lists the case.
+    /// Whether the catalogue lists the case for the defect.
     pub(super) fn is_named(&self, case: &str, defect: &str) -> bool {
         is_named(&self.defects, case, defect)
     }
@@ -53,7 +53,7 @@ impl Subject {
     }
 }
 
-/// Whether the defect of this name lists the case.
+/// Whether the catalogue lists the case for the defect with this name.
 pub(super) fn is_named(defects: &[Defect], case: &str, defect: &str) -> bool {
     defects.iter().any(|it| it.name == defect && it.names(case))
 }

@@ -1,4 +1,4 @@
-//! The results of one shard of a self-test as data, and the report of the merged shards.
+//! The results of one shard of a self-test as data, and the report on the merged results of all shards.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Whether a case can fail for each of its requirements: some defect must violate the requirement, and the case must detect that defect.
+//! Whether the cases can fail for each of their requirements: a defect must violate the requirement, and the case must detect that defect.
 //!
 //! All cases of a file with a table or axes share one list of requirements, so a detection by one of these cases is sufficient.
 
@@ -51,7 +51,8 @@ pub struct UnviolatedRequirement {
     pub core: bool,
 }
 
-/// State of a requirement in the cases of one file.
+/// Whether a core case of the file verifies the requirement (`core`), and whether a case of the file detected a defect that violates it
+/// (`broken`).
 #[derive(Default)]
 struct RequirementState {
     core: bool,
@@ -59,7 +60,7 @@ struct RequirementState {
 }
 
 impl ViolationCoverage {
-    /// Counts cases. Each case comes with its requirements without a detected violation.
+    /// Counts cases. `cases`: each case with those of its requirements for which it detected no violating defect.
     pub(super) fn of<'a>(cases: impl IntoIterator<Item = (&'a Subject, &'a [String])>) -> Self {
         let mut counted = ViolationCoverage::default();
         let mut in_files: BTreeMap<(&str, &str), RequirementState> = BTreeMap::new();
@@ -75,7 +76,7 @@ impl ViolationCoverage {
         counted
     }
 
-    /// Counts a case with this number of requirements without a detected violation.
+    /// Adds the requirements of a case to the counts; for `unbroken` of them it detected no violating defect.
     fn add(&mut self, case: &Subject, unbroken: usize) {
         self.named += case.requirements.len();
         self.broken += case.requirements.len() - unbroken;
@@ -102,7 +103,7 @@ impl FileViolationCoverage {
         }
     }
 
-    /// The pairs of core cases without a detected violation.
+    /// The requirements of core cases for which no case of the file detected a violating defect.
     pub fn unbroken_core(&self) -> impl Iterator<Item = &UnviolatedRequirement> {
         self.unbroken.iter().filter(|unbroken| unbroken.core)
     }

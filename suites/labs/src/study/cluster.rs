@@ -1,4 +1,4 @@
-//! Builds cluster objects for the scheduler's cache from a few parameters. Decides nothing.
+//! Builds API objects in the form in which the scheduler caches them, from a few parameters. Decides nothing.
 
 use std::sync::Arc;
 
@@ -18,7 +18,6 @@ pub(crate) fn quantity(bytes: u64) -> Option<Quantity> {
     bytes.to_string().parse().ok()
 }
 
-/// A schedulable node.
 pub(crate) fn node(name: &str, labels: Labels) -> Arc<Node> {
     Arc::new(Node {
         key: ObjectKey::cluster(name),
@@ -41,7 +40,6 @@ pub(crate) fn class(name: &str, driver: &str) -> Arc<Class> {
     })
 }
 
-/// A driver with or without capacity tracking.
 pub(crate) fn driver(name: &str, tracks_capacity: bool) -> Arc<Driver> {
     Arc::new(Driver {
         key: ObjectKey::cluster(name),
@@ -55,7 +53,6 @@ pub(crate) fn labelled<'a>(labels: impl IntoIterator<Item = (&'a String, &'a Str
     NodeTopology::new(Some(LabelSelector::compile(labels, [])))
 }
 
-/// A capacity object.
 pub(crate) fn capacity(name: &str, class: &str, topology: NodeTopology, bytes: Option<u64>) -> Capacity {
     Capacity {
         key: key(name),

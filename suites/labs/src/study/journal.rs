@@ -1,4 +1,4 @@
-//! Counts requests, calls, changes and watch events of a run, step by step. Does not know studies.
+//! Counts the requests, calls, changes and watch events of a run, for each step of its case. Does not know studies.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
@@ -20,26 +20,24 @@ use suites::harness::{Observer, RunOptions, run, simulate};
 #[derive(Debug, Default)]
 pub(super) struct Run {
     steps: Vec<Tally>,
-    /// Final state of each existing object, by resource and name.
+    /// The objects that exist at the end of the run, by resource and name.
     objects: BTreeMap<(String, String), Arc<Value>>,
     /// Size of the largest capacity object with metadata, in bytes of JSON.
     largest_object: usize,
 }
 
-/// Counts of a step.
+/// What the programs did in one step.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     /// API requests by client (without node name), verb and resource.
     pub(super) requests: BTreeMap<(String, &'static str, String), usize>,
     /// Committed changes by kind and resource.
     pub(super) commits: BTreeMap<(&'static str, String), usize>,
-    /// CSI calls by method.
     pub(super) calls: BTreeMap<CsiMethod, usize>,
     /// Watch events delivered, by client (with node name) and resource.
     pub(super) deliveries: BTreeMap<(String, String), usize>,
     /// CSI calls that the driver rejected, by method.
     pub(super) rejected: BTreeMap<CsiMethod, usize>,
-    /// Calls to extenders.
     pub(super) extender_calls: usize,
     /// Time from the first to the last fact of the step.
     pub(super) took: Duration,
@@ -108,7 +106,7 @@ impl Runner {
         Ok(manifest.and_then(|manifest| manifest.skips(&plan)))
     }
 
-    /// The counts of the run, and the failed expectation, if any.
+    /// Runs a scenario; returns its counts, and the failed expectation, if any.
     fn run_counted(&self, scenario: &Value, refresh: Duration) -> Result<(Run, Option<String>), BoxError> {
         let plan = Arc::new(plan(scenario)?);
         let counted = Arc::new(Mutex::new(Run::default()));
@@ -263,17 +261,14 @@ impl Tally {
             .sum()
     }
 
-    /// Number of calls of a method.
     pub(super) fn calls(&self, method: CsiMethod) -> usize {
         self.calls.get(&method).copied().unwrap_or_default()
     }
 
-    /// Number of rejected calls of a method.
     pub(super) fn rejected(&self, method: CsiMethod) -> usize {
         self.rejected.get(&method).copied().unwrap_or_default()
     }
 
-    /// Number of requests of a client.
     pub(super) fn of_client(&self, client: &str) -> usize {
         let of_client = self.requests.iter().filter(|((by, _, _), _)| by == client);
         of_client.map(|(_, count)| count).sum()

@@ -15,8 +15,8 @@ pub(super) fn page(study: &Study) -> String {
         header {
             h1 { (study.title) }
             p {
-                (study.findings.len()) " findings, of which " (failed) " do not hold. Each names a statement of the KEPs, and has a bound \
-                 that its value meets if the statement is true."
+                (study.findings.len()) " findings, of which " (failed) " do not hold. Each finding names a statement of the KEPs, and has \
+                 a bound that the measured value meets if the statement is true."
             }
         }
         main {

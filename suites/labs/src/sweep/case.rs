@@ -1,4 +1,5 @@
-//! The case file of a cell: the user's case, with a fault injected at the start, and with the specification in place of the expectations.
+//! The case file of a cell (a fault at one point of a case): the user's case, with the fault injected at the start, and with the
+//! specification in place of the expectations.
 
 use serde_json::{Value, json};
 use suites::harness::scenario::{Scenario, ScenarioError};
@@ -9,7 +10,7 @@ use super::point::Point;
 /// Prefix of the ids of cells.
 const SWEPT: &str = "sweep";
 
-/// A case file whose steps expect the specification.
+/// The case to sweep, with the specification as the expectation of each step.
 pub struct Document {
     id: String,
     value: Value,
@@ -40,12 +41,12 @@ impl Document {
         })
     }
 
-    /// The case without a fault.
+    /// The case file for the run without a fault.
     pub(super) fn without_fault(&self) -> Result<String, ScenarioError> {
         self.text("none", Vec::new(), json!({}))
     }
 
-    /// The case with a fault at a point.
+    /// The case file with a fault at a point.
     pub(super) fn with(&self, point: &Point, fault: &Fault) -> Result<String, ScenarioError> {
         let role = point.role.as_str();
         let last = match fault.kills && !self.leaves_stopped(role) {

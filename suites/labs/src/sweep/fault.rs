@@ -1,24 +1,25 @@
-//! The table of faults that can be injected at a point, as actions of a case. No other file uses the name of a fault.
+//! The table of faults that can be injected at a point of a case, as actions of the case format. No other file contains the name of a
+//! fault.
 
 use serde_json::{Value, json};
 use suites::harness::standalone::CsiMethod;
 
 use super::point::{Kind, Point};
 
-/// A fault.
+/// A fault that can be injected into a request, a watch event or a CSI call.
 #[derive(Debug)]
 pub struct Fault {
     /// Name of the fault.
     pub name: &'static str,
-    /// Effect of the fault, for a report.
+    /// Effect of the fault, as a sentence for the report.
     pub text: &'static str,
     /// The kinds of points that the fault applies to.
     pub on: &'static [Kind],
     /// Whether the program is killed and must be restarted.
     pub kills: bool,
-    /// CSI methods for which the program need not survive the fault: no program can start without identifying the driver.
+    /// CSI methods at which the program need not survive the fault, because no program can start without identifying the driver.
     ends_at: &'static [CsiMethod],
-    /// The fields of the actions: a fault of the API server, or a script of the driver.
+    /// The actions that inject the fault at a point: a fault of the API server, or a fault rule of the driver.
     effects: fn(&Point) -> Vec<Value>,
 }
 
@@ -66,7 +67,7 @@ faults! {
 }
 
 impl Fault {
-    /// A fault that a program must survive at every method.
+    /// A fault that does not kill the program, and that the program must survive at a call of any CSI method.
     const fn new(
         name: &'static str,
         text: &'static str,
@@ -84,7 +85,7 @@ impl Fault {
         }
     }
 
-    /// The name of the cell with this fault at a point.
+    /// The name of the cell for this fault at a point.
     pub(super) fn at(&self, point: &Point) -> String {
         format!("{}-{}", point.name(), self.name)
     }
@@ -94,7 +95,7 @@ impl Fault {
         self.on.contains(&point.kind) && self.ends_at.iter().all(|method| method.as_str() != point.verb)
     }
 
-    /// The actions that inject the fault once at a point.
+    /// The actions of a case that inject the fault once, at the point.
     pub(super) fn actions(&self, point: &Point) -> Vec<Value> {
         let place = match point.kind {
             Call => json!({"method": point.verb}),

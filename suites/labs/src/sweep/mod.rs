@@ -35,7 +35,7 @@ pub use page::page;
 pub use point::{Kind, Point, points};
 pub use record::{CellRecord, Swept, SweptCase};
 
-/// A point with a fault.
+/// A fault at a point of a case: one cell in the grid of points and faults.
 #[derive(Clone)]
 pub struct Cell {
     /// Id of the case.
@@ -44,7 +44,7 @@ pub struct Cell {
     pub point: Point,
     /// The fault.
     pub fault: &'static Fault,
-    /// The case file.
+    /// The case file with the fault.
     pub text: String,
     plan: Arc<Plan>,
 }
@@ -57,13 +57,13 @@ pub enum CellResult {
     Held,
     /// The specification is violated, and no known failure excuses it.
     Failed {
-        /// The text of the failure, to which patterns of known failures are compared.
+        /// The failure in one line, to which patterns of known failures are compared.
         #[serde(rename = "said")]
         failure_text: String,
-        /// The full text of the failure.
+        /// The whole failure, as printed on a terminal.
         text: String,
     },
-    /// The specification is violated, with this known failure of the manifest.
+    /// The specification is violated in the way of this known failure of the manifest.
     Known(String),
     /// The fault was not injected: the run never reached the point, or an action of the case failed.
     Unmet,
@@ -116,7 +116,8 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// Runs the case once, and returns the cells of the case by point. `roles`: the roles whose requests and calls are fault points.
+    /// Runs the case once without a fault, and returns its cells, sorted by point. `roles`: the roles whose requests, watch events and
+    /// calls are points.
     pub async fn cells(&self, scenario: &Scenario, roles: &[Role]) -> Result<Vec<Cell>, SweepError> {
         let document = Document::of(scenario)?;
         let plan = self.plan(&document.without_fault()?)?;
@@ -159,7 +160,7 @@ impl Sweep {
 
     fn plan(&self, text: &str) -> Result<Arc<Plan>, ScenarioError> {
         let plan = generated("sweep.yaml", text)?;
-        // A case that cannot be adapted to the driver under test is kept unchanged, and skipped later.
+        // A case that cannot be adapted to the driver under test stays unchanged, and is skipped later.
         let adapted = self
             .manifest
             .as_ref()
@@ -167,7 +168,7 @@ impl Sweep {
         Ok(Arc::new(adapted.unwrap_or(plan)))
     }
 
-    /// The entry that excuses a failure, by the id of the cell or of the case.
+    /// The manifest entry that excuses a failure. An entry may name the cell or the whole case.
     fn known(&self, case: &str, cell: &str, failure_text: &FailureText) -> Option<&KnownFailure> {
         let manifest = self.manifest.as_ref()?;
         [cell, case]

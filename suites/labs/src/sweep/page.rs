@@ -18,8 +18,9 @@ pub fn page(case: &str, cells: &[CellRecord]) -> String {
         header {
             h1 { (title) }
             p.quiet {
-                "Each cell is a run of the case with one fault at one point. A dot: the specification holds afterwards. F: it does not. k: it does \
-                 not, and the manifest lists the failure as known. u: the run did not reach the point. ?: undecided. E: it could not be run."
+                "Each cell is a run of the case with one fault at one point. A dot: the specification holds afterwards. F: the \
+                 specification is violated. k: it is violated, and the manifest lists the failure as known. u: the run did not reach \
+                 the point. ?: undecided. E: the run could not be started."
             }
         }
         main {

@@ -1,4 +1,5 @@
-//! The fault points of a run: every request, watch event and CSI call of the systems under test. Equal ones are numbered.
+//! The points at which a sweep injects faults: every request, watch event and CSI call of the systems under test in a run. Points that are
+//! otherwise equal are numbered.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,7 +7,7 @@ use std::fmt;
 use suites::harness::journal::{Fact, What};
 use suites::harness::scenario::Role;
 
-/// The kind of a point, which determines the possible faults.
+/// The kind of a point, which determines the faults that can be injected there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// A mutating request.
@@ -21,12 +22,12 @@ pub enum Kind {
     Call,
 }
 
-/// A fault point.
+/// A request, watch event or CSI call at which a fault can be injected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Point {
     /// The role of the client.
     pub role: Role,
-    /// The kind.
+    /// Whether the point is a request, a watch event or a call.
     pub kind: Kind,
     /// Verb of a request, `watch` also for a watch event; method of a call.
     pub verb: String,
@@ -53,7 +54,7 @@ impl Point {
         words.join("-")
     }
 
-    /// The group of equal points, which forms a row of the grid.
+    /// The points that differ only in their numbers. They form one row of the grid.
     pub fn group(&self) -> String {
         match self.kind {
             Kind::Delivery => format!("{} event of {}", self.role.as_str(), self.resource),
@@ -62,8 +63,8 @@ impl Point {
         }
     }
 
-    /// Whether a run reached the point. For calls, the number of calls decides; otherwise, the journal contains a fact for the injected
-    /// fault.
+    /// Whether the fault was injected. For calls, enough calls of the method were made; otherwise, the journal contains a fact about the
+    /// injected fault.
     pub(super) fn is_reached(&self, facts: &[Fact]) -> bool {
         match self.kind {
             Kind::Call => {
@@ -88,7 +89,7 @@ impl fmt::Display for Point {
     }
 }
 
-/// All points of a run, in order of first occurrence.
+/// All points of a run at which faults can be injected, in the order of the journal.
 pub fn points(facts: &[Fact]) -> Vec<Point> {
     let mut numbers: BTreeMap<(Role, String, String), u32> = BTreeMap::new();
     // Per client and resource: number of the newest watch, and number of events that it has delivered.

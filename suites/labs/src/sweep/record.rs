@@ -1,4 +1,4 @@
-//! Results of sweeps as data, from which grid, page and exit code are created, on this machine or on another.
+//! Results of sweeps as data, from which the grid, the page and the exit code are created, possibly on another machine.
 
 use serde::{Deserialize, Serialize};
 
@@ -36,20 +36,20 @@ pub enum Swept {
 pub struct CellRecord {
     /// Name of the cell on the command line.
     pub name: String,
-    /// The point.
+    /// Name of the point.
     pub point: String,
-    /// The group of equal points.
+    /// Name of the group of points that differ only in their numbers.
     pub like: String,
-    /// The fault.
+    /// Name of the fault.
     pub fault: String,
-    /// The result.
+    /// The result of running the cell.
     pub held: CellResult,
     /// The case file of a failed cell.
     pub text: Option<String>,
 }
 
 impl CellRecord {
-    /// The record of a cell.
+    /// The record of a cell with this result. Contains the case file only if the cell failed.
     pub fn new(cell: &Cell, held: CellResult) -> Self {
         let has_failed = matches!(held, CellResult::Failed { .. });
         CellRecord {

@@ -1,4 +1,4 @@
-//! Counts of the self-test by case and by file, for given runs.
+//! The counts in a self-test report, by case and by file, computed from given results.
 
 use std::sync::Arc;
 
@@ -114,7 +114,7 @@ fn requirements_are_not_counted_unless_every_defect_ran_with_every_case() {
     assert_eq!(report(Pairing::Named, &trials()).demands, None);
 }
 
-/// Of the runs with the second defect one is missing, and the runs without a defect are all missing.
+/// The result of one run with the second defect is missing, and so are all results without a defect.
 #[test]
 fn an_interrupted_selftest_reports_the_defects_that_ran_with_all_cases() {
     let selftest = selftest(Pairing::Full);
@@ -131,7 +131,7 @@ fn an_interrupted_selftest_reports_the_defects_that_ran_with_all_cases() {
     let report = SelftestReport::new(&part, &begun, Vec::new());
     assert_eq!((report.problems.len(), report.demands), (0, None));
 
-    // A defect with an inconclusive run is not reported.
+    // A defect is not reported while one of its runs is inconclusive and must be repeated.
     let open = vec![
         trial("scheduler-a", CASES[0], TrialResult::Undecided),
         trial("scheduler-a", CASES[1], TrialResult::Passed),

@@ -12,7 +12,7 @@ use crate::systems::{manifest, simulated, with_wire_rules};
 /// Features of a publisher that survives a closed CSI connection.
 const RECONNECTS: &str = "publisher.central, publisher.reconnect";
 const CASE: &str = "publisher/value/maximum";
-/// A cell that fails if the publisher never reconnects.
+/// Name of the cell that closes the connection at the first GetCapacity call. It fails if the publisher does not reconnect.
 const CELL: &str = "publisher-getcapacity-1-cut";
 const UNANSWERED: &str = "it answered UNAVAILABLE a fault rule cut the connection";
 
@@ -31,7 +31,7 @@ async fn cells(sweep: &Sweep) -> Result<Vec<Cell>, SweepError> {
     sweep.cells(&case, &[Role::Publisher]).await
 }
 
-/// Runs the cell with these known failures (cell and pattern), and returns the result.
+/// Runs `CELL` with these known failures (case or cell, and pattern) in the manifest, and returns the result.
 async fn held(entries: &[(&str, &str)]) -> CellResult {
     let sweep = sweep("publisher-connects-once", manifest(RECONNECTS, entries));
     let mut cells = cells(&sweep).await.unwrap();

@@ -18,7 +18,7 @@ const DOMAIN: &str = ".disk.example.com";
 /// Capacity values.
 const SIZES: [&str; 3] = ["1Gi", "7Gi", "20Gi"];
 
-/// Generates a write of an object by name, by another client. The API server may reject the write.
+/// Generates a write of a capacity object by name, as another client. The API server may reject the write.
 pub(super) fn write_by_name(generator: &mut Generator) -> Option<Event> {
     let known = generator.rng.any(generator.state.written.values().cloned());
     match known.filter(|_| !generator.rng.one_in(3)) {

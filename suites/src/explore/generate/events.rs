@@ -12,7 +12,7 @@ use super::{Generator, by_name, cluster, faults, objects, settings, storage, top
 struct Kind {
     /// Weight per focus, indexed by [`Focus::column`].
     weights: [u32; 4],
-    /// Generates an event; `None` if no object exists to which the event could apply.
+    /// Generates an event; `None` if there is no object that such an event could change.
     generate: fn(&mut Generator) -> Option<Event>,
 }
 
@@ -20,7 +20,7 @@ const fn kind(weights: [u32; 4], generate: fn(&mut Generator) -> Option<Event>) 
     Kind { weights, generate }
 }
 
-/// All kinds. The columns are those of [`Focus::column`]: publisher, scheduler, cleaner, story.
+/// All kinds of events, with their weights for the focuses publisher, scheduler, cleaner and story, in the order of [`Focus::column`].
 const KINDS: [Kind; 36] = [
     kind([4, 3, 4, 3], node_added),
     kind([3, 2, 5, 2], node_removed),

@@ -8,7 +8,7 @@ use harness::standalone::{CsiCut, CsiMethod, CsiRuleText};
 use super::super::event::Event;
 use super::Generator;
 
-/// The requests that the program of a role sends, and the resources that it watches.
+/// The requests that the program of a role sends, and the resources that it watches. Faults are injected there.
 struct Traffic {
     role: Role,
     requests: &'static [&'static str],
@@ -49,14 +49,14 @@ fn fault(generator: &mut Generator, api: String, times: Option<u32>, effect: Fau
     }
 }
 
-/// A fault with this effect.
+/// A fault that does nothing except what `set` adds.
 fn fault_with(set: impl FnOnce(&mut FaultSpec)) -> FaultSpec {
     let mut fault = FaultSpec::default();
     set(&mut fault);
     fault
 }
 
-/// The request is processed late.
+/// A fault that delays requests.
 pub(super) fn delay() -> FaultSpec {
     fault_with(|fault| fault.delay = Some("50ms".to_owned()))
 }
@@ -70,7 +70,7 @@ pub(super) fn write(generator: &mut Generator) -> Option<(Role, &'static str)> {
     Some((traffic.role, api))
 }
 
-/// A limited number of requests fails.
+/// Faults that make a limited number of requests fail.
 pub(super) fn requests_fail(generator: &mut Generator) -> Option<Event> {
     let traffic = traffic(generator)?;
     let api = *generator.rng.pick(traffic.requests);

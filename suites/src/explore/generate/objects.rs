@@ -72,7 +72,7 @@ fn unlabelled_object(rng: &mut SeededRng, class: &str, segment: &str) -> Capacit
     }
 }
 
-/// A selector that matches no segment; `None`: no node.
+/// A random node selector that is not the segment of a node: the selector for all nodes, or an expression; `None`: unset, for no node.
 fn topology(rng: &mut SeededRng) -> Option<Value> {
     let expression = |key: &str, operator: &str, values: &[&str]| json!({"matchExpressions": [{"key": key, "operator": operator, "values": values}]});
     match rng.below(5) {
@@ -84,7 +84,7 @@ fn topology(rng: &mut SeededRng) -> Option<Value> {
     }
 }
 
-/// An object that an earlier run of the publisher, or a similar program, wrote.
+/// A capacity object as an earlier run of the publisher, or another publisher, left it.
 fn from_earlier_run(rng: &mut SeededRng, cluster: &GeneratedCluster) -> Capacity {
     let segment = match rng.one_in(5) {
         true => topology::another_segment(&cluster.driver),
@@ -97,7 +97,7 @@ fn from_earlier_run(rng: &mut SeededRng, cluster: &GeneratedCluster) -> Capacity
     let object = unlabelled_object(rng, &class, &segment);
     let object = with_owner(rng, cluster, object);
     match rng.below(8) {
-        // The object has correct capacity values.
+        // Correct capacity values, if the segment has a single pool.
         0..=3 => match cluster.backend.get(&segment) {
             Some(Pool::Plain(size)) => Capacity {
                 capacity: Some(size.clone()),
@@ -166,7 +166,6 @@ fn class(rng: &mut SeededRng, cluster: &GeneratedCluster) -> String {
     rng.any(classes).unwrap_or("fast").to_owned()
 }
 
-/// An object of a class and a segment.
 pub(super) fn object(generator: &mut Generator, class: &str, segment: &str) -> Capacity {
     let object = unlabelled_object(&mut generator.rng, class, segment);
     match generator.focus.has(Role::Publisher) {

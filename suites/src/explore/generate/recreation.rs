@@ -1,4 +1,4 @@
-//! Deletes objects to which other objects refer, and recreates them under the same name, while a program writes a reference to them.
+//! Events that delete an object and recreate it under the same name, while a program writes a reference to the old object.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ use super::{Generator, cluster, faults, objects, storage, topology, workload};
 /// Maximum number of writes of a program before the delayed write.
 const WRITES: u32 = 4;
 
-/// Delays a write of a program and causes the write. During the delay, deletes an object, which in most cases is recreated under the same
+/// Delays a write of a program, and causes that write. During the delay, deletes an object, which in most cases is recreated under the same
 /// name with different content.
 pub(super) fn events(generator: &mut Generator) -> Vec<Event> {
     let mut generated: Vec<Event> = Vec::new();
@@ -59,7 +59,7 @@ fn storage_changed(generator: &mut Generator, segment: String) -> Event {
     Event::Backend([(segment, Some(pool))].into())
 }
 
-/// Generates the deletion of an object of a kind, and its creation if requested.
+/// Generates the deletion of an object of one kind and, if requested, the creation of an object with the same name.
 type Kind = fn(&mut Generator, bool) -> Option<Vec<Event>>;
 
 /// Deletes an object of a random kind and, in three of four cases, recreates the object under the same name. Returns no events if there is
@@ -203,7 +203,6 @@ fn delete_by_name(resource: &str, namespace: Option<&str>, name: &str) -> Event 
 }
 
 impl Generator {
-    /// The segments of all nodes.
     fn segments(&self) -> Vec<String> {
         let segments = topology::segments(self.state.nodes.values(), &self.cluster.driver);
         segments.into_iter().collect()

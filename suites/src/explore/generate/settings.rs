@@ -60,7 +60,7 @@ pub(super) fn publisher(rng: &mut SeededRng, mode: Mode) -> Publisher {
         zero_capacity_objects: rng.one_in(5),
         delete_unknown_capacity: rng.one_in(6),
         strict_topology: rng.one_in(4),
-        // With ownerLevel 1, all distributed publishers have the same owner, so the owner does not tell their objects apart.
+        // With ownerLevel 1, all distributed publishers have the same owner, so none of them could recognize its objects by owner.
         identify_by_owner: mode == Mode::Central && owner_level.is_some() && rng.one_in(5),
         owner_level,
         replicas: (mode == Mode::Central && rng.one_in(8)).then(|| *rng.pick(&[1, 2])),
@@ -75,7 +75,7 @@ pub(super) fn scheduler(rng: &mut SeededRng) -> Scheduler {
         ..Scheduler::default()
     };
     match known {
-        // The feature gate is off by default in these releases; a scheduler without the feature has little to test.
+        // The scheduler's feature gate is off by default in these releases, and a scheduler without it ignores capacity.
         19..=20 => settings.capacity_gate = (!rng.one_in(3)).then_some(true),
         21..=23 => settings.capacity_gate = rng.one_in(3).then_some(false),
         _ => {}

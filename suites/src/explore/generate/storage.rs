@@ -10,7 +10,7 @@ use super::topology::{self, RACK, ZONE};
 /// A provisioner without a driver in the cluster.
 const OTHER_DRIVER: &str = "tape.example.com";
 
-/// A class parameter with the value that uses more raw storage.
+/// A class parameter, and the value with which volumes use more raw storage.
 const PARAMETER: (&str, &str) = ("kind", "mirrored");
 
 /// A class parameter for the sidecars, which do not pass the parameter to the driver.
@@ -87,7 +87,7 @@ fn parameter(name: &str, value: &str) -> BTreeMap<String, String> {
     [(name.to_owned(), value.to_owned())].into()
 }
 
-/// Raw storage per byte of volumes of a class.
+/// How much raw storage volumes of some classes use per byte.
 pub(super) fn costs(rng: &mut SeededRng) -> Vec<Cost> {
     let cost = || Cost {
         parameter: PARAMETER.0.to_owned(),

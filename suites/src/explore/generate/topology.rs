@@ -48,7 +48,6 @@ fn own_key(driver: &Driver) -> String {
     format!("{}/node", driver.name)
 }
 
-/// The topology keys of a driver.
 fn keys_of(driver: &Driver) -> Vec<String> {
     driver
         .topology_keys
@@ -56,7 +55,6 @@ fn keys_of(driver: &Driver) -> Vec<String> {
         .unwrap_or_else(|| vec![own_key(driver)])
 }
 
-/// The possible values of a key.
 fn values_of(key: &str) -> &'static [&'static str; 3] {
     match key {
         RACK => &RACKS,
@@ -68,7 +66,7 @@ fn values_of(key: &str) -> &'static [&'static str; 3] {
 pub(super) fn labels(rng: &mut SeededRng, driver: &Driver) -> Labels {
     let mut labels = Labels::new();
     for key in keys_of(driver) {
-        // Without a label, the node name is the value.
+        // The default topology key needs no label here: its value is the node name.
         let is_own = key == own_key(driver);
         let value = match rng.below(10) {
             0 => None,
@@ -94,7 +92,7 @@ pub(super) fn some_values(rng: &mut SeededRng, driver: &Driver) -> Option<(Strin
     Some((key, values.map(|value| (*value).to_owned()).collect()))
 }
 
-/// A label change.
+/// A new value for the label of a random topology key, or the removal of the label.
 pub(super) fn relabelling(rng: &mut SeededRng, driver: &Driver) -> Option<Labels> {
     let key = rng.any(keys_of(driver))?;
     let value = (!rng.one_in(5)).then(|| (*rng.pick(values_of(&key))).to_owned());
@@ -125,7 +123,6 @@ pub(super) fn segment(node: &Node, driver: &Driver) -> Option<String> {
     Some(words?.join(","))
 }
 
-/// The segments of nodes.
 pub(super) fn segments<'n>(nodes: impl IntoIterator<Item = &'n Node>, driver: &Driver) -> BTreeSet<String> {
     nodes
         .into_iter()

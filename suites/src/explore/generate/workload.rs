@@ -33,7 +33,7 @@ pub(super) fn pod(generator: &mut Generator) -> Option<Event> {
             .is_some_and(|before| before.class == claim.class)
             && generator.rng.one_in(2)
         {
-            // Scores per class differ only if the claims have different classes.
+            // With several classes, the score of a node is the mean over the classes.
             claim.class = generator.class().or(claim.class);
         }
         if count > 1 {

@@ -41,7 +41,7 @@ pub(super) fn article(case: &CaseRecord, catalogue: &Catalogue, folder: &Path) -
     }
 }
 
-/// Health indicators, by question.
+/// The health indicators, each with the question that it answers.
 fn health(indicators: &[IndicatorRecord]) -> Markup {
     let groups = indicators.chunk_by(|one, next| one.question == next.question);
     html! {
@@ -96,7 +96,7 @@ fn requirements(case: &CaseRecord, catalogue: &Catalogue) -> Markup {
     }
 }
 
-/// The sections that are computed from the journal.
+/// The sections of the page that are computed from the journal of the case.
 fn journal_sections(stored_run: &StoredRun, case: &CaseRecord) -> Markup {
     html! {
         (step(stored_run))

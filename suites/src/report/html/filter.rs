@@ -1,4 +1,5 @@
-//! Filter for one kind of cases without scripts: radio buttons and CSS rules that hide the others. Browsers without support show all cases.
+//! Buttons that show only one kind of cases, without scripts: radio buttons and CSS rules that hide the other kinds. Browsers without
+//! support show all cases.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

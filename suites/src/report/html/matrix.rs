@@ -41,7 +41,7 @@ pub(super) fn table(report: &Report) -> Markup {
     }
 }
 
-/// CSS class and text for an area with this number of executed and passed cases.
+/// CSS class and text for the result of an area, given its numbers of executed and passed cases.
 fn result(report: &Report, area: &str, run: usize, passed: usize) -> (&'static str, &'static str) {
     let bad = report
         .counted_failures()

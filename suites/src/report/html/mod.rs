@@ -105,7 +105,7 @@ fn about(report: &Report) -> Markup {
         p { a href=(REQUIREMENTS) { (requirements::TITLE) } ", with the result of this run beside each statement." }
         @let stale = report.stale_entries();
         @if !stale.is_empty() {
-            p { strong { "Entries for known failures that excuse nothing:" } }
+            p { strong { "Entries for known failures that matched no failure:" } }
             ul { @for wrong in &stale { li { (wrong) } } }
         }
         p.quiet {

@@ -103,7 +103,8 @@ fn px(pixels: f64) -> String {
     format!("{pixels:.1}")
 }
 
-/// `want`: the expected value for this class and segment, if the expectation failed; inner `None` if no object was expected.
+/// Draws one plot. `want`: if the expectation failed, the value that it expects for this class and segment; inner `None` if it expects no
+/// object.
 fn plot(series: &Series, want: Option<Option<&str>>, stored_run: &StoredRun, case: &CaseRecord) -> Markup {
     let end_us = stored_run.facts.last().map_or(0, |fact| fact.at_us);
     let scale = Scale::of(series, end_us);
@@ -142,7 +143,7 @@ fn at_the_end(series: &Series) -> String {
             "at the end the pools had {}, and {published} was published",
             format(&series.truth)
         ),
-        // The case created the objects for a scheduler, or the capacity of the storage is unknown.
+        // Either the case created the objects for a scheduler, or the capacity of the storage is unknown.
         false => format!("at the end {published} was published, and there is no pool to compare it with"),
     }
 }

@@ -58,7 +58,7 @@ fn by_requirement<'r>(report: &'r Report, catalogue: &Catalogue) -> Cases<'r> {
     cases
 }
 
-/// Sort order of cases: failures are more significant than passes.
+/// Sort order of cases by verdict: failures come first.
 fn rank(case: &CaseRecord) -> u8 {
     match case.verdict {
         _ if case.counts_as_failure() => 0,
@@ -156,7 +156,7 @@ fn row(id: &str, entry: &Entry, cases: &[&CaseRecord]) -> Markup {
     }
 }
 
-/// CSS class and text for a requirement, from its most significant case.
+/// CSS class and text for the result of a requirement, which is that of its first case.
 fn result(case: Option<&CaseRecord>) -> (&'static str, String) {
     let Some(case) = case else {
         return ("none", "not run".to_owned());

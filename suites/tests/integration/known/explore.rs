@@ -13,7 +13,7 @@ use super::systems::{manifest, simulated, with_wire_rules};
 /// Number of clusters in which a publisher sends an invalid list request.
 const WORLDS: u64 = 40;
 
-/// Rules that add an invalid list request to every list of StorageClasses.
+/// Traffic rules that make the publisher send an invalid list request with every list of StorageClasses.
 fn invalid_list_requests() -> Vec<WireRule> {
     let path = "/apis/storage.k8s.io/v1/storageclasses?labelSelector=%21%21";
     let besides = json!([{"method": "GET", "path": path}]);
@@ -21,7 +21,7 @@ fn invalid_list_requests() -> Vec<WireRule> {
     serde_json::from_value(json!([{"request": request}])).unwrap()
 }
 
-/// Explores these clusters with a publisher whose traffic is manipulated.
+/// Explores clusters with a publisher whose traffic these rules change.
 async fn explored(wire: &[WireRule], manifest: Option<Manifest>, clusters: u64) -> Exploration {
     let session = Session {
         systems: with_wire_rules(wire),
@@ -55,7 +55,7 @@ async fn explored(wire: &[WireRule], manifest: Option<Manifest>, clusters: u64) 
     exploration
 }
 
-/// The signatures of the findings that the manifest does not excuse.
+/// The signatures of the findings in these clusters that the manifest does not excuse.
 async fn found(manifest: Manifest) -> Vec<String> {
     let exploration = explored(&invalid_list_requests(), Some(manifest), WORLDS).await;
     let findings = exploration.findings.iter();

@@ -21,11 +21,12 @@ pub(crate) const DRIVER: &str = "disk.example.com";
 pub(crate) const KEY: &str = "disk.example.com/node";
 pub(crate) const NAMESPACE: &str = "csi";
 
-/// Number of observed facts by kind: commits as `<change> <resource>`, calls by method and code.
+/// How often each kind of fact was observed, such as `ADDED csistoragecapacities` for a change of an object, or `GetCapacity OK` for a CSI
+/// call.
 #[derive(Default)]
 pub(crate) struct ObservedFacts {
     pub(crate) counts: Mutex<BTreeMap<String, usize>>,
-    /// Requests of each user, as `<verb> <group>/<resource>`.
+    /// Kinds of requests by user, as `<verb> <group>/<resource>`.
     used: Mutex<BTreeSet<(Arc<str>, String)>>,
     pub(crate) moved: Notify,
 }
@@ -221,7 +222,7 @@ impl Cluster {
         kube::Client::try_from(config).unwrap()
     }
 
-    /// Another client of the driver.
+    /// A CSI client of the driver other than the publisher.
     pub(crate) async fn controller(&self) -> ControllerClient<Channel> {
         let address = format!("unix:{}", self.folder.path().join("csi.sock").display());
         let endpoint = Endpoint::from_shared(address).unwrap();
@@ -281,7 +282,7 @@ pub(crate) fn segment(keys: &[&str], value: &str) -> Segment {
     keys.iter().map(pair).collect()
 }
 
-/// A currently free address.
+/// An address that no server uses at the moment.
 pub(crate) async fn free_address() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0")
         .await
@@ -316,7 +317,7 @@ pub(crate) async fn get(address: SocketAddr, path: &str) -> (String, String) {
     )
 }
 
-/// Waits until a metrics series has this value, because recent events are counted with a delay.
+/// Waits until a metrics series has this value. The publisher counts an event some time after the test observed it.
 pub(crate) async fn wait_for_value(address: SocketAddr, series: &str, expected: f64) {
     let reading = async { while value(&get(address, "/metrics").await.1, series) != Some(expected) {} };
     if tokio::time::timeout(Duration::from_secs(20), reading)

@@ -90,7 +90,7 @@ async fn wait_until_observed(cluster: &Cluster, what: &str, times: usize) {
     cluster.until(|cluster| cluster.count(what) >= times).await;
 }
 
-/// Creates, updates and deletes objects, including a conflict.
+/// Makes the publisher create, update and delete objects, also with a conflict.
 async fn write_objects(cluster: &Cluster) {
     cluster.until_published(1).await;
     let conflict = Rule::new(
@@ -121,7 +121,7 @@ async fn write_objects(cluster: &Cluster) {
     wait_until_observed(cluster, "ADDED csistoragecapacities", 2).await;
 }
 
-/// Provisions volumes after failures, then releases and deletes the volumes.
+/// Makes the publisher provision volumes after failures, and then delete the released volumes.
 async fn provision_volumes(cluster: &Cluster) {
     fail(cluster, Method::CreateVolume, Code::Internal, 2);
     claim(cluster, "data", "now", &json!({}));

@@ -17,7 +17,7 @@ fn calls(code: &str) -> String {
     )
 }
 
-/// Denies requests with these verbs.
+/// A fault rule of the API server that denies requests with these verbs.
 fn denial(verbs: Vec<Verb>) -> Rule {
     let about = Match {
         verbs,
@@ -31,7 +31,7 @@ fn denial(verbs: Vec<Verb>) -> Rule {
     Rule::new(about, refused)
 }
 
-/// Waits until this number of retries was counted.
+/// Waits until the workqueue has counted this number of retries.
 async fn wait_for_retries(address: SocketAddr, times: f64) {
     let retries = async || {
         let text = get(address, "/metrics").await.1;
@@ -192,7 +192,7 @@ async fn objects_with_outdated_capacity_are_not_obsolete() {
 async fn metrics_of_an_instance_name_its_node_and_report_call_latency() {
     const DELAY: Duration = Duration::from_millis(50);
     let cluster = Cluster::start(1, 2, Authorization::AlwaysAllow).await;
-    // Of several matching rules, the first one with a response is used, so the delay must be added first.
+    // The first matching rule with a response decides, so the delay must be added before the rule that fails.
     cluster.driver.clear_rules();
     cluster.script_get_capacity(Effect::Delay(DELAY), None);
     cluster.script_get_capacity(

@@ -1,4 +1,4 @@
-//! Permissions that the publisher uses: RBAC is on, and everything else is denied.
+//! Permissions that the publisher uses. RBAC is enabled, and grants only these permissions.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -14,8 +14,8 @@ fn objects(cluster: &Cluster) -> Vec<Value> {
     found.iter().map(|object| (**object).clone()).collect()
 }
 
-/// If an existing object has another controller, capacity and owner are corrected in one write. The API server rejects an object with two
-/// controllers, so appending an owner would leave the capacity wrong.
+/// If an existing object has another controller, capacity and owner are corrected in one write. Appending an owner instead would leave the
+/// capacity wrong, because the API server rejects an object with two controllers.
 #[tokio::test(flavor = "multi_thread")]
 async fn another_controller_is_replaced_and_does_not_block_the_update() {
     let cluster = Cluster::start(1, 1, Authorization::AlwaysAllow).await;
@@ -51,8 +51,8 @@ async fn another_controller_is_replaced_and_does_not_block_the_update() {
     publisher.stop().await;
 }
 
-/// With several topology keys, the segment of a node must be looked up independently of the order of keys. With the bug, a volume triggers
-/// no refresh after every second start.
+/// With several topology keys, the segment of a node must be found whatever the order of the keys. With the bug, a new volume triggers no
+/// refresh after every second start of the publisher.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_volume_refreshes_its_segment_after_every_start() {
     let keys = ["zone", "rack", "region", "building"];

@@ -1,5 +1,5 @@
-//! Opens the page in a real browser with scripts enabled. Ignored by default: `BROWSER=chromium cargo test -p suites --test integration
-//! report -- --ignored`.
+//! Opens `report.html` in a real browser with scripts enabled. Ignored by default: `BROWSER=chromium cargo test -p suites --test
+//! integration report -- --ignored`.
 
 use std::process::Command;
 

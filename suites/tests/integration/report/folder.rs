@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use super::{case, every_verdict, exists, read, report, written};
 
-/// Creates those files of a stored run that a report reads.
+/// Creates the files of a stored run that a report needs.
 fn run(root: &Path, name: &str) -> PathBuf {
     let folder = root.join(name);
     std::fs::create_dir_all(&folder).unwrap();
@@ -76,7 +76,6 @@ fn merged_shards_include_their_runs() {
     }
 }
 
-/// The report of one shard.
 fn shard(part: usize, of: usize, cases: Vec<CaseRecord>) -> Report {
     let mut report = report(cases);
     report.limits.clear();

@@ -7,7 +7,10 @@ use super::{case, every_verdict, report};
 
 /// Parses a command as a runner does: kind, properties and message.
 fn read_command(line: &str) -> (String, Vec<(String, String)>, String) {
-    assert!(!line.contains(['\n', '\r']), "more than a line: {line:?}");
+    assert!(
+        !line.contains(['\n', '\r']),
+        "the annotation has more than one line: {line:?}"
+    );
     let (head, message) = line.strip_prefix("::").unwrap().split_once("::").unwrap();
     let (kind, properties) = head.split_once(' ').unwrap();
     let unescape = |text: &str| {

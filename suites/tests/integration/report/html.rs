@@ -68,7 +68,7 @@ fn the_page_runs_no_script_and_loads_no_resource() {
         .filter_map(|node| if node.is_text() { node.text() } else { None })
         .collect();
     for words in [CANARY, "<script>", "]]> <!--", "&amp;", "::error::injected"] {
-        assert!(text.contains(words), "no {words} among the texts");
+        assert!(text.contains(words), "no {words} in the texts of the page");
     }
     assert!(!page.contains(['\u{1b}', '\u{0}', '\u{202e}', '\r']));
 }
@@ -170,7 +170,7 @@ fn a_page_of_a_thousand_failures_stays_small() {
     assert!(page.contains("id=\"a/b/999\""), "each is named");
 }
 
-/// A stored run of a case with two pools, of which one is never published, and with a volume later.
+/// Stores a run of a case with two pools. The capacity of one pool is never published, and a volume is created during the run.
 fn stored_run(folder: &Path) {
     let scenario = "id: publisher/a\ntitle: t\nrequirements: [PUB-21]\ncluster: {nodes: [n1, n2], classes: [fast], backend: {n1: 10Gi, \
                     n2: 20Gi}}\nsteps:\n  - id: start\n    expect:\n      - capacities: {fast: {n1: 10Gi, n2: 20Gi}}\n        why: it must\n";

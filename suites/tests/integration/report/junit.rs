@@ -4,7 +4,7 @@ use roxmltree::Node;
 
 use super::{CANARY, case, every_verdict, parse, read, report, written};
 
-/// Applies `look` to the test case of this name.
+/// Calls `look` with the element of the test case that has this name.
 fn with_case<T>(name: &str, look: impl FnOnce(Node<'_, '_>) -> T) -> T {
     let text = read(&written(&every_verdict()), "junit.xml");
     let document = parse(&text);

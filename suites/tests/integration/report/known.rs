@@ -26,7 +26,7 @@ fn a_stale_entry_is_reported_with_the_case_result_and_a_remedy() {
         ),
         (
             "skip",
-            "its cases are skipped; remove the entry, or claim the feature that they need",
+            "the cases of the entry are skipped; remove the entry, or claim the feature that they need",
         ),
     ] {
         let stale = run(verdict).stale_entries();
@@ -54,7 +54,7 @@ fn undecidable_entries_are_not_reported() {
     let mut elsewhere = run("pass");
     elsewhere.known_failures[0].case = "scheduler/score".to_owned();
     assert!(!is_idle(&elsewhere));
-    // A case that the in-memory API server skips may run with another API server.
+    // A real API server may cause a skip that does not occur with other servers, so the entry is not stale.
     let mut real = run("skip");
     real.settings.api_server = "v1.36.0".to_owned();
     assert!(!is_idle(&real));

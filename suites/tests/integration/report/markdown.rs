@@ -39,7 +39,10 @@ fn no_untrusted_text_is_markup() {
         outside.matches("<details>").count()
     );
     let strange = |letter: char| letter.is_control() && letter != '\n';
-    assert!(!page.contains(strange), "a control letter is in the page");
+    assert!(
+        !page.contains(strange),
+        "the page contains an unescaped control character"
+    );
     assert!(page.contains(CANARY), "the explanation is in the page");
 }
 

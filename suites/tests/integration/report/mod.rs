@@ -1,4 +1,4 @@
-//! All formats of a report, with the worst texts that a system under test could output.
+//! All formats of a report, with text that tries to inject markup and commands into each of them.
 
 mod badge;
 mod browser;
@@ -27,7 +27,7 @@ const NASTY: &str = "a \"b\" 'c' <script>document.title='owned'</script> <img sr
 ]]> <!-- --> &amp; % : , ` ``` |cell| @someone #1 *b* _i_ [l](u) \\ </details> </pre>\u{1b}[31mred\u{1b}[0m \u{0}\u{7}\u{202e}\u{ffff}\r\n\
 ::error::injected\n\n# heading\n";
 
-/// The part of the malicious text that every format must show literally.
+/// The part of `NASTY` that every format must show literally.
 const CANARY: &str = "document.title='owned'";
 
 /// Position of the known-failure entry.
@@ -68,7 +68,6 @@ fn case(id: &str, verdict: &str) -> CaseRecord {
     }
 }
 
-/// A report of these cases.
 fn report(cases: Vec<CaseRecord>) -> Report {
     let mut report = Report {
         format: FORMAT,

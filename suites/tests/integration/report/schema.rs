@@ -112,7 +112,7 @@ fn is_of(wanted: &Value, value: &Value) -> bool {
         "string" => value.is_string(),
         "array" => value.is_array(),
         "object" => value.is_object(),
-        other => panic!("{other} is no type of JSON"),
+        other => panic!("{other} is not a JSON type"),
     }
 }
 

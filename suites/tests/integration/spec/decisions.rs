@@ -1,4 +1,5 @@
-//! Decisions of kube-scheduler in small random clusters are allowed by the specification: feasible nodes, reasons and scores.
+//! Checks that the specification allows the recorded decisions of kube-scheduler in small random clusters: feasible nodes, reasons and
+//! scores.
 
 use std::collections::BTreeMap;
 
@@ -68,7 +69,7 @@ fn feasible_nodes_match_kube_scheduler() {
     tally.end(2000);
 }
 
-/// The verdict in the wording of the recordings. The class is checked before the capacity.
+/// The specification's verdict on a node in the wording of the recordings. The class is checked before the capacity.
 fn verdict(verdict: &NodeVerdict) -> Option<&'static str> {
     let reasons = match verdict {
         NodeVerdict::Feasible(_) => return Some("fits"),

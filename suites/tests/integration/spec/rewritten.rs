@@ -1,5 +1,5 @@
-//! Replaces the expectations of cases by the specification. References that pass a case must then conform to the specification, most
-//! defects must violate the specification, and the demands must be expressible as a case that a stored run passes.
+//! Replaces the expectations of cases by the specification. References that pass a case must also pass it with the specification as its
+//! expectation, most defects must violate the specification, and what it demands must be expressible as a case that a stored run passes.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ const CONCURRENCY: usize = 16;
 /// call rates, which the specification does not restrict, or make an allowed choice.
 const CAUGHT_PERCENT_MIN: usize = 60;
 
-/// Those of the named cases that the specification fully models, with the specification as the expectation of each step.
+/// The named cases, with the specification as the expectation of each step. Leaves out cases that the specification does not fully model.
 fn rewritten_cases(scenarios: &[Scenario], names: &[&str]) -> Vec<Arc<Plan>> {
     let comparable = scenarios
         .iter()
@@ -104,7 +104,7 @@ async fn references_that_pass_a_case_conform_to_the_specification_in_it() {
 async fn most_defects_violate_the_specification() {
     let scenarios = load_tree(&case_files()).unwrap();
     let defects = Defects::load();
-    // Defects of metrics do not count, because the specification does not cover metrics.
+    // Defects that only change metrics do not count, because the specification does not cover metrics.
     let is_in_traffic = |rule: &WireRule| !matches!(rule, WireRule::Metrics(_));
     let wire = defects
         .iter()

@@ -21,7 +21,7 @@ const MANAGED: &str = "csi.storage.k8s.io/managed-by";
 /// Placeholder for names that the publisher generated.
 const GENERATED: &str = "csisc-";
 
-/// Number of comparisons and of choices that the specification leaves open.
+/// Number of comparisons, and number of choices that the specification leaves open.
 #[derive(Default)]
 struct Tally {
     demands: usize,
@@ -42,7 +42,7 @@ fn objects_left_by_external_provisioner_are_demanded_or_allowed() {
     println!("{demands} demands, of which {open} leave a choice");
     assert_eq!(wrong, "");
     assert!(demands >= 200, "only {demands} demands");
-    assert!(open * 4 < demands, "{open} of {demands} leave a choice");
+    assert!(open * 4 < demands, "{open} of {demands} demands leave a choice");
 }
 
 fn replay(recording: &Recording, recorded: &RecordedCluster, tally: &mut Tally) {
@@ -207,7 +207,7 @@ fn stored(recording: &Recording, recorded: &[Value]) -> Objects {
     read.objects
 }
 
-/// The managed-by label value of a publisher on a node with a long name. The specification leaves the value open.
+/// The managed-by value that the recorded publisher wrote on a node with a long name. The specification leaves this value open.
 fn label_seen(recorded: &RecordedCluster) -> Option<String> {
     let mut rows = recorded.after.iter().flatten();
     let own = rows.find(|row| row["name"] == GENERATED)?;

@@ -1,4 +1,4 @@
-//! Conversion webhooks.
+//! Tests of conversion webhooks: which objects are converted when, and errors.
 
 use super::super::client::Wire;
 use super::super::webhook_server::{Hook, patch};

@@ -1,4 +1,4 @@
-//! CustomResourceDefinitions and objects for tests.
+//! CRDs, and paths of their custom resources, that several tests use.
 
 use super::client::{Answer, Wire};
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ pub(crate) fn definition(plural: &str, kind: &str, version: Value) -> Value {
     definition
 }
 
-/// A CRD version with this schema.
+/// A served version `v1` of a CRD, for its list `spec.versions`.
 pub(crate) fn version(schema: Value) -> Value {
     let mut version = json!({"name": "v1", "served": true, "storage": true, "schema": {}});
     version["schema"]["openAPIV3Schema"] = schema;

@@ -1,4 +1,4 @@
-//! CustomResourceDefinitions and their objects.
+//! Tests of CRDs and custom resources, by area.
 
 mod apply;
 mod conversion;

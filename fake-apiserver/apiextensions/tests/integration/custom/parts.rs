@@ -1,4 +1,4 @@
-//! Status and scale of custom resources.
+//! Tests of the subresources `status` and `scale` of custom resources.
 
 use super::super::client::Wire;
 use super::{FOOS, causes, foo, foos, with_spec};

@@ -1,4 +1,4 @@
-//! Quota usage of pods.
+//! Quota usage of pods: count, requests and limits.
 
 use fake_apiserver::extension::json::{list, string};
 use fake_apiserver::extension::{Amounts, pod_limits, pod_requests};
@@ -55,7 +55,7 @@ pub(super) fn usage(pod: &Value) -> Amounts {
     by_name(&pod_requests(pod), &pod_limits(pod))
 }
 
-/// Requests and limits by the names of quota resources.
+/// Names amounts as quotas do: a CPU request is `cpu` and `requests.cpu`, a CPU limit `limits.cpu`.
 fn by_name(requests: &Amounts, limits: &Amounts) -> Amounts {
     let mut used = Amounts::default();
     used.set("pods", Quantity::from_integer(1));

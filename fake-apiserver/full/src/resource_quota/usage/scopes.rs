@@ -1,4 +1,4 @@
-//! The scopes of ResourceQuotas.
+//! The scopes of ResourceQuotas: which pods and PVCs a quota counts.
 
 use super::pod::is_terminating;
 use fake_apiserver::extension::json::{list, string, texts};
@@ -12,7 +12,6 @@ pub(super) fn of(spec: &Value) -> Vec<Value> {
     plain.chain(selected).collect()
 }
 
-/// Whether a pod matches a scope.
 pub(super) fn pod(scope: &Value, pod: &Value) -> bool {
     let is_best_effort = || string(&pod["status"], "qosClass") == "BestEffort";
     match string(scope, "scopeName") {
@@ -26,7 +25,6 @@ pub(super) fn pod(scope: &Value, pod: &Value) -> bool {
     }
 }
 
-/// Whether a PVC matches a scope.
 pub(super) fn claim(scope: &Value, claim: &Value) -> bool {
     let classes = [
         string(&claim["spec"], "volumeAttributesClassName"),

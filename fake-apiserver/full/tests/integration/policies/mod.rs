@@ -1,4 +1,4 @@
-//! Validating and mutating admission policies.
+//! Tests of validating and mutating admission policies.
 
 mod mutating;
 mod objects;

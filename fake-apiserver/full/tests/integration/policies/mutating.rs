@@ -1,4 +1,4 @@
-//! MutatingAdmissionPolicies.
+//! Tests of MutatingAdmissionPolicies: apply configurations, JSON patches, order and denials.
 
 use super::{DEPLOYMENTS, apply, deployment, operations, register_mutating};
 use crate::client::Wire;

@@ -1,4 +1,4 @@
-//! Validation and defaulting of policies and bindings.
+//! Tests of validation and defaulting of policies and bindings.
 
 use super::{GROUP, apply, causes, deployments};
 use crate::client::Wire;

@@ -1,4 +1,4 @@
-//! Parameters of policies.
+//! Tests of the parameter objects of policies (`paramKind`, `paramRef`).
 
 use super::{DEPLOYMENTS, GROUP, deployment, register_validating};
 use crate::client::{CONFIG_MAPS, Wire};

@@ -1,4 +1,4 @@
-//! ValidatingAdmissionPolicies.
+//! Tests of ValidatingAdmissionPolicies: matching, variables, denials and evaluation errors.
 
 use super::{DEPLOYMENTS, GROUP, deployment, register_validating};
 use crate::client::{CONFIG_MAPS, Wire};

@@ -16,7 +16,7 @@ pub(super) fn put_back(new: &mut Value, old: &Value) -> Value {
     sent
 }
 
-/// Whether the pod is the mirror pod of a static pod.
+/// Whether the pod is a mirror pod, which represents a static pod of a kubelet.
 pub(super) fn is_static(pod: &Value) -> bool {
     !pod["metadata"]["annotations"][MIRROR].is_null()
 }

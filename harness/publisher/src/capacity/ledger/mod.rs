@@ -18,7 +18,7 @@ use tokio::time::Instant;
 use super::desired::{Key, KeyTopology};
 use crate::{cluster::is_older, dialect::SelectorForm};
 
-/// Parameters of a publishable class.
+/// The `parameters` of a StorageClass for which objects are published.
 type Parameters = Arc<BTreeMap<String, String>>;
 
 /// The desired keys and the existing objects of the publisher.
@@ -33,7 +33,7 @@ pub(crate) struct Ledger {
     form: SelectorForm,
 }
 
-/// An existing object.
+/// An existing object, and what this publisher knows about it.
 #[derive(Debug)]
 struct KnownObject {
     key: Key,
@@ -59,7 +59,7 @@ pub(crate) struct Counts {
     pub(crate) obsolete: usize,
 }
 
-/// The state of one key.
+/// Whether one key is desired, and which objects it has.
 #[derive(Debug, PartialEq)]
 pub(crate) struct KeyState {
     /// Parameters of the StorageClass. `None` if the key is not desired.
@@ -79,7 +79,8 @@ impl Ledger {
         }
     }
 
-    /// Sets the parameters of a publishable class; `None` if the class is no longer publishable. Returns the affected keys.
+    /// Sets the parameters of a class for which objects are published; `None` if none are published for it any more. Returns the affected
+    /// keys.
     pub(crate) fn set_class(&mut self, class: &str, parameters: Option<Parameters>) -> Vec<Key> {
         let class: Arc<str> = class.into();
         let changed = match parameters {
@@ -111,7 +112,6 @@ impl Ledger {
         }
     }
 
-    /// All desired keys.
     pub(crate) fn desired(&self) -> Vec<Key> {
         self.segments
             .iter()
@@ -171,7 +171,6 @@ impl Ledger {
             .collect()
     }
 
-    /// The state of a key.
     pub(crate) fn key_state(&self, key: &Key) -> KeyState {
         let uids = self.by_key.get(key).into_iter().flatten();
         let mut known: Vec<&KnownObject> = uids
@@ -255,7 +254,7 @@ impl Ledger {
         self.mark_deleting(uid, true);
     }
 
-    /// Records that a deletion failed: the object exists again.
+    /// Records that a deletion failed: the object counts as existing again.
     pub(crate) fn undo_delete(&mut self, uid: &str) {
         self.mark_deleting(uid, false);
     }

@@ -1,5 +1,5 @@
-//! Tests that the index returns the same objects as a scan of all objects, on random clusters: all operators, unset, empty and invalid
-//! topologies, duplicates, changes of class, size and topology, and deletions.
+//! Tests that the index returns the same objects as a scan of all objects. The clusters are random, with all operators, unset, empty and
+//! invalid topologies, duplicates, changes of class, size and topology, and deletions.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ fn values() -> impl Strategy<Value = Value> {
     vec("[xyz]", 0..3).prop_map(|values| json!(values))
 }
 
-/// Generates expressions: most are valid, some can only exist in objects stored by an old release.
+/// Generates expressions: most are valid; API servers of current releases reject the others, but may have stored them before.
 fn expression() -> impl Strategy<Value = Value> {
     ("[abc]", select(&OPERATORS[..]), values()).prop_map(|(key, operator, values)| {
         let values = if operator.ends_with("ist") || operator == "Exists" {
@@ -131,7 +131,7 @@ proptest! {
         let largest = sufficient.iter().copied().max_by(|a, b| limit(a).cmp(&limit(b)).then(b.key.cmp(&a.key)));
         let recorded = found(&Rules::default());
         prop_assert_eq!(recorded.as_ref(), largest);
-        // `Any` selects a sufficient object, and equal salts select the same object.
+        // `Any` selects one of the sufficient objects, and the same one for equal salts.
         for salt in 0..4 {
             let rules = Rules { choice: Choice::Any(salt), ..Rules::default() };
             let any = found(&rules);

@@ -1,6 +1,4 @@
-//! Tests of decisions through the library's API: feasible nodes, reasons and scores.
-//!
-//! These tests do not run the scheduling loop.
+//! Tests of decisions through the library's API, without the scheduling loop: feasible nodes, reasons and scores.
 
 mod capacity;
 mod index;

@@ -1,4 +1,4 @@
-//! Small clusters for the decision tests, built from short descriptions into a snapshot.
+//! Small clusters for the decision tests: builds a snapshot from short descriptions.
 
 use std::sync::Arc;
 
@@ -146,7 +146,7 @@ impl TestCluster {
         Pod::read(&serde_json::from_value(source).unwrap()).unwrap()
     }
 
-    /// The result for each node, in order: `n1: fits`, or the node with its reasons.
+    /// For each node, in order, `n1: fits` or the node with the reasons for its rejection.
     pub(crate) fn verdicts(&self, rules: &Rules) -> Vec<String> {
         let assessment = self.assess(rules);
         let feasible = assessment

@@ -28,7 +28,7 @@ pub(crate) struct Server {
     version: watch::Sender<u64>,
 }
 
-/// A fault that is injected when a watch's next event is delivered.
+/// A fault that the server injects when it delivers the next event of a watch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum WatchFault {
     /// The watch ends.
@@ -103,18 +103,18 @@ impl Server {
         self.state.lock().failures.push((request.to_owned(), code));
     }
 
-    /// Changes an object right before the next request whose method and path start with `request`.
+    /// Changes an object, as another client, right before the next request whose method and path start with `request`.
     pub(crate) fn race(&self, request: &str, resource: &str, namespace: &str, name: &str, patch: Value) {
         let key = (resource.to_owned(), namespace.to_owned(), name.to_owned());
         self.state.lock().races.push((request.to_owned(), key, patch));
     }
 
-    /// Injects a fault into the next event of a resource.
+    /// Injects a fault when the next watch event of a resource is delivered.
     pub(crate) fn inject(&self, resource: &str, fault: WatchFault) {
         self.state.lock().faults.push((resource.to_owned(), fault));
     }
 
-    /// Number of requests so far whose method, space and path start with `request`.
+    /// Number of requests so far for which `METHOD PATH` starts with `request`.
     pub(crate) fn count(&self, request: &str) -> usize {
         let state = self.state.lock();
         state

@@ -48,7 +48,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// The flush comes after the timeout of the test, so that only a watch event can requeue a pod.
+/// Runs the steps. The flush is due only after the timeout of the test, so that only a watch event can requeue a pod.
 async fn run_steps(steps: Vec<Step>) {
     const PODS: [&str; 3] = ["p", "q", "r"];
     let cluster = Cluster::new(&["n1", "n2"]);

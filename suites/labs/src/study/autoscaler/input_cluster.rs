@@ -116,7 +116,7 @@ impl Driver {
         round >= node.since + self.delay
     }
 
-    /// The reported capacity for these disks.
+    /// The capacity that the driver reports, in bytes: total free space or maximum volume size.
     pub(super) fn reported_capacity(&self, disks: &Disks) -> u64 {
         match self.reports {
             ReportedCapacity::Total => disks.iter().sum(),

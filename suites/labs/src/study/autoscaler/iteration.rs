@@ -25,7 +25,7 @@ pub struct AutoscalerFeatures {
     pub waits_for_readiness: bool,
     /// Evaluates volumes with the scheduler's filter.
     pub runs_filter: bool,
-    /// Subtracts the volumes of simulated pods from the template node's capacity. According to the KEP, an autoscaler cannot do this.
+    /// Subtracts the volumes of simulated pods from the capacity of the template node. The KEP says that an autoscaler cannot do this.
     pub counts_volumes: bool,
     /// Removes unneeded nodes.
     pub scales_down: bool,
@@ -109,7 +109,7 @@ impl<'l> Iteration<'l> {
         }
     }
 
-    /// The group for which the most pending pods become schedulable, and the number of nodes to add.
+    /// The group with the template node that most pending pods fit, and the number of nodes to add to it.
     pub(super) fn scale_up(&self) -> Option<(usize, usize)> {
         let pods = self.unschedulable_pods();
         let groups = (0..self.cluster.groups.len()).filter_map(|group| {
@@ -125,7 +125,7 @@ impl<'l> Iteration<'l> {
         best.map(|(_, group, nodes)| (group, nodes))
     }
 
-    /// Pods that fit no node, including nodes that are not ready yet.
+    /// Pending pods that fit neither an existing node nor one that is not ready yet.
     fn unschedulable_pods(&self) -> Vec<&'l Pod> {
         let unready = self.state.nodes.iter().filter(|node| !self.is_ready(node));
         let slots = |node: &Node| self.cluster.groups[node.group].slots;
@@ -151,8 +151,8 @@ impl<'l> Iteration<'l> {
         !self.features.runs_filter || !feasible(self.cluster, &[node], &self.objects, pod).is_empty()
     }
 
-    /// The simulation tracks the number of pods per node but not their storage, so pods that fit the template node separately also fit
-    /// together.
+    /// Number of nodes that these pods need. Unless `counts_volumes` is set, only the number of pods per node is limited: the storage that
+    /// pods use in the simulation is not subtracted.
     fn nodes_for(&self, group: usize, template: &Labels, pods: &[&Pod]) -> usize {
         let by_slots = pods.len().div_ceil(self.cluster.groups[group].slots);
         if !self.features.counts_volumes {
@@ -169,7 +169,7 @@ impl<'l> Iteration<'l> {
         nodes.max(by_slots)
     }
 
-    /// The capacity of a template node according to the objects.
+    /// The capacity of the template node according to the capacity objects that match it.
     fn template_capacity(&self, template: &Labels, pod: &Pod) -> u64 {
         let of_class = self.objects.iter().filter(|it| it.class == pod.class);
         let limits = of_class

@@ -1,4 +1,4 @@
-//! Node-local storage: results without the KEP's configuration, with parts of it, and with all of it.
+//! Experiments with node-local storage: without the KEP's configuration of the autoscaler, with parts of it, and with all of it.
 
 use capacity_types::Labels;
 
@@ -35,20 +35,20 @@ fn scale_up_findings(features: AutoscalerFeatures) -> Vec<Finding> {
     let cycle = simulate_with_scale_down(&cluster, &HOSTPATH.recipe(), features, DELETION_ROUND);
     let other = simulate(&OTHER_NAMES.local(), &OTHER_NAMES.recipe(), features);
     findings![
-        none "AUTO-01", "nodes added without the recipe", without.added_nodes();
-        count "AUTO-01", format!("pods, of {PODS}, that stay pending without the recipe"),
+        none "AUTO-01", "nodes added without the KEP's configuration", without.added_nodes();
+        count "AUTO-01", format!("pods, of {PODS}, that stay pending without the KEP's configuration"),
             without.pending_pods(), exactly(PODS);
-        none "AUTO-03", "pods that stay pending with the recipe", with.pending_pods();
+        none "AUTO-03", "pods that stay pending with the KEP's configuration", with.pending_pods();
         count "AUTO-12", format!("rounds with a scale-up, for {PODS} pods that each fill a node"),
             with.scale_ups(), exactly(PODS);
         count "LIM-25", "maximum number of nodes added in one round", with.max_added(), exactly(1);
-        count "AUTO-13", "pods that are scheduled with the recipe, one node at a time, but not without it",
+        count "AUTO-13", "pods that are scheduled with the KEP's configuration, one node at a time, but not without it",
             without.pending_pods() - with.pending_pods().min(without.pending_pods()), exactly(PODS);
         count "AUTO-16", "nodes after all pods were created, scheduled and deleted",
             cycle.nodes(), exactly(cluster.groups[0].min_size);
-        count "AUTO-16", "capacity objects of the publisher at that time",
+        count "AUTO-16", "capacity objects of the publisher after all pods were deleted",
             cycle.published, exactly(cluster.groups[0].min_size);
-        count "AUTO-16", "nodes added before the deletion", cycle.added_nodes(), exactly(PODS);
+        count "AUTO-16", "nodes added before the pods were deleted", cycle.added_nodes(), exactly(PODS);
         none "AUTO-17", "rounds that differ if driver, label and pool have other names",
             different_rounds(&with, &other);
     ]
@@ -60,7 +60,7 @@ fn different_rounds(left: &SimulationResult, right: &SimulationResult) -> usize 
     pairs.filter(|(left, right)| left != right).count() + lengths
 }
 
-/// The template node with and without its own segment, while the existing node is full, empty, or larger than a new one.
+/// Findings on the template node with and without a segment of its own, while the existing node is full, empty, or larger than a new one.
 fn template_label_findings(features: AutoscalerFeatures) -> Vec<Finding> {
     let cluster = HOSTPATH.local();
     let state = State::new(&cluster);
@@ -79,15 +79,15 @@ fn template_label_findings(features: AutoscalerFeatures) -> Vec<Finding> {
         left.map(|left| wrong_predictions(&cluster, labels, left)).sum()
     };
     findings![
-        none "AUTO-03", "objects of real nodes that match the template node with the recipe", borrowed;
-        none "AUTO-04", "wrong predictions for a new node by the template node with the recipe", wrong(&template);
-        count "AUTO-04", "wrong predictions without the recipe, from a node that is full or larger than a new one",
+        none "AUTO-03", "objects of real nodes that match the template node with the KEP's configuration", borrowed;
+        none "AUTO-04", "wrong predictions for a new node by the template node with the KEP's configuration", wrong(&template);
+        count "AUTO-04", "wrong predictions without the KEP's configuration, from a node that is full or larger than a new one",
             wrong(&plain), Bound::AtLeast(2.0);
     ]
 }
 
-/// Number of volume sizes for which the template predicts wrongly whether a volume fits a new node, while the copied node has this much
-/// free capacity.
+/// Number of volume sizes for which the template node gives a wrong answer to whether a volume fits a new node. `left`: free capacity of
+/// the node from which the template is made.
 fn wrong_predictions(cluster: &InputCluster, template: &Labels, left: u64) -> usize {
     let segment: Labels = [(HOSTPATH.key.to_owned(), format!("{}-0", HOSTPATH.group))].into();
     let real = cluster::capacity("real", HOSTPATH.class, cluster::labelled(&segment), Some(left));
@@ -132,13 +132,13 @@ fn capacity_object_findings(features: AutoscalerFeatures) -> Vec<Finding> {
         none "AUTO-05", "nodes added to an empty pool without the label", unlabelled.added_nodes();
         count "AUTO-06", "nodes added for pods of the class that has an object for the template segment",
             of(HOSTPATH.class).added_nodes(), exactly(PODS);
-        none "AUTO-06", "nodes added for pods of the class that has none", of("other").added_nodes();
+        none "AUTO-06", "nodes added for pods of the class that has no object for the template segment", of("other").added_nodes();
         none "AUTO-07", "volume sizes for which the scheduler's filter decides differently about template and real node",
             different_sizes(features);
     ]
 }
 
-/// Number of volume sizes for which the template node and a new node give different results.
+/// Number of volume sizes that the filter accepts on only one of template node and real node.
 fn different_sizes(features: AutoscalerFeatures) -> usize {
     let cluster = HOSTPATH.local();
     let state = State::new(&cluster);
@@ -162,7 +162,7 @@ fn different_sizes(features: AutoscalerFeatures) -> usize {
     (0..=2 * NODE_CAPACITY).filter(differs).count()
 }
 
-/// A driver that starts late, and two drivers with different delays.
+/// Findings on when a new node counts as ready: with a driver that starts late, and with two drivers of different delays.
 fn readiness_findings(features: AutoscalerFeatures) -> Vec<Finding> {
     let extra = |cluster: &InputCluster, readiness: Readiness| {
         let recipe = Recipe {
@@ -189,7 +189,7 @@ fn readiness_findings(features: AutoscalerFeatures) -> Vec<Finding> {
             extra(&late(2), Readiness::Kubelet), Bound::AtLeast(1.0);
         none "AUTO-10", "surplus nodes for two drivers with two classes each, if each object of the template node needs a counterpart",
             extra(&two, Readiness::Counterparts);
-        count "AUTO-10", "surplus nodes for the same drivers, if any object is enough",
+        count "AUTO-10", "surplus nodes for two drivers with two classes each, if any object of the template node is enough",
             extra(&two, Readiness::AnyObject), Bound::AtLeast(1.0);
     ]
 }
@@ -216,8 +216,8 @@ fn two_drivers() -> InputCluster {
     cluster
 }
 
-/// Findings on subtracting the volumes of simulated pods: it reduces the number of iterations if the object has the total capacity, and is
-/// wrong if the object has the maximum volume size.
+/// Findings on subtracting the volumes of simulated pods from the template node's capacity: this saves iterations if the object contains
+/// the total capacity, and is wrong if it contains the maximum volume size.
 fn volume_counting_findings(features: AutoscalerFeatures) -> Vec<Finding> {
     let counts = AutoscalerFeatures {
         counts_volumes: true,
@@ -234,12 +234,12 @@ fn volume_counting_findings(features: AutoscalerFeatures) -> Vec<Finding> {
             simulate(&total, &recipe, counts).scale_ups(), exactly(1);
         count "AUTO-18", "nodes added for eight volumes without subtracting them, if each node has four disks and its driver reports the largest",
             simulate(&disks, &recipe, features).added_nodes(), exactly(2);
-        count "AUTO-18", "nodes added for the same volumes with subtracting them",
+        count "AUTO-18", "nodes added for eight volumes with subtracting them, if each node has four disks and its driver reports the largest",
             simulate(&disks, &recipe, counts).added_nodes(), Bound::AtLeast(4.0);
     ]
 }
 
-/// Misconfigurations, each of which leaves pods pending.
+/// A finding on several misconfigurations, each of which must leave pods pending.
 fn misconfiguration_finding(features: AutoscalerFeatures) -> Finding {
     let cluster = HOSTPATH.local();
     let mut from_zero = cluster.clone();

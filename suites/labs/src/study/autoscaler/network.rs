@@ -1,4 +1,4 @@
-//! Storage shared by a zone: results with a zone label on the template node, and with an unknown zone.
+//! Experiments with storage that a zone shares: with a zone label on the template node, and with a zone that has no nodes yet.
 
 use super::input_cluster::{Group, InputCluster};
 use super::iteration::AutoscalerFeatures;
@@ -12,7 +12,7 @@ pub(super) fn findings(features: AutoscalerFeatures) -> Vec<Finding> {
         readiness: Readiness::Counterparts,
         ..Recipe::default()
     };
-    // A node of another pool belongs to the zone, which makes the zone known, and runs one pod.
+    // A node in another node group makes the zone known, and runs one pod.
     let mut beside = zonal(0, FIRST_ZONE);
     beside.groups.push(Group {
         min_size: 1,
@@ -45,7 +45,7 @@ pub(super) fn findings(features: AutoscalerFeatures) -> Vec<Finding> {
             copied.added_nodes(), pods;
         count "AUTO-15", "pods that stay pending for a zone without nodes, if only the label or only an object exists",
             stuck.unwrap_or_default(), pods;
-        none "AUTO-15", "pods that stay pending if both exist", known.pending_pods();
+        none "AUTO-15", "pods that stay pending for a zone without nodes, if label and object exist", known.pending_pods();
         none "LIM-26", "nodes added in a zone without nodes, if the administrator creates no object",
             unknown.iter().map(|course| course.added_nodes()).sum();
     ];
@@ -63,7 +63,7 @@ pub(super) fn both_kinds() -> (InputCluster, Recipe) {
     (cluster, HOSTPATH.recipe())
 }
 
-/// The local driver runs in both pools, but the configuration rewrites its label in one of them only.
+/// A finding on two node groups with the local driver, where the configuration rewrites the driver's label in only one of them.
 fn combined_findings(features: AutoscalerFeatures) -> Vec<Finding> {
     let (cluster, recipe) = both_kinds();
     let course = simulate(&cluster, &recipe, features);

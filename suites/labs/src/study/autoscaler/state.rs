@@ -1,6 +1,6 @@
 //! State of a simulated cluster in a round: nodes, free storage, published objects, and scheduled pods.
 //!
-//! Drivers, publishers and the scheduler work as in any cluster: they do not know the autoscaler.
+//! Drivers, publishers and the scheduler behave as in a cluster without an autoscaler.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -38,7 +38,7 @@ pub(super) struct BurstArgs {
     /// Volumes per node, all of which are requested [default: 100, 10 with --small]
     #[arg(long, value_name = "COUNT", value_parser = counted::<u64>())]
     slots: Option<u64>,
-    /// Only this variant; can be repeated. A finding that compares variants needs both
+    /// Run only this variant; can be repeated. A finding that compares two variants requires both
     #[arg(long = "variant", value_name = "NAME", value_parser = PossibleValuesParser::new(VARIANTS.iter().map(|it| it.name)))]
     variants: Vec<String>,
     /// Time limit for all pods, in seconds

@@ -14,7 +14,7 @@ use crate::study::journal::Run;
 /// Approximate number of points of a plotted line.
 const POINTS: usize = 60;
 
-/// Result of one run.
+/// Counts and times of one run of the burst.
 #[derive(Debug)]
 pub(super) struct Outcome {
     variant: &'static str,
@@ -30,7 +30,7 @@ pub(super) struct Outcome {
 }
 
 impl Outcome {
-    /// The result in the journal of a run.
+    /// Takes the counts from the step of a run in which the pods are created.
     pub(super) fn of(variant: &'static str, run: &Run) -> Self {
         let tally = run.step(1);
         let of_scheduler = tally
@@ -144,7 +144,7 @@ pub(super) fn plot(runs: &[Outcome]) -> Plot {
     }
 }
 
-/// Creates the findings for which runs exist. `is_simulated`: whether the times are independent of the machine.
+/// The findings on the runs that exist. `is_simulated`: times do not depend on the machine.
 pub(super) fn findings(runs: &[Outcome], burst: &Burst, is_simulated: bool) -> Vec<Finding> {
     let all = Runs {
         runs,

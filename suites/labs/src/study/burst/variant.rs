@@ -1,4 +1,4 @@
-//! The variants of the burst, and the scenario of each. Does not know results.
+//! The variants of the burst, and the case that each of them runs. Does not know results.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ pub(super) struct Variant {
     scored: bool,
     /// Whether an extender reserves whole disks.
     extender: bool,
-    /// Factor between the available and the requested number of slots per node.
+    /// Available capacity as a multiple of the requested capacity, in volumes per node.
     room: u64,
     /// Poll interval of the publisher.
     pub(super) poll: Duration,
@@ -56,7 +56,7 @@ pub(super) const PLAIN_UNTRACKED: &str = "plain-untracked";
 
 macro_rules! variants {
     ($($name:expr, $meaning:literal $(, $field:ident: $value:expr)*;)+) => {
-        /// All variants. The first two are those of the KEP.
+        /// All variants. The KEP uses the first two.
         pub(super) const VARIANTS: &[Variant] = &[$(
             Variant { $($field: $value,)* ..Variant::new($name, $meaning) }
         ),+];
@@ -64,14 +64,14 @@ macro_rules! variants {
 }
 
 variants! {
-    TRACKED, "room for exactly these pods, with capacity tracking";
-    UNTRACKED, "the same room, without capacity tracking", tracked: false;
-    SCORED, "tracked, and nodes are scored by their room", scored: true;
+    TRACKED, "capacity for exactly these pods, with capacity tracking";
+    UNTRACKED, "the same capacity, without capacity tracking", tracked: false;
+    SCORED, "tracked, and nodes are scored by free capacity", scored: true;
     EXTENDER, "untracked, and a scheduler extender reserves disks", tracked: false, extender: true;
-    "polled", "tracked, and the driver is asked every second", poll: Duration::from_secs(1);
-    LATE, "tracked, and no new figures reach the scheduler while the nodes fill", delays_watch: true;
-    ROOMY, "tracked, with room for twice as many", room: 2;
-    ROOMY_UNTRACKED, "untracked, with room for twice as many", tracked: false, room: 2;
+    "polled", "tracked, and GetCapacity is called every second", poll: Duration::from_secs(1);
+    LATE, "tracked, and no capacity update reaches the scheduler while the nodes fill", delays_watch: true;
+    ROOMY, "tracked, with capacity for twice as many volumes", room: 2;
+    ROOMY_UNTRACKED, "untracked, with capacity for twice as many volumes", tracked: false, room: 2;
     PLAIN, "pods without volumes, tracked", volumes: false;
     PLAIN_UNTRACKED, "pods without volumes, untracked", volumes: false, tracked: false;
 }

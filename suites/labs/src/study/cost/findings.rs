@@ -15,14 +15,14 @@ use super::super::journal::{Run, Runner};
 use super::sample::{Deployed, PODS, Sample, Sampled, Step};
 use super::{GIBI, REFRESH, at};
 
-/// GetCapacity calls per object and poll interval.
+/// Average number of GetCapacity calls per object and poll interval in a run.
 pub(super) fn calls_per_poll(sample: &Sample, run: &Run) -> f64 {
     let polled = at(run, Step::Polled);
     let polls = polled.took.as_secs_f64() / REFRESH.as_secs_f64();
     polled.calls(CsiMethod::GetCapacity) as f64 / sample.objects() as f64 / polls
 }
 
-/// Differences between counted and calculated values, summed over all clusters.
+/// Findings on the differences between counted and calculated values, each summed over all clusters.
 pub(super) fn model_accuracy_findings(runs: &[Sampled]) -> Vec<Finding> {
     let differ = |matching: &dyn Fn(&Sample) -> bool,
                   counted: &dyn Fn(&Run) -> usize,
@@ -154,7 +154,7 @@ pub(super) fn unused_tracking_findings(runner: &Runner) -> Result<Vec<Finding>, 
     ])
 }
 
-/// Ten classes with equivalent parameters, compared with one.
+/// Findings on ten classes with equivalent parameters, compared with one class.
 pub(super) fn equivalent_class_findings(runner: &Runner) -> Result<Vec<Finding>, BoxError> {
     let run = |classes| {
         let sample = Sample {
@@ -178,7 +178,8 @@ pub(super) fn equivalent_class_findings(runner: &Runner) -> Result<Vec<Finding>,
     ])
 }
 
-/// Below the break-even both modes have capacity values of the same age; above it those of a central publisher are older.
+/// Findings on central and distributed publishers at the break-even number of segments: with fewer segments, capacity values are equally
+/// old in both modes; with more, those of a central publisher are older.
 pub(super) fn break_even_findings(cluster: &Cluster, unit: &Unit) -> Vec<Finding> {
     let edge = break_even(cluster);
     let age = |nodes: u64, mode| {

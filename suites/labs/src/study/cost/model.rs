@@ -69,7 +69,6 @@ impl Mode {
     /// Central and distributed mode.
     pub(super) const ALL: [Self; 2] = [Self::Central, Self::Distributed];
 
-    /// Name in tables.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Central => "central",

@@ -1,4 +1,4 @@
-//! Compares the scheduling decisions that result from the designs, for random clusters and the examples of the KEP.
+//! Compares the scheduling decisions with each API design to the correct decisions, for random clusters and the examples of the KEP.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use super::shape::{Objects, Shape};
 use crate::study::result::{Bound, Cell, Finding, Setup, Size, Table, findings};
 use crate::study::seeded_rng::SeededRng;
 
-/// Counts of a comparison.
+/// What a comparison of one design with the correct decisions counted.
 #[derive(Default)]
 struct Counts {
     /// Clusters that the design can express.
@@ -242,7 +242,7 @@ fn selector_term_findings(rules: &DesignRules) -> Vec<Finding> {
     let entries = lookup::entries(rules, &Objects::FlatCapacity(objects), &cluster.classes);
     findings![
         count "ALT-32", "flat objects for a selector with two terms", count, Bound::Exactly(2.0);
-        none "ALT-32", "decisions by these objects that differ from those by the selector",
+        none "ALT-32", "decisions by flat objects that differ from decisions by a selector with two terms",
             differences(rules, &cluster, &entries);
     ]
 }

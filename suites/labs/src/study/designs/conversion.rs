@@ -35,7 +35,7 @@ pub(super) fn length<T: Serialize>(object: &T) -> usize {
     serde_json::to_vec(object).map_or(0, |text| text.len())
 }
 
-/// The classes that a capacity applies to. A fallback entry applies to all classes without their own entry.
+/// The classes to which a capacity of the pool applies. A fallback capacity applies to all classes for which the pool has no other one.
 pub(super) fn classes_of<'w>(
     cluster: &'w InputCluster,
     pool: &'w Pool,

@@ -1,4 +1,4 @@
-//! Random clusters, and volume requests for which different clusters give different results.
+//! Generates random clusters, and volume requests whose results differ between clusters.
 
 use super::input_cluster::{
     Class, Driver, InputCluster, Node, NodeAccess, Pool, PoolCapacity, VolumeKind, VolumeRequest,
@@ -36,7 +36,7 @@ pub(super) fn cluster(rng: &mut SeededRng) -> InputCluster {
         let name = format!("c{number}");
         cluster.classes.push(Class { name, driver });
     }
-    // Half of the clusters can be expressed in all designs.
+    // Every second cluster can be expressed in all designs.
     let is_plain = rng.one_in(2);
     for number in 0..rng.below(7) {
         let pool = pool(rng, &cluster, format!("p{number}"), is_plain);

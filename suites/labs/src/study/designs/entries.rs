@@ -1,4 +1,5 @@
-//! Semantics of an entry: the volumes to which it applies, the time at which it expires, and which of two conflicting entries applies.
+//! Experiments on a capacity entry of the designs: the volumes to which it applies, when it expires, and which of two conflicting entries
+//! applies.
 
 use std::collections::BTreeSet;
 
@@ -57,7 +58,7 @@ fn cluster(capacities: Vec<PoolCapacity>) -> InputCluster {
     }
 }
 
-/// Number of rows with another result than expected.
+/// Number of volume requests (rows) for which the design accepts other nodes than expected.
 fn count_wrong(rules: &DesignRules, shape: Shape, cluster: &InputCluster, rows: &[Row<'_>]) -> usize {
     match shape.publish(cluster) {
         Ok(objects) => count_wrong_in(rules, &objects, cluster, rows),
@@ -114,7 +115,8 @@ fn wrong_for_another_driver(rules: &DesignRules) -> usize {
     )
 }
 
-/// Number of wrong results if the newer of two pools has less capacity, with the pools in both orders.
+/// Number of wrong results with two pools of the same spec, of which the newer one has less capacity; the sum over both orders of the
+/// pools.
 fn wrong_with_two_pools(rules: &DesignRules) -> usize {
     let orders = [[1, 2], [2, 1]].into_iter().map(|made| {
         let cluster = cluster(vec![PoolCapacity::new(VolumeKind::class("fast"), 10)]);
@@ -158,7 +160,8 @@ fn special_name_findings(rules: &DesignRules) -> Vec<Finding> {
     ]
 }
 
-/// An entry that expires at noon, evaluated before, at and after that time; and one without expiry, at the end of the day.
+/// Findings on an entry that expires at noon, evaluated before, at and after noon, and on an entry without expiry, evaluated at the end of
+/// the day.
 fn expiry_findings(rules: &DesignRules) -> Vec<Finding> {
     let wrong_at = |now: u32, until: Option<u32>, wanted: &[&str]| {
         let mut capacity = PoolCapacity::new(VolumeKind::class("fast"), 10);
@@ -182,7 +185,8 @@ fn expiry_findings(rules: &DesignRules) -> Vec<Finding> {
     ]
 }
 
-/// A node with four disks of 10 publishes its maximum volume size once. That admits five volumes of 10, one of which does not fit.
+/// Findings on a node with four disks of 10 that publishes its maximum volume size once. Five volumes of size 10 are accepted, one of which
+/// does not fit.
 fn best_effort_findings(rules: &DesignRules) -> Vec<Finding> {
     let mut disks = vec![10_u64; 4];
     let largest = disks.iter().max().copied().unwrap_or_default();

@@ -42,7 +42,6 @@ fn classes() -> InputCluster {
     cluster
 }
 
-/// Two regions.
 fn regions(label: &str) -> InputCluster {
     let mut cluster = of_driver("pd.csi.storage.gke.io", &["standard"]);
     for (node, region) in [("e1", "us-east-1"), ("e2", "us-east-1"), ("w1", "us-west-1")] {

@@ -76,7 +76,7 @@ fn wrong_contexts(rules: &DesignRules) -> usize {
     cases.iter().filter(is_wrong).count()
 }
 
-/// Number of volumes that a driver rejects if it accepts no unknown keys in the publish context.
+/// Number of inline volumes that are rejected by a driver that accepts only its own key in the publish context.
 fn rejected_by_strict(rules: &DesignRules) -> usize {
     let volumes = [volume(None), volume(Some("1Gi"))];
     let contexts = volumes.map(|volume| publish_context(rules, false, &volume));
@@ -84,7 +84,7 @@ fn rejected_by_strict(rules: &DesignRules) -> usize {
     contexts.iter().filter(is_rejected).count()
 }
 
-/// Size for a driver with its own size attribute, which accepts either attribute but not both.
+/// The size that a driver with its own size attribute uses. The driver accepts that attribute or the key of the CSI context, but not both.
 fn size(rules: &DesignRules, context: &BTreeMap<String, String>) -> Result<Option<String>, String> {
     let given = |key: &str| context.get(key).filter(|size| !size.is_empty()).cloned();
     match (given(SIZE), given(OWN)) {

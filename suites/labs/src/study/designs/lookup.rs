@@ -1,4 +1,5 @@
-//! How a scheduler evaluates each design: from objects to entries, and from entries to nodes.
+//! How a scheduler evaluates each design: it reads the capacity entries of all objects, and finds the nodes with access to a sufficient
+//! one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +11,7 @@ use super::rules::{DesignRules, Expiry, Fallback};
 use super::selector::{NodeSelector, Term};
 use super::shape::Objects;
 
-/// The capacity in an object of the design.
+/// A capacity in an object of a design, with the volumes and nodes to which it applies.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     /// Group of the entry: all entries of one pool or object have the same group.
@@ -52,7 +53,7 @@ fn tracks(rules: &DesignRules, cluster: &InputCluster, volume_request: &VolumeRe
     found.is_some_and(|driver| driver.tracks.unwrap_or(rules.unset_means_tracked))
 }
 
-/// For each group, the entry that applies to the volume, if the entry has enough capacity.
+/// For each group, the entry that applies to the volume. A group whose entry is too small has none.
 fn applicable_entries<'e>(
     rules: &DesignRules,
     cluster: &InputCluster,
@@ -96,7 +97,7 @@ fn applicable_in_group<'e>(
     }
 }
 
-/// The entries of the objects.
+/// Reads the entries of all objects.
 pub(super) fn entries(rules: &DesignRules, objects: &Objects, classes: &[Class]) -> Vec<Entry> {
     match objects {
         Objects::DriverStatus(drivers) => {

@@ -41,7 +41,7 @@ pub(super) struct Request {
     pub(super) topology: Option<Labels>,
 }
 
-/// The calls that publishers made, and the status that they wrote.
+/// What publishers did: the calls that they made, and the status that they wrote.
 pub(super) struct Published {
     pub(super) requests: Vec<Request>,
     pub(super) driver: CsiDriver,
@@ -108,7 +108,7 @@ impl Published {
     }
 }
 
-/// Names of entries, each with the class whose parameters are part of the call.
+/// The entries that a publisher writes: name, and the class whose parameters the GetCapacity call contains.
 fn entries<'c>(central: Central<'_>, classes: &[&'c str]) -> Vec<(&'c str, Option<String>)> {
     let of_class = |class: &&'c str| (*class, Some((*class).to_owned()));
     let mut entries: Vec<_> = match central.ignores_parameters {
@@ -180,7 +180,7 @@ fn entry(name: &str, bytes: u64) -> ByClass {
     }
 }
 
-/// Events in a cluster to which the publisher may react with GetCapacity calls.
+/// Events in a cluster after which a publisher may call GetCapacity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Event {
     NodeAdded,

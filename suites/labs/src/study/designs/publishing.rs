@@ -78,7 +78,7 @@ fn per_node_findings(rules: &DesignRules) -> Vec<Finding> {
     findings![
         count "ALT-14", "pools with exactly one node, of five publishers that share a status",
             own.count(), Bound::Exactly(cluster.nodes.len() as f64);
-        none "ALT-15", "requests of these publishers that are not empty",
+        none "ALT-15", "non-empty requests of five publishers that share a status",
             published.requests.iter().filter(|request| **request != empty).count();
     ]
 }

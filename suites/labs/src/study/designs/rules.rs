@@ -1,9 +1,9 @@
-//! The rules of the designs in the KEP. A different value of a rule describes another design, for which the finding on the rule fails.
+//! The rules of the designs in the KEP. Changing a rule describes another design, for which the finding on that rule must fail.
 
 /// The rules. Tests of this crate change one rule at a time.
 #[derive(Clone, Debug)]
 pub struct DesignRules {
-    /// Tracking is enabled if `capacityTracking` is true. An unset field means false.
+    /// Whether tracking is enabled if `capacityTracking` is unset. In the KEP, unset means false.
     pub unset_means_tracked: bool,
     /// A pool without topology and node list applies to the whole cluster.
     pub pool_without_nodes_is_for_all: bool,

@@ -26,7 +26,7 @@ struct NodeStorage {
     free: u64,
 }
 
-/// Pairs of nodes with volume size and free capacity swapped.
+/// Findings on pairs of nodes with volume size and free capacity swapped.
 pub(super) fn findings(rules: &DesignRules, setup: Setup) -> Vec<Finding> {
     let pairs = match setup.size {
         Size::Small => 100,
@@ -56,7 +56,7 @@ pub(super) fn findings(rules: &DesignRules, setup: Setup) -> Vec<Finding> {
     findings![
         new "ALT-37", format!("share of {pairs} pairs of nodes with swapped volume size and free capacity that get the same weighted sum"),
             summed as f64 / f64::from(pairs), Bound::AtLeast(0.9);
-        none "ALT-37", "such pairs that get the same score from the scheduler", chosen;
+        none "ALT-37", "pairs of nodes with swapped volume size and free capacity that get the same score from the scheduler", chosen;
     ]
 }
 

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::model::{ByClass, CsiDriver, Metadata, NamedPool, PoolOf2019};
 use super::rules::DesignRules;
 
-/// Editions of the KEP with different names for the node list.
+/// Editions of the KEP, which name the node list of a pool differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Edition {
     Of2019,

@@ -43,7 +43,6 @@ impl Shape {
         Self::FlatCapacity,
     ];
 
-    /// Name in tables.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::DriverStatus => "CSIDriver.status",

@@ -10,7 +10,7 @@ const DRIVER: &str = "disk.example.com";
 /// etcd's default limit for a request (`--max-request-bytes`).
 const REQUEST_MAX: usize = 1_572_864;
 
-/// Tables, plots and findings.
+/// The results of the experiments on cost.
 pub(super) struct Costs {
     pub(super) tables: Vec<Table>,
     pub(super) plots: Vec<Plot>,
@@ -111,7 +111,7 @@ fn cost(shape: Shape, nodes: usize, classes: usize) -> Cost {
         all: bytes.iter().sum(),
         writes: of_node,
         watched: changed,
-        // Objects cannot be fetched by node name, so a client lists all of them. The status of a driver is one object.
+        // Objects cannot be fetched by node name, so a client lists all of them. In the design with a driver status, this is one object.
         read: bytes.iter().sum(),
     }
 }

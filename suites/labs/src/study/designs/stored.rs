@@ -87,7 +87,7 @@ fn list_findings(rules: &DesignRules) -> Vec<Finding> {
     ]
 }
 
-/// Pools with the field name of an edition: the first must be accepted, the others rejected.
+/// CSIDrivers with the field names of one edition. The first pool must be accepted, the others rejected.
 fn field_name_findings(rules: &DesignRules) -> Vec<Finding> {
     let terms = json!({"nodeSelectorTerms": []});
     let accepted = |edition: Edition, pool: Value| {
@@ -167,6 +167,6 @@ fn gate_findings(rules: &DesignRules) -> Vec<Finding> {
     };
     findings![
         none "GATE-34", "new fields that are stored while the gate is off", fields(false);
-        count "GATE-34", "new fields that are stored while it is on", fields(true), Bound::Exactly(2.0);
+        count "GATE-34", "new fields that are stored while the gate is on", fields(true), Bound::Exactly(2.0);
     ]
 }

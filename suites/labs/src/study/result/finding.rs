@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-/// The accepted range of a value. For counts and ratios only: times depend on the machine.
+/// The range in which a value must be for the statement to hold. For counts and ratios only: times depend on the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Bound {
@@ -118,7 +118,7 @@ macro_rules! findings {
 }
 pub(crate) use findings;
 
-/// Formats integers without decimals, and other numbers with the decimals that a ratio needs.
+/// Formats a number: integers without decimals, ratios with up to the necessary number of decimals.
 pub(super) fn number(value: f64) -> String {
     match value.fract() == 0.0 {
         true => format!("{value:.0}"),

@@ -2,7 +2,7 @@
 
 use crate::study::seeded_rng::SeededRng;
 
-/// A distribution of sizes.
+/// A distribution from which the sizes of claims are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sizes {
     Equal,
@@ -14,7 +14,6 @@ pub(super) enum Sizes {
 impl Sizes {
     pub(super) const ALL: [Self; 4] = [Self::Equal, Self::Uniform, Self::MostlySmall, Self::Doubling];
 
-    /// Name in tables.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Equal => "all 10",
@@ -41,7 +40,7 @@ impl Sizes {
         }
     }
 
-    /// Claims with a total size of one and a half times the capacity of the cluster, so that the last claims do not fit.
+    /// Sizes of claims that together request one and a half times the capacity of the cluster, so that the last claims do not fit.
     pub(super) fn stream(self, rng: &mut SeededRng, room: u64) -> Vec<u64> {
         let mut left = room + room / 2;
         let mut claims = Vec::new();

@@ -22,7 +22,7 @@ const HOST: &str = "kubernetes.io/hostname";
 /// Every n-th pod is also scheduled without scoring, for comparison.
 const COMPARED: usize = 8;
 
-/// The final state, and intermediate measurements.
+/// The result of scheduling one stream of claims, and values measured while the cluster filled.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Filled {
     /// Sizes of the scheduled claims.

@@ -1,4 +1,4 @@
-//! Pods with a claim for an existing volume and a claim to provision: determines which of the claims affects the choice of the node.
+//! Pods with two claims, one for an existing volume and one to provision: determines which of the claims decides on the node.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::study::seeded_rng::SeededRng;
 const DRIVER: &str = "disk.example.com";
 const NODES: [&str; 3] = ["n1", "n2", "n3"];
 
-/// The findings for this number of pods.
+/// Findings on the node chosen for this number of pods with random sizes.
 pub(super) fn findings(rules: &Rules, pods: usize, rng: &mut SeededRng) -> Vec<Finding> {
     let (mut moved, mut by_room) = (0, 0);
     for _ in 0..pods {
@@ -37,7 +37,7 @@ pub(super) fn findings(rules: &Rules, pods: usize, rng: &mut SeededRng) -> Vec<F
     findings![
         none "LIM-17", format!("pods, of {pods}, with an existing volume that get another node if the free capacity for their other claim changes"),
             moved;
-        count "LIM-17", "such pods without an existing volume", by_room, Bound::Above(0.0);
+        count "LIM-17", "pods without an existing volume that get another node if the free capacity changes", by_room, Bound::Above(0.0);
     ]
 }
 

@@ -34,7 +34,7 @@ pub struct Policies {
     pub room: Rules,
     /// The other example of KEP-4049: prefers nodes with less free capacity.
     pub tight: Rules,
-    /// Prefers nodes that are half full afterwards.
+    /// Prefers nodes that will be half full.
     pub half: Rules,
     /// Prefers more free capacity, but scores all nodes below half utilisation equally.
     pub flat: Rules,
@@ -223,13 +223,13 @@ fn findings(lines: &[Outcome<'_>]) -> Vec<Finding> {
     let can_grow = |policy| of(policy, |filled| filled.can_grow);
     let nodes = |policy| of(policy, |filled| filled.nodes_used as f64);
     findings![
-        new "SCORE-29", "ratio of the deviation of equal nodes' utilisation in a half-full cluster: with preference for room, to no scoring",
+        new "SCORE-29", "ratio of the deviation of equal nodes' utilisation in a half-full cluster: with preference for free capacity, to no scoring",
             deviation("room") / deviation("no scoring"), Bound::AtMost(0.9);
-        new "SCORE-22", "ratio of volumes that can double at that time: with preference for room, to the tightest fit",
+        new "SCORE-22", "ratio of volumes that can double in a half-full cluster: with preference for free capacity, to the tightest fit",
             can_grow("room") / can_grow("tight fit"), Bound::Above(1.0);
-        new "SCORE-22", "ratio of volumes that can double at that time: with preference for room, to no scoring",
+        new "SCORE-22", "ratio of volumes that can double in a half-full cluster: with preference for free capacity, to no scoring",
             can_grow("room") / can_grow("no scoring"), Bound::AtLeast(0.9);
-        new "SCORE-23", "ratio of equal nodes in use at a quarter of the utilisation: with the tightest fit, to preference for room",
+        new "SCORE-23", "ratio of equal nodes in use at a quarter of the utilisation: with the tightest fit, to preference for free capacity",
             nodes("tight fit") / nodes("room"), Bound::AtMost(0.8);
         none "SCORE-20", "claims that were not scheduled with some policy although a node had enough capacity",
             all(|filled| filled.refused_with_room);

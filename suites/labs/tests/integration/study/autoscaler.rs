@@ -1,4 +1,5 @@
-//! The autoscaler study: if a feature is disabled, or a feature enabled that the KEP rejects, the corresponding finding fails.
+//! The autoscaler study detects wrong features: if a feature is disabled, or a feature enabled that the KEP rejects, the finding on that
+//! feature fails.
 
 use labs::study::autoscaler::{AutoscalerFeatures, study};
 

@@ -1,4 +1,4 @@
-//! Effects of the harness's actions in a step, and the reactions of publishers and cleaner.
+//! Applies the actions of a step to the simulated cluster, and the reactions of publishers and cleaner.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -126,7 +126,7 @@ impl Walk<'_> {
         self.lost.get_or_insert(why);
     }
 
-    /// Updates the running programs in the cluster state of the specification.
+    /// Updates which programs run in the cluster state of the specification.
     pub(crate) fn programs(&mut self) {
         let spec = &self.plan.publisher;
         let owner = spec.owner_level.map(|_| Owner {
@@ -178,7 +178,7 @@ impl Walk<'_> {
         self.cluster.world.cleaner = cleaner;
     }
 
-    /// Calls the CSI plugin for every segment and class.
+    /// Calls GetCapacity for every segment and class, and stores the responses in the cluster state of the specification.
     pub(crate) async fn call_plugin(&mut self) {
         let world = &self.cluster.world;
         let mut segments: BTreeSet<Segment> = self.endpoints.values().cloned().collect();
@@ -201,7 +201,7 @@ impl Walk<'_> {
         self.cluster.world.drivers.insert(name.clone(), answers);
     }
 
-    /// Applies the reactions of publishers and cleaner to the actions, unless a fault prevents them.
+    /// Lets publishers and cleaner react to the actions, unless a fault prevents them.
     pub(crate) async fn reconcile(&mut self) {
         self.call_plugin().await;
         if self.faults.is_empty() && self.stuck.is_none() && self.lost.is_none() {

@@ -1,4 +1,4 @@
-//! The API objects of a case, and the resulting cluster state of the specification.
+//! The API objects of a case, and the cluster state that the specification derives from them.
 //!
 //! Applies at once what the API server and its controllers do: uids, dropped fields of older releases, the phase of volumes, claims of
 //! ephemeral volumes.
@@ -92,7 +92,7 @@ impl Cluster {
         let key = (resource.to_owned(), namespace.to_owned(), name.to_owned());
         let known = self.objects.get(&key).cloned();
         let capacity = NamespacedName::new(namespace, name);
-        // Objects written by a publisher exist only in the cluster state of the specification.
+        // The simulated publishers write their objects only to the cluster state of the specification.
         let made = self
             .world
             .objects
@@ -106,7 +106,7 @@ impl Cluster {
         self.put(resource, object);
     }
 
-    /// The objects that an action selects: resource, namespace and name.
+    /// The objects that an action changes or deletes: resource, namespace and name.
     pub(crate) fn targets(&self, plan: &Plan, target: &Target) -> Vec<Key> {
         match target {
             Target::Named {
@@ -142,7 +142,7 @@ impl Cluster {
     }
 }
 
-/// A capacity object in API form, with its original selector if that is known.
+/// A capacity object in API form. Contains the selector with which it was created, if that is known.
 fn render(key: &NamespacedName, object: &CapacityObject, known: Option<&Value>) -> Value {
     let owners: Vec<Value> = object
         .owners

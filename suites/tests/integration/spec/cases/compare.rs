@@ -10,13 +10,13 @@ use capacity_types::{CapacityValues, DRIVER_LABEL, MANAGED_BY_LABEL, Segment};
 use suites::harness::expectation::{ExpectedNode, Row, Rows};
 use suites::harness::plan::{NAMESPACE, Plan};
 
-/// Result of a comparison.
+/// Result of comparing an expectation with the specification.
 pub(crate) enum Compared {
-    /// Case and specification agree. Contains the choices that the specification leaves open and of which the case allows only one.
+    /// Case and specification agree. Contains the choices that the specification leaves open in this state.
     Agrees(BTreeSet<Unspecified>),
-    /// Not compared, for this reason.
+    /// Not compared with the specification, for this reason.
     Skipped(SkipReason),
-    /// Case and specification differ, as described.
+    /// The specification does not allow what the case expects. Contains the difference.
     Differs(String),
 }
 
@@ -40,8 +40,8 @@ pub(crate) fn capacities(plan: &Plan, world: &World, rows: &Rows) -> Compared {
     Compared::Agrees(choices(world))
 }
 
-/// The choices that the specification leaves to publishers in this state. A case lists literal values, so it expects one of the allowed
-/// outcomes.
+/// The choices that the specification leaves to publishers in this state. The case expects literal values, so it expects one of several
+/// allowed outcomes.
 fn choices(world: &World) -> BTreeSet<Unspecified> {
     let mut choices = BTreeSet::new();
     for (instance, publisher) in world.publishers.iter().filter(|(_, it)| it.publishes) {
@@ -51,7 +51,7 @@ fn choices(world: &World) -> BTreeSet<Unspecified> {
     choices
 }
 
-/// Violations of the specification if exactly the expected objects exist.
+/// How the specification is violated if exactly the expected objects exist.
 fn violations_of(plan: &Plan, world: &World, rows: &Rows) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut stored = Objects::new();
@@ -94,7 +94,8 @@ fn violations_of(plan: &Plan, world: &World, rows: &Rows) -> Vec<String> {
     wrong
 }
 
-/// The values that a publisher must publish for an empty segment; `None` if it may omit the object. A row without values allows both.
+/// The values that a publisher must publish for a segment without capacity; `None` if it may omit the object. A row without values allows
+/// both.
 fn published_nothing(world: &World, class: &str, segment: &Segment) -> Option<(Option<i128>, Option<i128>)> {
     let publishers = world.publishers.iter().filter(|(_, it)| it.publishes);
     let mut demands = publishers.filter_map(|(instance, publisher)| {
@@ -133,8 +134,8 @@ fn has_values(object: &CapacityObject, row: &Row) -> bool {
     }
 }
 
-/// Adds an expected object with these values: an update of the existing object, or an object of the publisher responsible for the segment.
-/// Returns false if there is no such publisher.
+/// Adds an expected object with these values: replaces the values of the existing object, or creates the object as the publisher of the
+/// segment. Returns false if no publisher is responsible for the segment.
 fn add(
     world: &World,
     stored: &mut Objects,

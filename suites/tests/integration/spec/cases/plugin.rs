@@ -21,7 +21,7 @@ pub(crate) struct Plugin {
     _running: Running,
     _folder: tempfile::TempDir,
     scripts: BTreeMap<String, RuleId>,
-    /// Rules for calls to which the plugin never responds.
+    /// Rules of the case for calls to which the plugin never responds.
     silent: Vec<(Option<String>, Rule)>,
     /// Whether the plugin is stopped.
     pub(crate) is_down: bool,
@@ -75,7 +75,7 @@ impl Plugin {
         }
     }
 
-    /// Adds a rule for calls. A rule for a limited number of calls is ignored: it has no effect once the cluster is idle.
+    /// Adds a rule of the case for calls. A rule for a limited number of calls is ignored: it has no effect once the cluster is idle.
     pub(crate) fn add_rule(&mut self, id: Option<&String>, rule: &Rule) {
         if rule.times.is_some() {
             return;

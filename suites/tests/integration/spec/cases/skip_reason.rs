@@ -1,8 +1,9 @@
-//! Reasons for not comparing an expectation: the specification does not model something on which the outcome depends.
+//! Reasons for not comparing an expectation with the specification. In each case, the outcome depends on something that the specification
+//! does not model.
 
 use std::fmt;
 
-/// Reason for not comparing an expectation.
+/// Why an expectation is not compared with the specification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum SkipReason {
     /// An API fault is active.

@@ -16,7 +16,7 @@ use super::walk::Walk;
 pub(crate) const CLAIMS: &str = "persistentvolumeclaims";
 
 impl Walk<'_> {
-    /// Places pods for which the outcome is determined, and creates their volumes.
+    /// Places the pending pods on nodes, as far as the specification determines the node, and creates their volumes.
     pub(crate) async fn place(
         &mut self,
         step: &Step,
@@ -59,7 +59,7 @@ impl Walk<'_> {
         self.reconcile().await;
     }
 
-    /// Why the placement of pending pods is undetermined; `None` if it is determined.
+    /// Why the node of a pending pod is not determined; `None` if it is.
     fn obstacle(&self) -> Option<SkipReason> {
         let is_stopped = !self.active.contains(&Role::Scheduler);
         let fails = (!self.faults.is_empty()).then_some(SkipReason::Fault);
@@ -69,7 +69,7 @@ impl Walk<'_> {
             .or(is_stopped.then_some(SkipReason::Stopped))
     }
 
-    /// Marks all later placements as undetermined.
+    /// Skips the expectations on all later placements, for this reason.
     fn mark_undetermined(&mut self, why: SkipReason) {
         self.stuck.get_or_insert(why);
     }
@@ -102,7 +102,7 @@ impl Walk<'_> {
                 self.bind(&key, Some(node)).await;
             }
             if self.cluster.world.claims[&key].volume.is_empty() {
-                // The claim has a selected node, but the pod is not bound to the node.
+                // An earlier attempt selected a node for the claim, and the pod waits for its volume.
                 return;
             }
         }

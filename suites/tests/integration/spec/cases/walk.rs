@@ -16,7 +16,7 @@ use super::compare::{self, Compared};
 use super::plugin::Plugin;
 use super::skip_reason::SkipReason;
 
-/// State of the simulation.
+/// The simulated cluster of a case, and what is known about the expectations that follow.
 pub(crate) struct Walk<'p> {
     pub(crate) plan: &'p Plan,
     pub(crate) cluster: Cluster,
@@ -27,15 +27,16 @@ pub(crate) struct Walk<'p> {
     pub(crate) endpoints: BTreeMap<String, Segment>,
     /// Active faults without an end.
     pub(crate) faults: BTreeSet<String>,
-    /// Why all later expectations are skipped; `None` if they are compared.
+    /// Why all later expectations are skipped; `None` if they are compared with the specification.
     pub(crate) lost: Option<SkipReason>,
-    /// Why later placements are undetermined; `None` if they are determined. Earlier placements are still compared.
+    /// Why expectations on later placements are skipped; `None` if they are compared. Decisions on earlier pods are still compared.
     pub(crate) stuck: Option<SkipReason>,
-    /// Scheduling decisions by pod: the allowed nodes, or the reason why the decision is undetermined.
+    /// For each pod, the nodes that the specification allows, or the reason why they are not determined.
     pub(crate) decided: BTreeMap<NamespacedName, Result<BTreeSet<String>, SkipReason>>,
 }
 
-/// Compares all expectations of a case on capacities and placement.
+/// Compares all expectations of a case on capacities and placement with the specification. Each result comes with the position of the
+/// expectation.
 pub(crate) async fn walk(plan: &Plan) -> Vec<(String, Compared)> {
     let mut walk = Walk::new(plan).await;
     let mut compared = Vec::new();
@@ -115,7 +116,7 @@ impl<'p> Walk<'p> {
         self.place(step, after).await;
     }
 
-    /// Whether the pod was still undecided before this step.
+    /// Whether no decision on the pod was made before this step.
     fn is_new(&self, pod: &NamespacedName) -> bool {
         !self.decided.contains_key(pod)
     }
