@@ -1,6 +1,6 @@
 //! Suggests the known name that is most similar to an unknown name. Does not know what the names mean.
 
-/// Number of letters per edit by which a suggestion may differ from the unknown name.
+/// Number of letters of an unknown name for each edit in which a suggestion may differ.
 const LETTERS_PER_EDIT: usize = 5;
 /// Names shorter than this get no suggestion, because a few edits turn them into any other name.
 const LETTERS_MIN: usize = 3;

@@ -22,7 +22,7 @@ const DELAY_MAX: Duration = Duration::from_secs(3600);
     bound(deserialize = "S: Deserialize<'de>, B: Deserialize<'de>")
 )]
 pub struct RuleText<S = Segment, B = i64> {
-    /// Id by which `removeDriverFault` removes the rule.
+    /// Id of the rule, for `removeDriverFault`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// The CSI method, such as `GetCapacity`.

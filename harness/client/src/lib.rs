@@ -70,7 +70,7 @@ impl WatchPauses {
     }
 }
 
-/// Path and parameters of a watch request without resourceVersion, by which a repeated watch is recognized. `None` if the request is not a
+/// Path and parameters of a watch request without resourceVersion, which identify a repeated watch. `None` if the request is not a
 /// watch.
 fn watch_key(uri: &Uri) -> Option<String> {
     let parameters = uri.query()?.split('&');

@@ -76,7 +76,7 @@ pub(crate) struct Cluster {
     program_objects: Vec<Arc<dyn crate::driver_state::DriverState>>,
     /// The first node on which the driver runs.
     first_node: Option<String>,
-    /// Factor by which the start timeout of a driver is multiplied.
+    /// Factor of the start timeout of a driver.
     patience: f64,
     /// Number of sockets opened so far, so that no socket path is used twice.
     sockets: usize,

@@ -113,7 +113,7 @@ pub struct Begin {
     /// Maximum back-off of a program under test after an error, in microseconds.
     #[serde(default = "retry_interval_max_us")]
     pub retry_interval_max_us: u64,
-    /// Factor by which every timeout is multiplied.
+    /// Factor of every timeout.
     pub patience: f64,
     /// Version of the journal format.
     pub format: u32,

@@ -45,6 +45,7 @@ macro_rules! features {
 }
 
 const BEYOND: &str = "the program has the behaviour that cases marked `beyond` require, which neither the KEPs nor the CSI spec require";
+const METRICS: &str = "the program serves metrics at the URL in `metrics` of the manifest";
 
 features! {
     "publisher.beyond", BEYOND, |plan| goes_beyond(plan, Role::Publisher);
@@ -83,11 +84,11 @@ features! {
         |plan| has_role(plan, Role::Scheduler) && !plan.extenders.is_empty();
     "scheduler.log", "with the configured arguments, the scheduler logs for each rejected node the PVC that did not fit, as `<namespace>/<claim> of class <class>, <size>`",
         |_| false;
-    "publisher.metrics", "the program serves metrics at the URL in `metrics` of the manifest",
+    "publisher.metrics", METRICS,
         |plan| plan.reads_metrics_of(MetricsSource::Publisher);
-    "scheduler.metrics", "the program serves metrics at the URL in `metrics` of the manifest",
+    "scheduler.metrics", METRICS,
         |plan| plan.reads_metrics_of(MetricsSource::Scheduler);
-    "cleaner.metrics", "the program serves metrics at the URL in `metrics` of the manifest",
+    "cleaner.metrics", METRICS,
         |plan| plan.reads_metrics_of(MetricsSource::Cleaner);
 }
 

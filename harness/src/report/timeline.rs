@@ -41,34 +41,39 @@ fn lines<'f>(
     deciding: &BTreeSet<u64>,
     started: Duration,
 ) -> Vec<String> {
-    let shown: BTreeSet<u64> = chosen.iter().map(|fact| fact.seq).collect();
-    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    // Sequence number of the first fact with each text, and the number of facts with it.
+    let mut significant: BTreeMap<String, (u64, usize)> = BTreeMap::new();
     for fact in all.clone().filter(|fact| weight(&fact.what).is_some()) {
-        *counts.entry(fact_display::format(fact)).or_default() += 1;
+        let first = significant
+            .entry(fact_display::format(fact))
+            .or_insert((fact.seq, 0));
+        first.1 += 1;
     }
-    let texts: BTreeSet<String> = chosen.iter().map(|fact| fact_display::format(fact)).collect();
-    let mut omitted: Vec<u64> = significant(all.clone())
-        .into_iter()
-        .filter(|(_, fact)| !shown.contains(&fact.seq) && !texts.contains(&fact_display::format(fact)))
-        .map(|(_, fact)| fact.seq)
+    // Of lines with the same text, the first one states the number of facts.
+    let texts: Vec<(String, usize)> = chosen
+        .iter()
+        .map(|fact| {
+            let text = fact_display::format(fact);
+            let count = significant.remove(&text).map_or(1, |(_, count)| count);
+            (text, count)
+        })
         .collect();
+    let mut omitted: Vec<u64> = significant.into_values().map(|(first, _)| first).collect();
     let mut lines = Vec::new();
-    for fact in chosen {
+    for (fact, (text, count)) in chosen.iter().zip(&texts) {
         let before = omitted.len();
         omitted.retain(|seq| *seq > fact.seq);
         lines.extend((omitted.len() < before).then(|| "  …".to_owned()));
         let mark = if deciding.contains(&fact.seq) { '*' } else { ' ' };
         let offset = fact.at().as_secs_f64() - started.as_secs_f64();
-        let text = fact_display::format(fact);
-        // Facts with the same text get one line, which states their number.
-        let repeated = match counts.remove(&text) {
-            Some(count) if count > 1 => format!(" ({count} times)"),
-            _ => String::new(),
+        let repeated = match count {
+            1 => String::new(),
+            _ => format!(" ({count} times)"),
         };
         lines.push(format!(
             "{mark} {offset:+8.3}s {:<7} {}{repeated}",
             fact_display::source(fact),
-            clip(&text)
+            clip(text)
         ));
     }
     lines.extend((!omitted.is_empty()).then(|| "  …".to_owned()));

@@ -85,21 +85,11 @@ fn autoscaler_as_v1(stored: &Value) -> Value {
     let mut object = stored.clone();
     object["apiVersion"] = "autoscaling/v1".into();
     for (part, list, field, _, value) in CPU {
-        let metrics = object[part].get_mut(list).and_then(Value::as_array_mut);
-        let found = metrics.and_then(|metrics| {
-            let at = metrics.iter().position(|metric| is_cpu(metric, value))?;
-            let found = metrics[at].pointer(value).cloned();
-            // Removes the metric from the target list only. Both lists are removed from the v1 object below.
-            if part == "spec" {
-                metrics.remove(at);
-            }
-            found
-        });
-        if let Some(found) = found {
+        let mut metrics = json::list(&object[part][list]).iter();
+        let cpu = metrics.find(|metric| is_cpu(metric, value));
+        if let Some(found) = cpu.and_then(|metric| metric.pointer(value).cloned()) {
             object[part][field] = found;
         }
-    }
-    for (part, list, ..) in CPU {
         json::assign(&mut object[part], list, Value::Null);
     }
     json::assign(&mut object["spec"], "behavior", Value::Null);

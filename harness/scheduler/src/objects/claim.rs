@@ -7,7 +7,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use super::selector::label_selector;
 use super::{Object, ObjectKey, ReadError, STORAGE, annotation, class_name, quantity, version};
 
-/// The annotation by which the scheduler requests provisioning for a node.
+/// The annotation that the scheduler sets to request provisioning for a node.
 pub const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 /// The annotation that marks the binding of a PVC as complete. Its value is ignored.
 pub const BIND_COMPLETED: &str = "pv.kubernetes.io/bind-completed";

@@ -250,7 +250,7 @@ impl<'a> Window<'a> {
                     "the end of {} {} delivered to the publisher",
                     cause.resource, cause.name
                 );
-                if chain.link(text, self.delivery(Role::Publisher, cause), "never") {
+                if self.delivery_link(&mut chain, text, Role::Publisher, cause) {
                     let note = match self.failed_request(Role::Publisher, RESOURCE) {
                         Some(request) => format_refusal(request),
                         None => "no delete was attempted".to_owned(),
@@ -280,12 +280,8 @@ impl<'a> Window<'a> {
             chain.missing(format!("StorageClass {class} exists"), "it was never created");
             return false;
         };
-        let evidence = self.delivery(Role::Publisher, commit);
-        chain.link(
-            format!("StorageClass {class} delivered to the publisher"),
-            evidence,
-            self.never_delivered(Role::Publisher),
-        )
+        let text = format!("StorageClass {class} delivered to the publisher");
+        self.delivery_link(chain, text, Role::Publisher, commit)
     }
 
     /// Adds to the causal chain the watch events of the CSINode objects from which a central publisher learns its topology segments. A
@@ -304,12 +300,8 @@ impl<'a> Window<'a> {
             chain.missing(format!("a CSINode of {segment} exists"), "none was ever created");
             return false;
         };
-        let evidence = self.delivery(Role::Publisher, commit);
-        chain.link(
-            format!("CSINode {} delivered to the publisher", commit.name),
-            evidence,
-            "never",
-        )
+        let text = format!("CSINode {} delivered to the publisher", commit.name);
+        self.delivery_link(chain, text, Role::Publisher, commit)
     }
 
     /// Nodes whose labels have matched this segment at any time.

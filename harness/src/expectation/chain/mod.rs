@@ -141,7 +141,18 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// The fact by which a role learned of a commit: its watch event, or a list response of the same or a later revision.
+    /// Adds the delivery of a commit to a role. Returns whether it was delivered.
+    fn delivery_link(
+        &self,
+        chain: &mut Chain,
+        text: impl Into<String>,
+        role: Role,
+        committed: &CommitFact,
+    ) -> bool {
+        chain.link(text, self.delivery(role, committed), self.never_delivered(role))
+    }
+
+    /// The fact that informed a role about a commit: its watch event, or a list response of the same or a later revision.
     fn delivery(&self, role: Role, committed: &CommitFact) -> Option<&'a Fact> {
         self.facts.iter().find(|fact| match &fact.what {
             What::Delivery(delivery) => {

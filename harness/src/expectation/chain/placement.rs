@@ -91,10 +91,9 @@ impl<'a> Window<'a> {
             chain.missing(format!("pod {pod} exists"), "it was never created");
             return false;
         };
-        let evidence = self.delivery(Role::Scheduler, created);
         let requests = self.requests(pod);
         let text = format!("pod {pod}, which requests {requests}, delivered to the scheduler");
-        if !chain.link(text, evidence, self.never_delivered(Role::Scheduler)) {
+        if !self.delivery_link(chain, text, Role::Scheduler, created) {
             return false;
         }
         let capacity = self.last_commit(|commit| &*commit.resource == RESOURCE);
@@ -105,7 +104,7 @@ impl<'a> Window<'a> {
             "the newest capacity ({}) delivered to the scheduler",
             self.format_capacity(capacity)
         );
-        chain.link(text, self.delivery(Role::Scheduler, capacity), "never")
+        self.delivery_link(chain, text, Role::Scheduler, capacity)
     }
 
     /// Adds to the causal chain the CSIStorageCapacity objects for the classes of the pod's PVCs, if a class has more than one object.
@@ -185,7 +184,7 @@ impl<'a> Window<'a> {
             let (verb, resource, name) = (commit.change.verb(), &commit.resource, &commit.name);
             let change = format!("the {verb} of {resource} {name}");
             let text = format!("{change} delivered to the scheduler");
-            if !chain.link(text, self.delivery(Role::Scheduler, commit), "never") {
+            if !self.delivery_link(chain, text, Role::Scheduler, commit) {
                 return;
             }
             since.push(change);

@@ -101,14 +101,23 @@ impl<'a> Window<'a> {
 
     /// Whether a CSIStorageCapacity object for a node with these labels is large enough for the PVC.
     fn is_published_for(&self, claim: &RequestedVolume, labels: &Labels) -> bool {
-        self.cluster.objects(RESOURCE).any(|(_, object)| {
-            CapacityObject::read(&**object).is_ok_and(|(_, object)| {
-                object.class == claim.class
-                    && object.topology.admits(labels)
-                    && object
-                        .largest_volume(true)
-                        .is_some_and(|limit| limit >= claim.bytes)
-            })
+        self.capacity_objects(claim, labels).any(|(_, object)| {
+            object
+                .largest_volume(true)
+                .is_some_and(|limit| limit >= claim.bytes)
+        })
+    }
+
+    /// The CSIStorageCapacity objects for the class of the PVC and a node with these labels.
+    fn capacity_objects(
+        &self,
+        claim: &RequestedVolume,
+        labels: &Labels,
+    ) -> impl Iterator<Item = (&Value, CapacityObject)> {
+        self.cluster.objects(RESOURCE).filter_map(|(_, object)| {
+            let (_, capacity) = CapacityObject::read(&**object).ok()?;
+            (capacity.class == claim.class && capacity.topology.admits(labels))
+                .then_some((&**object, capacity))
         })
     }
 
@@ -133,11 +142,8 @@ impl<'a> Window<'a> {
         };
         let name = self.case.segments.format(&segment);
         if !self.has_publisher() {
-            let objects = self.cluster.objects(RESOURCE).filter(|(_, object)| {
-                CapacityObject::read(&***object)
-                    .is_ok_and(|(_, object)| object.class == claim.class && object.topology.admits(labels))
-            });
-            let smaller: Vec<String> = objects.map(|(_, object)| values_of(object).to_string()).collect();
+            let objects = self.capacity_objects(claim, labels);
+            let smaller: Vec<String> = objects.map(|(object, _)| values_of(object).to_string()).collect();
             let smaller = match smaller.is_empty() {
                 true => String::new(),
                 false => format!(", only {}", smaller.join(" and ")),
