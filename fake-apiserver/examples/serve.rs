@@ -19,7 +19,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         match argument.as_str() {
             "--port" => port = arguments.next().ok_or("--port needs a number")?.parse()?,
             "--storage-protection" => {
-                options.admission = options.admission.clone().with("StorageObjectInUseProtection");
+                options.admission = options
+                    .admission
+                    .clone()
+                    .with_plugin("StorageObjectInUseProtection");
             }
             "--kubelets" => options.kubelet_less = false,
             "--service" => {

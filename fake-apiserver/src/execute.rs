@@ -1,4 +1,4 @@
-//! The single path of all requests, from HTTP and from in-process clients.
+//! The single code path that executes all requests, from HTTP and from in-process clients.
 //!
 //! Takes the store lock, runs the verb and the controllers, and reports the response before it releases the lock. A request
 //! that must wait for webhooks releases the lock and is retried from the start. Does not know encodings.
@@ -15,7 +15,7 @@ use crate::{controllers, verbs, webhook};
 use std::sync::Arc;
 use tokio::time::Instant;
 
-/// Maximum number of retries of a request because the state changed while webhooks were called.
+/// Maximum number of webhook calls and conversions of one request. More occur only if the state changes during each call.
 const ATTEMPTS_MAX: usize = 64;
 
 /// A request that is executed in one or more attempts.
@@ -31,11 +31,11 @@ pub(crate) struct Execution {
 pub(crate) enum Progress {
     Done(Reply),
     /// The request waits for webhook responses.
-    Waits(Box<Waiting>),
+    Waits(Box<WaitingForWebhooks>),
 }
 
 /// A request that waits for webhook responses. It has changed nothing yet.
-pub(crate) struct Waiting(Execution);
+pub(crate) struct WaitingForWebhooks(Execution);
 
 impl Execution {
     pub(crate) fn new(store: &Store, call: Call) -> Self {
@@ -45,7 +45,7 @@ impl Execution {
         let converts = kind.conversion().is_some();
         let calls = registry
             .as_ref()
-            .is_some_and(|registry| registry.may_call(kind, part));
+            .is_some_and(|registry| registry.may_match_webhook(kind, part));
         let registry = registry.or_else(|| converts.then(Arc::default));
         let session = registry.map(|registry| {
             let requester = Requester {
@@ -75,7 +75,7 @@ impl Execution {
         match session {
             Some(session) if session.is_waiting() => {
                 let session = Some(session);
-                Progress::Waits(Box::new(Waiting(Self {
+                Progress::Waits(Box::new(WaitingForWebhooks(Self {
                     call,
                     session,
                     may_wait,
@@ -86,11 +86,11 @@ impl Execution {
     }
 }
 
-impl Waiting {
+impl WaitingForWebhooks {
     /// Calls the webhooks and converts objects; then the request can be retried.
     pub(crate) async fn call_webhooks(mut self, store: &Store) -> Execution {
         if let Some(session) = &mut self.0.session {
-            webhook::complete(store, session).await;
+            webhook::call_pending_webhooks(store, session).await;
         }
         self.0
     }
@@ -101,7 +101,7 @@ impl Waiting {
         let why =
             "the object has been modified; please apply your changes to the latest version and try again";
         Reply {
-            outcome: Err(Status::conflict(target.kind.resource(), target.name(), why)),
+            outcome: Err(Status::conflict(target.kind.group_resource(), target.name(), why)),
             warnings: Vec::new(),
         }
     }
@@ -120,7 +120,7 @@ impl Waiting {
         }
     }
 
-    /// Whether the request has used up its retries because the state changed during each webhook call.
+    /// Whether too many webhook calls were in vain because the state changed. Never for deletecollection: it calls once per object.
     pub(crate) fn has_exceeded_attempts(&self) -> bool {
         let session = self.0.session.as_ref();
         session.is_some_and(|session| session.completed_count() > ATTEMPTS_MAX)
@@ -140,14 +140,14 @@ fn attempt(
     txn.user = Some(call.user.clone());
     txn.verb = Some(call.verb);
     if let Some(session) = session {
-        txn.attach(session);
+        txn.attach_admission_session(session);
     }
     let (verb, began) = (call.verb, call.began);
     let mut path = call.target.path();
     let before = txn.revision();
     let changes_roles = call.target.kind == CLUSTER_ROLE && !verb.only_reads();
     let outcome = verbs::run(&mut txn, call);
-    controllers::follow_up(&mut txn);
+    controllers::run_queued_work(&mut txn);
     let session = txn.admission.take();
     let waits = session.as_ref().is_some_and(|session| session.is_waiting());
     let written = Some(txn.revision()).filter(|revision| *revision > before);
@@ -167,7 +167,7 @@ fn attempt(
         Err(status) => (status.code, None),
     };
     if !waits {
-        txn.observe(answered(
+        txn.observe(request_event(
             &client,
             verb,
             Some(path),
@@ -196,10 +196,10 @@ pub(crate) fn report(
 ) {
     store
         .begin(client)
-        .observe(answered(client, verb, resource, outcome, None, began));
+        .observe(request_event(client, verb, resource, outcome, None, began));
 }
 
-fn answered(
+fn request_event(
     client: &Arc<str>,
     verb: Verb,
     resource: Option<ResourcePath>,
@@ -214,7 +214,7 @@ fn answered(
         code,
         reason: failure.and_then(|status| status.reason).map(str::to_owned),
         message: failure.map(|status| status.message.clone()),
-        // A watch refused by a fault rule still starts: its first event is the error.
+        // False for a watch that a fault rule refuses with 410: it starts with 200, and its only event is the error.
         injected: code >= 400 && failure.is_some_and(|status| status.injected),
         revision,
         elapsed: began.elapsed(),
@@ -222,12 +222,12 @@ fn answered(
 }
 
 /// Calls conversion webhooks for the objects in a response that are not in the requested version.
-pub(crate) async fn convert(store: &Store, kind: &Kind, reply: Reply) -> Reply {
+pub(crate) async fn convert_reply(store: &Store, kind: &Kind, reply: Reply) -> Reply {
     let Ok(answer) = &reply.outcome else {
         return reply;
     };
     let outcome = match webhook::convert_objects(store, kind, &answer.unconverted(kind)).await {
-        Ok(()) => reply.outcome.map(|answer| answer.converted(kind)),
+        Ok(()) => reply.outcome.map(|answer| answer.with_converted_object(kind)),
         Err(failure) => Err(failure),
     };
     Reply { outcome, ..reply }

@@ -30,7 +30,7 @@
 //! - `fault_injection`: rules that inject faults, as data.
 //! - `observe`: the events that an [`Observer`] receives.
 //! - `types`: the table of the fields of all API types.
-//! - `protobuf`: conversion between JSON and protobuf bodies, driven by that table.
+//! - `protobuf`: conversion between JSON and protobuf bodies, driven by the table in `types`.
 //! - `schema`: types of the built-in kinds and their merge strategies.
 //! - `kinds`: resource definitions, built-in and from CRDs. All differences between kinds are here.
 //! - `object`: a stored object with its serialized form, shared by all readers.
@@ -43,7 +43,7 @@
 //! - `documents`: discovery and OpenAPI.
 //! - `controllers`: reactions to changes: namespace deletion, garbage collection, event expiry, aggregated roles.
 //! - `webhook`: calling webhooks and waiting for their responses.
-//! - `execute`: the single path of all requests, from HTTP and in-process clients.
+//! - `execute`: the single code path of all requests, from HTTP and in-process clients.
 //! - `http`: connections, routes, encodings; and `local`: requests without a socket.
 //! - `server`: the handle of a running server.
 //!
@@ -79,14 +79,14 @@ pub mod extension {
     pub use crate::access::auth::service_account_user;
     pub use crate::access::rbac::{Attributes as AuthorizationAttributes, Decision, ResourceOrPath};
     pub use crate::admission::{
-        AdmissionRequest, AdmissionResponse, AdmissionTarget, Configured, Mutated, ObjectConverter,
+        AdmissionRequest, AdmissionResponse, AdmissionTarget, BuildFromObjects, Mutated, ObjectConverter,
         Operation, Phase, Policies, PolicyContext, Requester, StateReader, VersionConversion, WebhookContext,
         Webhooks,
     };
     pub use crate::kinds::{
-        Conversion, ConversionWebhook, CustomResourceStrategy, Defined, Kind, Misfit, Nulls, Part,
-        PrinterColumn, ScalePaths, Subresource, Unfit, label_selector, pod_limits, pod_requests,
-        validate_conditions,
+        Conversion, ConversionWebhook, CustomResourceStrategy, CustomResourceVersion, EmbeddedObjectError,
+        Kind, NullHandling, Part, PrinterColumn, ScalePaths, SchemaMismatch, Subresource, label_selector,
+        pod_limits, pod_requests, validate_conditions,
     };
     pub use crate::machinery::amounts::Amounts;
     pub use crate::machinery::error_list::ErrorList;
@@ -97,7 +97,7 @@ pub mod extension {
     pub use crate::patch::json_patch;
     pub use crate::patch::managed::overlay;
     pub use crate::plugin::{
-        AdmissionPlugin, Attributes, Controller, ControllerTransaction, OpenApiForms, Transaction,
+        AdmissionPlugin, Attributes, Controller, ControllerTransaction, OpenApiEncoders, Transaction,
     };
     pub use crate::schema::structural as schema;
     pub use crate::schema::{FormError, conform_metadata};
@@ -110,15 +110,16 @@ pub mod extension {
 
     /// Types for resource definitions in crates that extend the server.
     pub mod resource {
-        pub use crate::config::release::{Gate, Life, Profile};
+        pub use crate::config::release::{Gate, Profile, ServedReleases};
         pub use crate::kinds::columns::{
-            AGE, Cell, Column, NAME, NAME_AND_AGE, NAME_AND_CREATION, condition, count, first, integer, or,
-            since, text,
+            AGE, Cell, Column, NAME, NAME_AND_AGE, NAME_AND_CREATION, condition, count, integer, join_first,
+            since, text, text_or_default,
         };
         pub use crate::kinds::{
             Generation, Grants, Hooks, MetadataChecks, MetadataPasses, NO_HOOKS, PLAIN, PartHooks, Paths,
-            Requester, ResourceDefinition, Review, SERVICE_DEFINITION, Setting, StatusMetadata, Subresource,
-            Unstored, View, internal_form, not_supported, overhead, pod_tolerations, service_parts,
+            Requester, ResourceDefinition, Review, SERVICE_DEFINITION, StatusMetadata, StorageConversion,
+            StrategyContext, Subresource, UnstoredAction, internal_form, not_supported, overhead,
+            pod_tolerations, service_parts,
         };
         pub use crate::machinery::selector::{Selectable, selectable};
     }

@@ -59,7 +59,7 @@ struct Form {
 }
 
 impl Object {
-    /// The cached form of the object in `version`, if it was created by that conversion.
+    /// The cached form of the object in `version`, if the conversion with the number `conversion` created it.
     pub(crate) fn converted(&self, conversion: u64, version: &str) -> Option<Arc<Self>> {
         let forms = self.forms.get()?.lock();
         let mut forms = forms.iter();
@@ -80,7 +80,7 @@ impl Object {
     }
 
     /// Serializes `value`, which must already have kind and resourceVersion. `metadata.managedFields`, if present, must be a string of
-    /// JSON, as written by `managed`.
+    /// JSON, as written by `patch::managed`.
     pub(crate) fn new(mut value: Value, revision: u64) -> Arc<Self> {
         let managed = match metadata::take(&mut value, MANAGED) {
             Some(Value::String(text)) => text,
@@ -126,7 +126,7 @@ impl Object {
     }
 
     /// The same object in serialized form only, which takes a sixth of the memory.
-    pub(crate) fn unparsed(self: &Arc<Self>) -> Arc<Self> {
+    pub(crate) fn serialized_only(self: &Arc<Self>) -> Arc<Self> {
         if self.value.get().is_none() {
             return self.clone();
         }
@@ -160,7 +160,7 @@ impl Object {
     }
 
     /// Calls `at` with the parsed value without caching the value, for code that iterates over many objects.
-    pub fn look<T>(&self, at: impl FnOnce(&Value) -> T) -> T {
+    pub fn read_value<T>(&self, at: impl FnOnce(&Value) -> T) -> T {
         match self.value.get() {
             Some(value) => at(value),
             None => at(&self.parse()),
@@ -182,13 +182,13 @@ impl Object {
     }
 
     /// An object with the content `value` and the managedFields of this object.
-    pub(crate) fn like(&self, mut value: Value, revision: u64) -> Arc<Self> {
-        metadata::set(&mut value, MANAGED, Some(self.managed().into()));
+    pub(crate) fn replace_value(&self, mut value: Value, revision: u64) -> Arc<Self> {
+        metadata::set(&mut value, MANAGED, Some(self.managed_fields().into()));
         Self::new(value, revision)
     }
 
     /// The value of `metadata.managedFields` as JSON text; empty if the object has no managedFields.
-    pub(crate) fn managed(&self) -> &str {
+    pub(crate) fn managed_fields(&self) -> &str {
         std::str::from_utf8(&self.bytes[self.managed.clone()]).expect("stored objects are valid UTF-8")
     }
 
@@ -214,7 +214,7 @@ impl Object {
     }
 
     /// The whole object, including `metadata.managedFields`, as in-process clients receive it.
-    pub(crate) fn shared(&self) -> Arc<Value> {
+    pub(crate) fn shared_document(&self) -> Arc<Value> {
         match self.document() {
             Cow::Borrowed(_) => self.shared_value(),
             Cow::Owned(document) => Arc::new(document),
@@ -254,7 +254,7 @@ fn write_member(out: &mut BytesMut, name: &str, value: &Value) {
 }
 
 /// Splits a storage key into namespace and name; the namespace is empty for cluster-scoped kinds.
-pub(crate) fn place_of(key: &str) -> (&str, &str) {
+pub(crate) fn split_key(key: &str) -> (&str, &str) {
     key.split_once('/').unwrap_or(("", key))
 }
 

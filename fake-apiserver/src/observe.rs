@@ -87,7 +87,7 @@ pub enum Event {
         watch: u64,
         /// Plural resource name, such as `pods`.
         resource: &'static str,
-        /// Whether the client, the server or a fault rule ended it.
+        /// Whether the client, the server or a fault rule ended the watch.
         why: WatchEnd,
     },
     /// A fault rule was applied to a request, a watch or the history.

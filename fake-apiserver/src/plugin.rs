@@ -51,7 +51,7 @@ pub trait AdmissionPlugin: Send + Sync + 'static {
     }
 
     /// Handles a committed change, in the same transaction. `new` is None for a deletion.
-    fn committed(&self, txn: &mut dyn Transaction, kind: &Kind, old: Option<&Value>, new: Option<&Value>) {
+    fn on_commit(&self, txn: &mut dyn Transaction, kind: &Kind, old: Option<&Value>, new: Option<&Value>) {
         let _ = (txn, kind, old, new);
     }
 }
@@ -86,9 +86,9 @@ pub trait Transaction {
     fn random_below(&mut self, limit: u64) -> u64;
 }
 
-/// The forms of OpenAPI documents that another crate adds to v3 in JSON.
+/// Functions of another crate that convert the OpenAPI v3 documents in JSON to v2 and to protobuf.
 #[derive(Clone, Copy)]
-pub struct OpenApiForms {
+pub struct OpenApiEncoders {
     /// Merges v3 documents, one for each group version, into the document at `/openapi/v2`.
     pub version2: fn(&mut dyn Iterator<Item = Value>) -> Value,
     /// Encodes a v2 document in protobuf.
@@ -103,7 +103,7 @@ pub trait Controller: Send + Sync + 'static {
     fn watches(&self, kind: &Kind) -> bool;
 
     /// Records a change of a watched resource, within its commit. `new` is None for a deletion.
-    fn committed(&self, kind: &Kind, old: Option<&Value>, new: Option<&Value>) {
+    fn on_commit(&self, kind: &Kind, old: Option<&Value>, new: Option<&Value>) {
         let _ = (kind, old, new);
     }
 
@@ -148,10 +148,10 @@ pub trait ControllerTransaction: Transaction {
 
     /// Starts serving the versions `kinds` of a custom resource instead of its previous versions. With `rewrite`, converts the stored
     /// objects to the new schema.
-    fn define(&mut self, kinds: Vec<Kind>, rewrite: bool);
+    fn define_custom_resource(&mut self, kinds: Vec<Kind>, rewrite: bool);
 
     /// Stops serving a custom resource.
-    fn undefine(&mut self, group: &str, plural: &str);
+    fn undefine_custom_resource(&mut self, group: &str, plural: &str);
 
     /// Deletes all objects of a resource. Returns whether no object is left; objects with finalizers remain until these are removed.
     fn delete_all(&mut self, kind: &Kind) -> bool;

@@ -98,7 +98,7 @@ impl ResourcePath {
     }
 
     /// The resource that the request affects, as RBAC spells it: creating `bindings` affects `pods/binding`.
-    pub fn acted_on(&self) -> String {
+    pub fn affected_resource(&self) -> String {
         match self.is_bindings() {
             true => "pods/binding".to_owned(),
             false => self.combined(),

@@ -25,12 +25,12 @@ const PATH_BYTES_MAX: usize = 4096;
 /// Maximum size of a map field: the sum of key and value lengths in bytes (CSI spec, "Size Limits").
 const MAP_BYTES_MAX: usize = 4096;
 
-/// The validated CreateVolume arguments, or `INVALID_ARGUMENT`.
+/// Validates the arguments of CreateVolume. Invalid ones return `INVALID_ARGUMENT`.
 pub(crate) fn create_volume(
     spec: &DriverSpec,
     request: CreateVolumeRequest,
 ) -> Result<CreateArguments, Status> {
-    let name = required("name", request.name)?;
+    let name = required_string("name", request.name)?;
     let capabilities = read_capabilities(&request.volume_capabilities)?;
     let source = request
         .volume_content_source
@@ -38,8 +38,8 @@ pub(crate) fn create_volume(
     let source = source.transpose()?;
     let snapshot = source.as_ref().and_then(|id| spec.snapshots.get(id)).cloned();
     let mutable_parameters = mutable_parameters(spec, request.mutable_parameters)?;
-    let size = size(request.capacity_range)?;
-    let parameters = bounded("parameters", request.parameters)?;
+    let size = read_size_range(request.capacity_range)?;
+    let parameters = check_map_size("parameters", request.parameters)?;
     let terms = request.accessibility_requirements.unwrap_or_default();
     let (requisite, preferred) = (segments(terms.requisite)?, segments(terms.preferred)?);
     Ok(CreateArguments {
@@ -55,14 +55,14 @@ pub(crate) fn create_volume(
     })
 }
 
-/// The id of the source volume or snapshot.
+/// The id of the source volume or snapshot; an error if the driver does not support that kind of source.
 fn source_id(spec: &DriverSpec, source: VolumeContentSource) -> Result<String, Status> {
     match source.r#type {
         Some(volume_content_source::Type::Volume(volume)) if spec.has_clones() => {
-            required("volume_content_source.volume_id", volume.volume_id)
+            required_string("volume_content_source.volume_id", volume.volume_id)
         }
         Some(volume_content_source::Type::Snapshot(snapshot)) if !spec.snapshots.is_empty() => {
-            let id = required("volume_content_source.snapshot_id", snapshot.snapshot_id)?;
+            let id = required_string("volume_content_source.snapshot_id", snapshot.snapshot_id)?;
             match spec.snapshots.contains_key(&id) {
                 true => Ok(id),
                 false => Err(Status::not_found(format!("there is no snapshot {id:?}"))),
@@ -96,11 +96,11 @@ pub(crate) fn mutable_parameters(
             "mutable parameter {unknown:?} is unknown; this driver has {known}"
         )));
     }
-    bounded("mutable_parameters", parameters)
+    check_map_size("mutable_parameters", parameters)
 }
 
-/// A required string field within the size limit.
-pub(crate) fn required(what: &str, text: String) -> Result<String, Status> {
+/// Checks that a required string field is set and within the size limit.
+pub(crate) fn required_string(what: &str, text: String) -> Result<String, Status> {
     match text.len() {
         0 => Err(Status::invalid_argument(format!("{what} is missing; set it"))),
         1..=STRING_BYTES_MAX => Ok(text),
@@ -110,7 +110,7 @@ pub(crate) fn required(what: &str, text: String) -> Result<String, Status> {
     }
 }
 
-/// A required path no longer than PATH_MAX.
+/// Checks that a required path is set and no longer than PATH_MAX.
 pub(crate) fn path(what: &str, text: String) -> Result<String, Status> {
     match text.len() {
         0 => Err(Status::invalid_argument(format!("{what} is missing; set it"))),
@@ -121,8 +121,11 @@ pub(crate) fn path(what: &str, text: String) -> Result<String, Status> {
     }
 }
 
-/// A map field within the size limit.
-pub(crate) fn bounded(what: &str, map: BTreeMap<String, String>) -> Result<BTreeMap<String, String>, Status> {
+/// Checks that a map field is within the size limit.
+pub(crate) fn check_map_size(
+    what: &str,
+    map: BTreeMap<String, String>,
+) -> Result<BTreeMap<String, String>, Status> {
     if map
         .iter()
         .map(|(key, value)| key.len() + value.len())
@@ -136,7 +139,7 @@ pub(crate) fn bounded(what: &str, map: BTreeMap<String, String>) -> Result<BTree
     Ok(map)
 }
 
-/// The validated volume capabilities; at least one is required.
+/// Validates volume capabilities; at least one is required.
 pub(crate) fn read_capabilities(capabilities: &[VolumeCapability]) -> Result<Vec<Capability>, Status> {
     if capabilities.is_empty() {
         return Err(Status::invalid_argument(
@@ -146,7 +149,7 @@ pub(crate) fn read_capabilities(capabilities: &[VolumeCapability]) -> Result<Vec
     capabilities.iter().map(read_capability).collect()
 }
 
-/// One required, validated volume capability.
+/// Validates a required volume capability.
 pub(crate) fn required_capability(capability: Option<VolumeCapability>) -> Result<Capability, Status> {
     let missing = || Status::invalid_argument("volume_capability is missing; set it");
     read_capability(&capability.ok_or_else(missing)?)
@@ -154,14 +157,14 @@ pub(crate) fn required_capability(capability: Option<VolumeCapability>) -> Resul
 
 /// The segment of a topology. `None` if the topology is unset or empty: all segments match.
 pub(crate) fn segment(topology: Option<Topology>) -> Result<Option<Segment>, Status> {
-    let segment = bounded("topology segments", topology.unwrap_or_default().segments)?;
+    let segment = check_map_size("topology segments", topology.unwrap_or_default().segments)?;
     Ok((!segment.is_empty()).then_some(segment))
 }
 
 fn segments(terms: Vec<Topology>) -> Result<Vec<Segment>, Status> {
     terms
         .into_iter()
-        .map(|term| bounded("topology segments", term.segments))
+        .map(|term| check_map_size("topology segments", term.segments))
         .collect()
 }
 
@@ -186,7 +189,7 @@ fn read_capability(capability: &VolumeCapability) -> Result<Capability, Status> 
 }
 
 /// Minimum and maximum of a capacity range; both `None` if the range is unset.
-pub(crate) fn size(range: Option<CapacityRange>) -> Result<SizeRange, Status> {
+pub(crate) fn read_size_range(range: Option<CapacityRange>) -> Result<SizeRange, Status> {
     let Some(CapacityRange {
         required_bytes,
         limit_bytes,
@@ -195,13 +198,13 @@ pub(crate) fn size(range: Option<CapacityRange>) -> Result<SizeRange, Status> {
         return Ok(SizeRange::default());
     };
     Ok(SizeRange {
-        required: bound("required_bytes", required_bytes)?,
-        limit: bound("limit_bytes", limit_bytes)?,
+        required: read_bound("required_bytes", required_bytes)?,
+        limit: read_bound("limit_bytes", limit_bytes)?,
     })
 }
 
 /// One bound of a capacity range; 0 means unset.
-fn bound(what: &str, bytes: i64) -> Result<Option<u64>, Status> {
+fn read_bound(what: &str, bytes: i64) -> Result<Option<u64>, Status> {
     let bytes = u64::try_from(bytes).map_err(|_| {
         Status::invalid_argument(format!("capacity_range.{what} is negative; give at least 0"))
     })?;

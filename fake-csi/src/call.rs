@@ -27,7 +27,7 @@ pub(crate) struct Endpoint {
 pub(crate) struct Call {
     /// The event that is reported to the observer.
     pub(crate) event: Event,
-    /// Cancelling it closes the connection of the call.
+    /// Closes the connection of the call when cancelled.
     cut: Option<CancellationToken>,
 }
 
@@ -38,8 +38,8 @@ pub const PANICKED: &str = "the fake driver panicked while handling this call";
 pub(crate) type HandlerResult<M> = Result<(M, Answer), Status>;
 
 impl Endpoint {
-    /// Starts a call without arguments; the handler fills in the arguments of the request.
-    pub(crate) fn call<T>(&self, method: Method, request: &Request<T>) -> Call {
+    /// Creates a call whose event has no arguments yet; the handler adds the arguments of the request.
+    pub(crate) fn begin_call<T>(&self, method: Method, request: &Request<T>) -> Call {
         let connection = ConnectionInfo::of_call(request);
         let peer = connection
             .as_ref()
@@ -67,7 +67,7 @@ impl Endpoint {
         if !latency.is_zero() {
             tokio::time::sleep(latency).await;
         }
-        let mut flight = Flight::start(&self.shared, call.event);
+        let mut flight = CallInFlight::start(&self.shared, call.event);
         // The endpoint may have stopped while the latency elapsed.
         self.unless_stopped(std::future::ready(()), &mut flight).await?;
         let decision = self.shared.state.lock().rules.decide(&flight.call);
@@ -102,7 +102,7 @@ impl Endpoint {
     async fn unless_stopped(
         &self,
         wait: impl Future<Output = ()>,
-        flight: &mut Flight,
+        flight: &mut CallInFlight,
     ) -> Result<(), Status> {
         tokio::select! {
             biased;
@@ -115,17 +115,17 @@ impl Endpoint {
 }
 
 /// A call in flight. If it is dropped before it ends, the client has cancelled the call, which is reported as CANCELLED.
-struct Flight {
+struct CallInFlight {
     shared: Arc<Shared>,
     call: Event,
     started: Instant,
     ended: bool,
 }
 
-impl Flight {
-    fn start(shared: &Arc<Shared>, call: Event) -> Flight {
+impl CallInFlight {
+    fn start(shared: &Arc<Shared>, call: Event) -> CallInFlight {
         shared.in_flight.send_modify(|calls| *calls += 1);
-        Flight {
+        CallInFlight {
             shared: Arc::clone(shared),
             call,
             started: Instant::now(),
@@ -163,7 +163,7 @@ impl Flight {
     }
 }
 
-impl Drop for Flight {
+impl Drop for CallInFlight {
     fn drop(&mut self) {
         if !self.ended {
             let _order = self.shared.state.lock();
@@ -181,7 +181,8 @@ mod tests {
     #[test]
     fn panicking_handler_returns_internal_and_the_next_call_is_served() {
         let driver = FakeDriver::new(DriverSpec::new("d"), None);
-        let flight = || Flight::start(&driver.0, Event::new(Method::Probe, None, crate::Peer::default()));
+        let flight =
+            || CallInFlight::start(&driver.0, Event::new(Method::Probe, None, crate::Peer::default()));
         let status = flight()
             .end::<()>(|_, _| panic!("injected panic"))
             .expect_err("it panicked");

@@ -12,7 +12,7 @@ use tower::service_fn;
 /// Fails if the path is not UTF-8.
 pub fn channel(socket: &Path) -> io::Result<Channel> {
     let wrong = || {
-        let message = format!("{} is no path of a socket; use one in UTF-8", socket.display());
+        let message = format!("socket path {} is not UTF-8; use a UTF-8 path", socket.display());
         io::Error::new(io::ErrorKind::InvalidInput, message)
     };
     let path = socket.to_str().ok_or_else(wrong)?;

@@ -63,7 +63,7 @@ pub enum CsiRequest {
         /// Parameters of the storage class.
         parameters: BTreeMap<String, String>,
     },
-    /// DeleteVolume: returns only its code.
+    /// DeleteVolume: returns no values.
     Delete {
         /// The volume's id.
         id: String,
@@ -75,7 +75,7 @@ pub enum CsiRequest {
         /// `required_bytes`.
         bytes: i64,
     },
-    /// NodePublishVolume for a mounted filesystem with a single writer: returns only its code.
+    /// NodePublishVolume for a mounted filesystem with a single writer: returns no values.
     Publish {
         /// The volume's id.
         id: String,
@@ -347,7 +347,7 @@ async fn create(
     let requested = request.capacity_range.map_or(0, |range| range.required_bytes);
     let response = client.create_volume(request).await?.into_inner();
     let volume = response.volume.unwrap_or_default();
-    // In CSI, 0 means "unknown": the volume then has the requested size.
+    // In CSI, size 0 means "unknown"; the requested size is returned instead.
     let bytes = match volume.capacity_bytes {
         0 => requested,
         known => known,

@@ -17,7 +17,7 @@ use tonic::{Request, transport::server::Connected};
 
 use crate::{
     Observer, Peer, Refusal,
-    http2::{Inbound, Outbound},
+    http2::{InboundFilter, OutboundScanner},
 };
 
 /// Size of one read from a client, in bytes.
@@ -71,15 +71,15 @@ pub(crate) struct Connection<S> {
     stream: S,
     info: ConnectionInfo,
     cut: Pin<Box<WaitForCancellationFutureOwned>>,
-    inbound: Inbound,
-    outbound: Outbound,
-    /// Bytes for h2 to read, and the number of bytes that h2 has read.
+    inbound: InboundFilter,
+    outbound: OutboundScanner,
+    /// Bytes for h2 to read, and how many of them h2 has read already.
     ready: (Vec<u8>, usize),
     has_ended: bool,
 }
 
 impl<S> Connection<S> {
-    /// `pid`: id of the peer's process, if known.
+    /// Creates a connection with the next free number. `pid`: id of the client's process, if known.
     pub(crate) fn new(stream: S, pid: Option<i32>, reporter: RefusalReporter) -> Self {
         let connection = CONNECTIONS.fetch_add(1, Ordering::Relaxed);
         let info = ConnectionInfo {
@@ -93,8 +93,8 @@ impl<S> Connection<S> {
             stream,
             info,
             cut,
-            inbound: Inbound::new(),
-            outbound: Outbound::default(),
+            inbound: InboundFilter::new(),
+            outbound: OutboundScanner::default(),
             ready: (Vec::new(), 0),
             has_ended: false,
         }
@@ -144,7 +144,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Connection<S> {
             ready!(Pin::new(&mut this.stream).poll_read(context, &mut chunk))?;
             match chunk.filled() {
                 [] => {
-                    *bytes = this.inbound.end();
+                    *bytes = this.inbound.take_incomplete_frame();
                     this.has_ended = true;
                 }
                 filled => this.inbound.forward(filled, bytes),

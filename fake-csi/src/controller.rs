@@ -29,9 +29,9 @@ impl Controller for Endpoint {
         &self,
         request: Request<CreateVolumeRequest>,
     ) -> Result<Response<CreateVolumeResponse>, Status> {
-        let mut call = self.call(Method::CreateVolume, &request);
+        let mut call = self.begin_call(Method::CreateVolume, &request);
         let mut request = request.into_inner();
-        describe_creation(&mut call.event, &request);
+        add_create_arguments(&mut call.event, &request);
         let spec = &self.shared.spec;
         call.event.violations = violations::create_volume(spec, &mut request);
         self.serve(call, |state, event, effect| {
@@ -44,15 +44,15 @@ impl Controller for Endpoint {
         &self,
         request: Request<DeleteVolumeRequest>,
     ) -> Result<Response<DeleteVolumeResponse>, Status> {
-        let mut call = self.call(Method::DeleteVolume, &request);
+        let mut call = self.begin_call(Method::DeleteVolume, &request);
         let DeleteVolumeRequest {
             volume_id: id,
             secrets,
         } = request.into_inner();
-        self.describe(&mut call.event, &id);
+        self.add_volume_data(&mut call.event, &id);
         call.event.secrets = secrets.into_keys().collect();
         self.serve(call, |state, _, _| {
-            let id = arguments::required("volume_id", id)?;
+            let id = arguments::required_string("volume_id", id)?;
             if state.published.is_published(&id) {
                 return Err(Status::failed_precondition(format!(
                     "volume {id:?} is published; unpublish it first"
@@ -68,9 +68,9 @@ impl Controller for Endpoint {
         &self,
         request: Request<ControllerExpandVolumeRequest>,
     ) -> Result<Response<ControllerExpandVolumeResponse>, Status> {
-        let mut call = self.call(Method::ControllerExpandVolume, &request);
+        let mut call = self.begin_call(Method::ControllerExpandVolume, &request);
         let request = request.into_inner();
-        self.describe(&mut call.event, &request.volume_id);
+        self.add_volume_data(&mut call.event, &request.volume_id);
         call.event.required_bytes = request.capacity_range.map(|range| range.required_bytes);
         call.event.limit_bytes = request.capacity_range.map(|range| range.limit_bytes);
         let advertised = self.shared.spec.has_expansion();
@@ -87,9 +87,9 @@ impl Controller for Endpoint {
         &self,
         request: Request<ControllerModifyVolumeRequest>,
     ) -> Result<Response<ControllerModifyVolumeResponse>, Status> {
-        let mut call = self.call(Method::ControllerModifyVolume, &request);
+        let mut call = self.begin_call(Method::ControllerModifyVolume, &request);
         let request = request.into_inner();
-        self.describe(&mut call.event, &request.volume_id);
+        self.add_volume_data(&mut call.event, &request.volume_id);
         call.event.mutable_parameters = request.mutable_parameters.clone();
         call.event.secrets = request.secrets.into_keys().collect();
         let spec = &self.shared.spec;
@@ -99,7 +99,7 @@ impl Controller for Endpoint {
                     "this driver does not support ControllerModifyVolume",
                 ));
             }
-            let id = arguments::required("volume_id", request.volume_id)?;
+            let id = arguments::required_string("volume_id", request.volume_id)?;
             let parameters = arguments::mutable_parameters(spec, request.mutable_parameters)?;
             state.volumes.modify(&id, parameters)?;
             Ok((ControllerModifyVolumeResponse {}, Answer::Done))
@@ -111,7 +111,7 @@ impl Controller for Endpoint {
         &self,
         request: Request<ValidateVolumeCapabilitiesRequest>,
     ) -> Result<Response<ValidateVolumeCapabilitiesResponse>, Status> {
-        let mut call = self.call(Method::ValidateVolumeCapabilities, &request);
+        let mut call = self.begin_call(Method::ValidateVolumeCapabilities, &request);
         let request = request.into_inner();
         call.event.volume_id = Some(request.volume_id.clone());
         call.event.capabilities = request
@@ -127,7 +127,7 @@ impl Controller for Endpoint {
         &self,
         request: Request<ListVolumesRequest>,
     ) -> Result<Response<ListVolumesResponse>, Status> {
-        let call = self.call(Method::ListVolumes, &request);
+        let call = self.begin_call(Method::ListVolumes, &request);
         let request = request.into_inner();
         let spec = &self.shared.spec;
         self.serve(call, |state, _, _| {
@@ -140,7 +140,7 @@ impl Controller for Endpoint {
         &self,
         request: Request<GetCapacityRequest>,
     ) -> Result<Response<GetCapacityResponse>, Status> {
-        let mut call = self.call(Method::GetCapacity, &request);
+        let mut call = self.begin_call(Method::GetCapacity, &request);
         let mut request = request.into_inner();
         call.event.segment = request
             .accessible_topology
@@ -187,14 +187,17 @@ impl Controller for Endpoint {
                 .map(|(call, _)| capability(call))
                 .collect(),
         };
-        self.respond(self.call(Method::ControllerGetCapabilities, &request), response)
-            .await
+        self.respond(
+            self.begin_call(Method::ControllerGetCapabilities, &request),
+            response,
+        )
+        .await
     }
 }
 
 impl Endpoint {
-    /// Adds the known data of the volume that a request names to the event.
-    pub(crate) fn describe(&self, event: &mut Event, id: &str) {
+    /// Adds the id of a volume to the event, and its name, segment and parameters if the driver has the volume.
+    pub(crate) fn add_volume_data(&self, event: &mut Event, id: &str) {
         if let Some(volume) = self.shared.state.lock().volumes.get(id) {
             event.segment = Some(volume.segment.clone());
             event.parameters = volume.parameters.clone();
@@ -205,7 +208,7 @@ impl Endpoint {
 }
 
 /// Adds the arguments of a CreateVolume request to the event.
-pub(crate) fn describe_creation(call: &mut Event, request: &CreateVolumeRequest) {
+pub(crate) fn add_create_arguments(call: &mut Event, request: &CreateVolumeRequest) {
     let segments = |terms: &[Topology]| {
         terms
             .iter()
@@ -262,7 +265,7 @@ fn create(
         Code::ResourceExhausted => Status::new(spec.exhausted, status.message()),
         _ => status,
     })?;
-    let mut volume = message(spec, created);
+    let mut volume = volume_message(spec, created);
     if !spec.reports_volume_size {
         volume.capacity_bytes = 0;
     }
@@ -291,15 +294,15 @@ fn expand(
     state: &mut DriverState,
     request: ControllerExpandVolumeRequest,
 ) -> HandlerResult<ControllerExpandVolumeResponse> {
-    let id = arguments::required("volume_id", request.volume_id)?;
+    let id = arguments::required_string("volume_id", request.volume_id)?;
     if request.capacity_range.is_none() {
         return Err(Status::invalid_argument("capacity_range is missing; set it"));
     }
-    let size = arguments::size(request.capacity_range)?;
+    let size = arguments::read_size_range(request.capacity_range)?;
     let volume = state.volumes.get(&id).ok_or_else(|| volume_not_found(&id))?;
     let segment = Some(volume.segment.clone()).filter(|segment| !segment.is_empty());
     let expanded = state.volumes.expand(&mut state.backend, &id, size)?;
-    let bytes = signed(expanded.bytes);
+    let bytes = to_csi_size(expanded.bytes);
     let message = ControllerExpandVolumeResponse {
         capacity_bytes: bytes,
         node_expansion_required: false,
@@ -313,7 +316,7 @@ fn pool_capacity(
     request: GetCapacityRequest,
 ) -> HandlerResult<GetCapacityResponse> {
     let segment = arguments::segment(request.accessible_topology)?;
-    let parameters = arguments::bounded("parameters", request.parameters)?;
+    let parameters = arguments::check_map_size("parameters", request.parameters)?;
     // Without volume capabilities all access types count; external-provisioner sends none.
     let blocks: Vec<bool> = match request.volume_capabilities.as_slice() {
         [] => Vec::new(),
@@ -331,12 +334,12 @@ fn pool_capacity(
         .capacity(segment.as_ref(), requirements, spec.reports_reserved);
     let missing = spec.capacity_variation / 2 * (state.get_capacity_calls % 3);
     state.get_capacity_calls += 1;
-    let less = |bytes: u64| signed(bytes.saturating_sub(missing));
+    let less = |bytes: u64| to_csi_size(bytes.saturating_sub(missing));
     let has_sizes = spec.version.has_volume_sizes();
     Ok(capacity(
         less(values.available),
         values.maximum.filter(|_| has_sizes).map(less),
-        values.minimum.filter(|_| has_sizes).map(signed),
+        values.minimum.filter(|_| has_sizes).map(to_csi_size),
     ))
 }
 
@@ -360,11 +363,11 @@ fn validate(
     state: &DriverState,
     request: ValidateVolumeCapabilitiesRequest,
 ) -> Result<ValidateVolumeCapabilitiesResponse, Status> {
-    let id = arguments::required("volume_id", request.volume_id)?;
+    let id = arguments::required_string("volume_id", request.volume_id)?;
     let capabilities = arguments::read_capabilities(&request.volume_capabilities)?;
     let volume = state.volumes.get(&id).ok_or_else(|| volume_not_found(&id))?;
     let parameters_hold = request.parameters.is_empty() || request.parameters == volume.parameters;
-    if !parameters_hold || !state.volumes.allows(&id, &capabilities) {
+    if !parameters_hold || !state.volumes.has_capabilities(&id, &capabilities) {
         let message = "the volume was created with other capabilities or parameters".to_owned();
         return Ok(ValidateVolumeCapabilitiesResponse {
             confirmed: None,
@@ -396,7 +399,7 @@ fn list(
         .ok_or_else(|| Status::aborted("starting_token is unknown; start again without one"))?;
     let page = if max_entries == 0 { usize::MAX } else { max_entries };
     let entry = |volume: &VolumeInfo| list_volumes_response::Entry {
-        volume: Some(message(spec, volume)),
+        volume: Some(volume_message(spec, volume)),
         status: None,
     };
     let entries = volumes.by_ref().take(page).map(entry).collect();
@@ -406,7 +409,7 @@ fn list(
     })
 }
 
-fn message(spec: &DriverSpec, volume: &VolumeInfo) -> Volume {
+fn volume_message(spec: &DriverSpec, volume: &VolumeInfo) -> Volume {
     let everywhere = volume.segment.is_empty();
     let source = volume
         .source
@@ -421,7 +424,7 @@ fn message(spec: &DriverSpec, volume: &VolumeInfo) -> Volume {
         });
     let source = source.map(|source| VolumeContentSource { r#type: Some(source) });
     Volume {
-        capacity_bytes: signed(volume.bytes),
+        capacity_bytes: to_csi_size(volume.bytes),
         volume_id: volume.id.clone(),
         accessible_topology: if everywhere {
             Vec::new()
@@ -443,6 +446,6 @@ fn capability(call: rpc::Type) -> ControllerServiceCapability {
 }
 
 /// CSI sizes are int64; larger values are reported as the maximum.
-fn signed(bytes: u64) -> i64 {
+fn to_csi_size(bytes: u64) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }

@@ -36,7 +36,7 @@ use crate::{Forwarder, Running, connection::RefusalReporter, endpoint, endpoint:
     serde(rename_all = "camelCase")
 )]
 pub enum CsiDefect {
-    /// Each GetCapacity call is sent this number of times.
+    /// Each GetCapacity call is sent this number of additional times.
     CapacityRepeated(u32),
     /// Each distinct GetCapacity request is sent once; later equal requests return the cached response.
     CapacityRemembered,
@@ -135,7 +135,7 @@ impl DefectProxy {
         self.defects.contains(&defect)
     }
 
-    async fn capacity(&self, request: GetCapacityRequest) -> Result<GetCapacityResponse, Status> {
+    async fn forward_get_capacity(&self, request: GetCapacityRequest) -> Result<GetCapacityResponse, Status> {
         if self.has(CsiDefect::CapacityAfterVolume) && self.created.lock().is_empty() {
             return Err(Status::unavailable("no volume was created yet"));
         }
@@ -201,7 +201,7 @@ impl DefectProxy {
         for defect in &*self.defects {
             match *defect {
                 CsiDefect::VolumesRenamed => {
-                    // The hasher's keys are random, also after a restart of the client.
+                    // Random, because each `RandomState` has random keys, so that names also differ after a restart of the client.
                     let random = RandomState::new().build_hasher().finish();
                     request.name = format!("{}-{random:x}", request.name);
                 }
@@ -261,7 +261,7 @@ impl Controller for DefectProxy {
         if let Some(volume) = &response.get_ref().volume {
             self.created.lock().push(volume.volume_id.clone());
         }
-        // Adds the removed content source to the response, because the client verifies it.
+        // Adds the removed content source to the response, because the client verifies that the response contains it.
         if let (Some(source), Some(volume)) = (source, &mut response.get_mut().volume) {
             volume.content_source = Some(source);
         }
@@ -282,7 +282,7 @@ impl Controller for DefectProxy {
         &self,
         request: Request<GetCapacityRequest>,
     ) -> Result<Response<GetCapacityResponse>, Status> {
-        let result = self.capacity(request.into_inner()).await;
+        let result = self.forward_get_capacity(request.into_inner()).await;
         self.change_response(result).map(Response::new)
     }
 

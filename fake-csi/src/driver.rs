@@ -152,7 +152,7 @@ impl FakeDriver {
     }
 
     /// Resolves when no call is in flight. A hanging call is in flight until its client cancels it.
-    pub async fn quiet(&self) {
+    pub async fn wait_until_idle(&self) {
         let mut in_flight = self.0.in_flight.subscribe();
         // `self` owns the sender, so the channel cannot be closed.
         let _ = in_flight.wait_for(|calls| *calls == 0).await;

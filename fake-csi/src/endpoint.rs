@@ -24,12 +24,12 @@ use crate::{
     NodeIdentity,
     call::Endpoint,
     connection::{Connection, RefusalReporter},
-    refuse::ReportRefused,
+    refuse::RefusalReportingLayer,
     state::Shared,
 };
 
 /// The gRPC services behind a socket.
-pub(crate) type Services = Router<Stack<ReportRefused, Identity>>;
+pub(crate) type Services = Router<Stack<RefusalReportingLayer, Identity>>;
 
 /// Maximum number of concurrent calls per connection; further calls wait.
 const CALLS_PER_CONNECTION_MAX: u32 = 1000;
@@ -96,9 +96,9 @@ pub(crate) fn services(
 }
 
 /// A gRPC server with the limits that apply to every socket.
-pub(crate) fn server() -> Server<Stack<ReportRefused, Identity>> {
+pub(crate) fn server() -> Server<Stack<RefusalReportingLayer, Identity>> {
     let server = Server::builder().max_concurrent_streams(CALLS_PER_CONNECTION_MAX);
-    server.layer(ReportRefused)
+    server.layer(RefusalReportingLayer)
 }
 
 /// Serves on a new socket until the result is dropped, which cancels `stopped`.

@@ -29,7 +29,7 @@ use tonic::{Request, Response, Status, transport::Channel};
 use crate::{
     Answer, Event, Method, Observer, Running, Segment,
     connection::{ConnectionInfo, RefusalReporter},
-    controller::describe_creation,
+    controller::add_create_arguments,
     endpoint, violations,
 };
 
@@ -88,7 +88,7 @@ impl Forwarder {
     }
 
     /// Resolves when no call is in flight.
-    pub async fn quiet(&self) {
+    pub async fn wait_until_idle(&self) {
         let mut in_flight = self.shared.in_flight.subscribe();
         // `self` owns the sender, so the channel cannot be closed.
         let _ = in_flight.wait_for(|calls| *calls == 0).await;
@@ -115,8 +115,8 @@ impl Forwarder {
         )
     }
 
-    /// Adds the cached data of the volume that a request names to the event.
-    fn describe(&self, event: &mut Event, id: &str) {
+    /// Adds the id of a volume to the event, and the cached name, segment and parameters of the volume.
+    fn add_volume_data(&self, event: &mut Event, id: &str) {
         if let Some(cached) = self.shared.volumes.lock().get(id).cloned() {
             event.segment = cached.segment;
             event.parameters = cached.parameters;
@@ -144,14 +144,14 @@ impl Forwarder {
         call: impl Future<Output = Result<Response<M>, Status>>,
         summarize: impl FnOnce(&mut Event, &M) -> Answer,
     ) -> Result<Response<M>, Status> {
-        let mut flight = Flight::start(self.shared.clone(), event);
+        let mut flight = CallInFlight::start(self.shared.clone(), event);
         let result = call.await;
         flight.event.outcome = match &result {
             Ok(response) => Ok(summarize(&mut flight.event, response.get_ref())),
             Err(status) => Err(status.into()),
         };
         drop(flight);
-        // Other metadata of the driver's response is not forwarded.
+        // gRPC metadata of the driver's response is not forwarded.
         match result {
             Ok(response) => Ok(Response::new(response.into_inner())),
             Err(status) => Err(Status::new(status.code(), status.message())),
@@ -168,17 +168,17 @@ impl Forwarder {
     }
 }
 
-/// A call in flight. It is reported when it is dropped, which is after its response, or when the client cancels it.
-struct Flight {
+/// A call in flight. Dropping it, after the response or when the client cancels the call, reports the call to the observer.
+struct CallInFlight {
     shared: Arc<Shared>,
     event: Event,
     started: Instant,
 }
 
-impl Flight {
-    fn start(shared: Arc<Shared>, event: Event) -> Flight {
+impl CallInFlight {
+    fn start(shared: Arc<Shared>, event: Event) -> CallInFlight {
         shared.in_flight.send_modify(|calls| *calls += 1);
-        Flight {
+        CallInFlight {
             shared,
             event,
             started: Instant::now(),
@@ -186,7 +186,7 @@ impl Flight {
     }
 }
 
-impl Drop for Flight {
+impl Drop for CallInFlight {
     fn drop(&mut self) {
         if let Some(observer) = &self.shared.observer {
             observer.observe(Event {
@@ -236,7 +236,7 @@ impl Controller for Forwarder {
     ) -> Result<Response<CreateVolumeResponse>, Status> {
         let mut event = self.event(Method::CreateVolume, &request);
         let request = request.into_inner();
-        describe_creation(&mut event, &request);
+        add_create_arguments(&mut event, &request);
         event.violations = violations::incomplete_capabilities(&request.volume_capabilities);
         let summarize = |event: &mut Event, response: &CreateVolumeResponse| {
             let volume = response.volume.clone().unwrap_or_default();
@@ -246,7 +246,7 @@ impl Controller for Forwarder {
                 .map(|term| term.segments.clone());
             self.cache_volume(event, &volume.volume_id, segment.clone());
             event.volume_id = Some(volume.volume_id);
-            // In CSI, 0 means "unknown": the volume then has the requested size.
+            // In CSI, size 0 means "unknown"; the event then contains the requested size.
             let bytes = match volume.capacity_bytes {
                 0 => event.required_bytes.unwrap_or_default(),
                 known => known,
@@ -263,7 +263,7 @@ impl Controller for Forwarder {
     ) -> Result<Response<DeleteVolumeResponse>, Status> {
         let mut event = self.event(Method::DeleteVolume, &request);
         let request = request.into_inner();
-        self.describe(&mut event, &request.volume_id);
+        self.add_volume_data(&mut event, &request.volume_id);
         event.secrets = request.secrets.keys().cloned().collect();
         let id = request.volume_id.clone();
         let summarize = |_: &mut Event, _: &DeleteVolumeResponse| {
@@ -344,7 +344,7 @@ impl Controller for Forwarder {
     ) -> Result<Response<ControllerExpandVolumeResponse>, Status> {
         let mut event = self.event(Method::ControllerExpandVolume, &request);
         let request = request.into_inner();
-        self.describe(&mut event, &request.volume_id);
+        self.add_volume_data(&mut event, &request.volume_id);
         event.required_bytes = request.capacity_range.map(|range| range.required_bytes);
         event.limit_bytes = request.capacity_range.map(|range| range.limit_bytes);
         let summarize = |event: &mut Event, response: &ControllerExpandVolumeResponse| Answer::Volume {
@@ -365,7 +365,7 @@ impl Controller for Forwarder {
     ) -> Result<Response<ControllerModifyVolumeResponse>, Status> {
         let mut event = self.event(Method::ControllerModifyVolume, &request);
         let request = request.into_inner();
-        self.describe(&mut event, &request.volume_id);
+        self.add_volume_data(&mut event, &request.volume_id);
         event.mutable_parameters = request.mutable_parameters.clone();
         event.secrets = request.secrets.keys().cloned().collect();
         self.forward_without_values(event, self.controller().controller_modify_volume(request))
@@ -381,7 +381,7 @@ impl Node for Forwarder {
     ) -> Result<Response<NodePublishVolumeResponse>, Status> {
         let mut event = self.event(Method::NodePublishVolume, &request);
         let request = request.into_inner();
-        self.describe(&mut event, &request.volume_id);
+        self.add_volume_data(&mut event, &request.volume_id);
         event.target_path = Some(request.target_path.clone());
         self.forward_without_values(event, self.node().node_publish_volume(request))
             .await
@@ -393,7 +393,7 @@ impl Node for Forwarder {
     ) -> Result<Response<NodeUnpublishVolumeResponse>, Status> {
         let mut event = self.event(Method::NodeUnpublishVolume, &request);
         let request = request.into_inner();
-        self.describe(&mut event, &request.volume_id);
+        self.add_volume_data(&mut event, &request.volume_id);
         event.target_path = Some(request.target_path.clone());
         self.forward_without_values(event, self.node().node_unpublish_volume(request))
             .await

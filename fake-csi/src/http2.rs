@@ -71,7 +71,7 @@ fn parse_frame(bytes: &[u8]) -> Option<Frame<'_>> {
 }
 
 /// Bytes from the client to h2.
-pub(crate) struct Inbound {
+pub(crate) struct InboundFilter {
     state: State,
     /// Bytes of an incomplete preface or header block.
     pending: Vec<u8>,
@@ -84,7 +84,7 @@ enum State {
     Preface,
     /// At the start of a frame.
     Frame,
-    /// Remaining bytes of a frame without headers.
+    /// Within a frame that is not part of a header block, with the number of remaining bytes.
     Payload(usize),
     /// All bytes are forwarded unchanged, because h2 rejects the connection.
     Verbatim,
@@ -102,11 +102,11 @@ enum Block {
     },
 }
 
-impl Inbound {
-    pub(crate) fn new() -> Inbound {
+impl InboundFilter {
+    pub(crate) fn new() -> InboundFilter {
         let mut decoder = Decoder::new();
         decoder.set_max_allowed_table_size(TABLE_BYTES_MAX);
-        Inbound {
+        InboundFilter {
             state: State::Preface,
             pending: Vec::new(),
             decoder,
@@ -120,15 +120,15 @@ impl Inbound {
         let mut pending = mem::take(&mut self.pending);
         pending.extend_from_slice(bytes);
         let mut forwarded = 0;
-        while let Some(consumed) = self.step(&pending[forwarded..], out) {
+        while let Some(consumed) = self.parse_part(&pending[forwarded..], out) {
             forwarded += consumed;
         }
         pending.drain(..forwarded);
         self.pending = pending;
     }
 
-    /// The remaining bytes of an incomplete frame, when the client has closed the connection.
-    pub(crate) fn end(&mut self) -> Vec<u8> {
+    /// Returns the bytes of an incomplete frame after the client has closed the connection.
+    pub(crate) fn take_incomplete_frame(&mut self) -> Vec<u8> {
         mem::take(&mut self.pending)
     }
 
@@ -144,7 +144,7 @@ impl Inbound {
     }
 
     /// Parses one part of the input; returns the number of consumed bytes, or `None` if more bytes are needed.
-    fn step(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Option<usize> {
+    fn parse_part(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Option<usize> {
         if bytes.is_empty() {
             return None;
         }
@@ -180,7 +180,7 @@ impl Inbound {
                         Block::Incomplete => return None,
                         Block::Complete { consumed, frames } => {
                             let end_stream = bytes[4] & flag::END_STREAM;
-                            if self.encode(&frames, stream, end_stream, out) {
+                            if self.reencode_headers(&frames, stream, end_stream, out) {
                                 return Some(consumed);
                             }
                         }
@@ -196,7 +196,7 @@ impl Inbound {
     }
 
     /// Re-encodes a header block as literals that are not added to h2's dynamic table. Returns false if the block cannot be decoded.
-    fn encode(&mut self, block: &[u8], stream: u32, end_stream: u8, out: &mut Vec<u8>) -> bool {
+    fn reencode_headers(&mut self, block: &[u8], stream: u32, end_stream: u8, out: &mut Vec<u8>) -> bool {
         let mut literals = Vec::with_capacity(2 * block.len());
         let mut path = None;
         let decoded = self.decoder.decode_with_cb(block, |name, value| {
@@ -229,7 +229,7 @@ impl Inbound {
             if after.is_empty() {
                 flags |= flag::END_HEADERS;
             }
-            // At most `FRAME_BYTES_MAX`, which fits into three bytes.
+            // The length is at most `FRAME_BYTES_MAX`, which fits into three bytes.
             let [_, length @ ..] = u32::try_from(payload.len()).unwrap_or_default().to_be_bytes();
             out.extend_from_slice(&length);
             out.extend_from_slice(&[kind, flags]);
@@ -312,30 +312,30 @@ fn encode_string(text: &[u8], out: &mut Vec<u8>) {
 
 /// Scans the bytes from h2 to the client for frames that reject a stream or the connection.
 #[derive(Default)]
-pub(crate) struct Outbound {
-    /// Start of an incomplete frame header.
+pub(crate) struct OutboundScanner {
+    /// Collected bytes of a frame header, and of the error code after it.
     head: Vec<u8>,
-    /// Remaining bytes of a frame.
+    /// Number of bytes to skip until the next frame.
     remaining: usize,
 }
 
 /// A stream or connection that h2 rejected.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Refused {
+pub(crate) struct H2Rejection {
     /// The rejected stream; `None` if h2 rejected the connection.
     pub(crate) stream: Option<u32>,
     pub(crate) code: &'static str,
 }
 
-impl Outbound {
-    /// The rejections in frames that end within these bytes.
-    pub(crate) fn scan(&mut self, mut bytes: &[u8]) -> Vec<Refused> {
+impl OutboundScanner {
+    /// Scans the next bytes; returns the rejections found.
+    pub(crate) fn scan(&mut self, mut bytes: &[u8]) -> Vec<H2Rejection> {
         let mut refused = Vec::new();
         while !bytes.is_empty() {
             let skipped = self.remaining.min(bytes.len());
             self.remaining -= skipped;
             bytes = &bytes[skipped..];
-            // 17 bytes: a frame header, and the last stream id and error code of a GOAWAY.
+            // Collects a frame header, and the error code of RST_STREAM or GOAWAY: at most 17 bytes.
             while let Some((byte, rest)) = bytes.split_first() {
                 self.head.push(*byte);
                 bytes = rest;
@@ -355,7 +355,7 @@ impl Outbound {
                     && let Some((_, code)) = REJECTION_CODES.iter().find(|(known, _)| *known == code)
                 {
                     let stream = (kind == kind::RST_STREAM).then_some(stream);
-                    refused.push(Refused { stream, code });
+                    refused.push(H2Rejection { stream, code });
                 }
                 self.remaining = FRAME_HEADER + length - self.head.len();
                 self.head.clear();
@@ -416,7 +416,7 @@ mod tests {
                     sent.extend_from_slice(part);
                 }
             }
-            let (mut inbound, mut out) = (Inbound::new(), Vec::new());
+            let (mut inbound, mut out) = (InboundFilter::new(), Vec::new());
             sent.chunks(chunk).for_each(|part| inbound.forward(part, &mut out));
             let without_authority = |list: Headers| list.into_iter().filter(|(name, _)| name != b":authority").collect();
             let lists: Vec<Headers> = lists.into_iter().filter(|list| !list.is_empty()).map(without_authority).collect();
@@ -432,9 +432,9 @@ mod tests {
             let mut sent = if is_http2 { PREFACE.to_vec() } else { Vec::new() };
             sent.extend(&bytes);
             let forwarded = |chunk: usize| {
-                let (mut inbound, mut out) = (Inbound::new(), Vec::new());
+                let (mut inbound, mut out) = (InboundFilter::new(), Vec::new());
                 sent.chunks(chunk).for_each(|part| inbound.forward(part, &mut out));
-                out.extend(inbound.end());
+                out.extend(inbound.take_incomplete_frame());
                 out
             };
             prop_assert_eq!(forwarded(chunk), forwarded(1000));
@@ -447,10 +447,10 @@ mod tests {
             sent.extend(b"\0\0\x04\x03\0\0\0\0\x05\0\0\0\x01");
             sent.extend(b"\0\0\x04\x03\0\0\0\0\x05\0\0\0\x08");
             sent.extend(b"\0\0\x0b\x07\0\0\0\0\0\0\0\0\0\0\0\0\x0bbye");
-            let mut outbound = Outbound::default();
-            let refused: Vec<Refused> = sent.chunks(chunk).flat_map(|part| outbound.scan(part)).collect();
-            let stream = Refused { stream: Some(5), code: "PROTOCOL_ERROR" };
-            let connection = Refused { stream: None, code: "ENHANCE_YOUR_CALM" };
+            let mut outbound = OutboundScanner::default();
+            let refused: Vec<H2Rejection> = sent.chunks(chunk).flat_map(|part| outbound.scan(part)).collect();
+            let stream = H2Rejection { stream: Some(5), code: "PROTOCOL_ERROR" };
+            let connection = H2Rejection { stream: None, code: "ENHANCE_YOUR_CALM" };
             prop_assert_eq!(refused, [stream, connection]);
         }
     }

@@ -22,7 +22,7 @@ impl Identity for Endpoint {
             vendor_version: env!("CARGO_PKG_VERSION").to_owned(),
             ..Default::default()
         };
-        self.respond(self.call(Method::GetPluginInfo, &request), response)
+        self.respond(self.begin_call(Method::GetPluginInfo, &request), response)
             .await
     }
 
@@ -38,12 +38,12 @@ impl Identity for Endpoint {
         let response = GetPluginCapabilitiesResponse {
             capabilities: services.map(capability).chain(expansion).collect(),
         };
-        self.respond(self.call(Method::GetPluginCapabilities, &request), response)
+        self.respond(self.begin_call(Method::GetPluginCapabilities, &request), response)
             .await
     }
 
     async fn probe(&self, request: Request<ProbeRequest>) -> Result<Response<ProbeResponse>, Status> {
-        self.serve(self.call(Method::Probe, &request), |_, _, effect| {
+        self.serve(self.begin_call(Method::Probe, &request), |_, _, effect| {
             let ready = !matches!(effect, Some(Effect::Ready(false)));
             Ok((ProbeResponse { ready: Some(ready) }, Answer::Done))
         })

@@ -6,7 +6,7 @@
 //! ```text
 //! driver                              FakeDriver, the public handle
 //! spec                                static configuration of a driver
-//! state                               data that its handles and endpoints share
+//! state                               data that handles and endpoints of a driver share
 //! backend                             pools, and the capacity arithmetic
 //! volumes, published                  volumes, and the paths where they are published
 //! rule, rules                         fault rules, and which calls they match

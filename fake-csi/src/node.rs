@@ -8,7 +8,7 @@ use csi_proto::v1::{
 use tonic::{Request, Response, Status};
 
 use crate::{
-    Answer, Method, Segment, arguments, call::Endpoint, published::Target, state::DriverState,
+    Answer, Method, Segment, arguments, call::Endpoint, published::PublishedVolume, state::DriverState,
     volumes::volume_not_found,
 };
 
@@ -19,7 +19,7 @@ impl Node for Endpoint {
         request: Request<NodeGetCapabilitiesRequest>,
     ) -> Result<Response<NodeGetCapabilitiesResponse>, Status> {
         let response = NodeGetCapabilitiesResponse::default();
-        self.respond(self.call(Method::NodeGetCapabilities, &request), response)
+        self.respond(self.begin_call(Method::NodeGetCapabilities, &request), response)
             .await
     }
 
@@ -32,7 +32,7 @@ impl Node for Endpoint {
             .as_ref()
             .ok_or_else(|| Status::unimplemented("this endpoint has no node service"))?;
         let topology = !self.shared.spec.topology_keys.is_empty();
-        let mut call = self.call(Method::NodeGetInfo, &request);
+        let mut call = self.begin_call(Method::NodeGetInfo, &request);
         call.event.segment = topology.then(|| node.segment.clone());
         let response = NodeGetInfoResponse {
             node_id: node.node_id.clone(),
@@ -46,9 +46,9 @@ impl Node for Endpoint {
         &self,
         request: Request<NodePublishVolumeRequest>,
     ) -> Result<Response<NodePublishVolumeResponse>, Status> {
-        let mut call = self.call(Method::NodePublishVolume, &request);
+        let mut call = self.begin_call(Method::NodePublishVolume, &request);
         let request = request.into_inner();
-        self.describe(&mut call.event, &request.volume_id);
+        self.add_volume_data(&mut call.event, &request.volume_id);
         call.event.target_path = Some(request.target_path.clone());
         let node_segment = self.node.as_ref().map(|node| &node.segment);
         self.serve(call, |state, _, _| {
@@ -62,12 +62,12 @@ impl Node for Endpoint {
         &self,
         request: Request<NodeUnpublishVolumeRequest>,
     ) -> Result<Response<NodeUnpublishVolumeResponse>, Status> {
-        let mut call = self.call(Method::NodeUnpublishVolume, &request);
+        let mut call = self.begin_call(Method::NodeUnpublishVolume, &request);
         let request = request.into_inner();
-        self.describe(&mut call.event, &request.volume_id);
+        self.add_volume_data(&mut call.event, &request.volume_id);
         call.event.target_path = Some(request.target_path.clone());
         self.serve(call, |state, _, _| {
-            let volume = arguments::required("volume_id", request.volume_id)?;
+            let volume = arguments::required_string("volume_id", request.volume_id)?;
             let path = arguments::path("target_path", request.target_path)?;
             state.published.unpublish(&path, &volume)?;
             Ok((NodeUnpublishVolumeResponse {}, Answer::Done))
@@ -81,7 +81,7 @@ fn publish(
     request: NodePublishVolumeRequest,
     node_segment: Option<&Segment>,
 ) -> Result<(), Status> {
-    let volume = arguments::required("volume_id", request.volume_id)?;
+    let volume = arguments::required_string("volume_id", request.volume_id)?;
     let path = arguments::path("target_path", request.target_path)?;
     let capability = arguments::required_capability(request.volume_capability)?;
     let info = state
@@ -93,12 +93,12 @@ fn publish(
             "volume {volume:?} is not accessible from this node; publish it on a node in its topology"
         )));
     }
-    if !state.volumes.allows(&volume, &[capability]) {
+    if !state.volumes.has_capabilities(&volume, &[capability]) {
         return Err(Status::invalid_argument(format!(
             "volume {volume:?} was created with other capabilities; use a capability of the CreateVolume call"
         )));
     }
-    let target = Target {
+    let target = PublishedVolume {
         volume,
         capability,
         readonly: request.readonly,

@@ -12,7 +12,7 @@ const TARGETS_MAX: usize = 10_000;
 
 /// A published volume.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Target {
+pub(crate) struct PublishedVolume {
     pub(crate) volume: String,
     pub(crate) capability: Capability,
     pub(crate) readonly: bool,
@@ -20,17 +20,17 @@ pub(crate) struct Target {
 
 /// Published volumes by path.
 #[derive(Debug, Default)]
-pub(crate) struct Published {
-    by_path: BTreeMap<String, Target>,
+pub(crate) struct PublishedVolumes {
+    by_path: BTreeMap<String, PublishedVolume>,
     /// Whether publishing a volume creates a file or folder at the target path.
     creates_target_paths: bool,
 }
 
-impl Published {
-    /// Without `creates_target_paths`, paths are only recorded.
-    pub(crate) fn new(creates_target_paths: bool) -> Published {
+impl PublishedVolumes {
+    /// Creates a value without published volumes. Without `creates_target_paths`, paths are only recorded.
+    pub(crate) fn new(creates_target_paths: bool) -> PublishedVolumes {
         let by_path = BTreeMap::new();
-        Published {
+        PublishedVolumes {
             by_path,
             creates_target_paths,
         }
@@ -42,7 +42,7 @@ impl Published {
     }
 
     /// Publishes a volume at a path. Does nothing if the volume is already published there in the same way.
-    pub(crate) fn publish(&mut self, path: &str, target: Target) -> Result<(), Status> {
+    pub(crate) fn publish(&mut self, path: &str, target: PublishedVolume) -> Result<(), Status> {
         if let Some(present) = self.by_path.get(path) {
             if *present == target {
                 return Ok(());
@@ -75,7 +75,7 @@ impl Published {
         Ok(())
     }
 
-    /// Removes the path if this volume is published there.
+    /// Unpublishes a volume and removes the path. Does nothing if the volume is not published at the path.
     pub(crate) fn unpublish(&mut self, path: &str, volume: &str) -> Result<(), Status> {
         let Some(target) = self.by_path.get(path).filter(|target| target.volume == volume) else {
             return Ok(());

@@ -17,23 +17,23 @@ use tower::Layer;
 
 use crate::{connection::ConnectionInfo, method::code_name};
 
-/// Tower layer that wraps the services of a socket in [`Reporting`].
+/// Tower layer that wraps the services of a socket in [`RefusalReportingService`].
 #[derive(Clone, Copy)]
-pub(crate) struct ReportRefused;
+pub(crate) struct RefusalReportingLayer;
 
 /// The services of a socket. Reports requests that do not reach any of them.
 #[derive(Clone)]
-pub(crate) struct Reporting<S>(S);
+pub(crate) struct RefusalReportingService<S>(S);
 
-impl<S> Layer<S> for ReportRefused {
-    type Service = Reporting<S>;
+impl<S> Layer<S> for RefusalReportingLayer {
+    type Service = RefusalReportingService<S>;
 
-    fn layer(&self, services: S) -> Reporting<S> {
-        Reporting(services)
+    fn layer(&self, services: S) -> RefusalReportingService<S> {
+        RefusalReportingService(services)
     }
 }
 
-impl<S, B, R> Service<Request<B>> for Reporting<S>
+impl<S, B, R> Service<Request<B>> for RefusalReportingService<S>
 where
     S: Service<Request<B>, Response = Response<R>>,
     S::Future: Send + 'static,

@@ -95,7 +95,7 @@ impl Rules {
     pub(crate) fn decide(&mut self, call: &Event) -> Decision {
         let mut decision = Decision::default();
         for installed in &mut self.rules {
-            if !installed.state.rule.matches(call) || !installed.count() {
+            if !installed.state.rule.matches(call) || !installed.count_call() {
                 continue;
             }
             match &installed.state.rule.effect {
@@ -118,7 +118,7 @@ impl Installed {
     }
 
     /// Counts a matching call. Returns whether the rule applies to the call, considering `skip` and `times`.
-    fn count(&mut self) -> bool {
+    fn count_call(&mut self) -> bool {
         let is_exhausted = self.is_exhausted();
         let state = &mut self.state;
         state.matched += 1;

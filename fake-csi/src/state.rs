@@ -5,7 +5,9 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use crate::{DriverSpec, Observer, backend::Backend, published::Published, rules::Rules, volumes::Volumes};
+use crate::{
+    DriverSpec, Observer, backend::Backend, published::PublishedVolumes, rules::Rules, volumes::Volumes,
+};
 
 pub(crate) struct Shared {
     pub(crate) spec: DriverSpec,
@@ -21,7 +23,7 @@ pub(crate) struct DriverState {
     pub(crate) backend: Backend,
     pub(crate) volumes: Volumes,
     pub(crate) rules: Rules,
-    pub(crate) published: Published,
+    pub(crate) published: PublishedVolumes,
     /// Number of GetCapacity calls whose values came from the pools, for [`DriverSpec::capacity_variation`].
     pub(crate) get_capacity_calls: u64,
 }
@@ -31,7 +33,7 @@ impl Shared {
     pub(crate) fn new(spec: DriverSpec, observer: Option<Arc<dyn Observer>>) -> Self {
         Shared {
             state: Mutex::new(DriverState {
-                published: Published::new(spec.creates_target_paths),
+                published: PublishedVolumes::new(spec.creates_target_paths),
                 ..DriverState::default()
             }),
             spec,

@@ -1,7 +1,7 @@
 //! Owns violations of the CSI specification that a lenient driver tolerates, and how the driver completes such a request.
 //!
-//! Covers only violations of known clients which a driver can tolerate. `arguments` rejects everything else, whether or not the driver is
-//! lenient.
+//! Covers only violations that occur in known clients and that a driver can tolerate. `arguments` rejects all others, whether or not the
+//! driver is lenient.
 
 use csi_proto::v1::{
     CreateVolumeRequest, GetCapacityRequest, VolumeCapability,

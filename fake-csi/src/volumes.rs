@@ -71,7 +71,7 @@ impl Volumes {
     }
 
     /// Whether the volume was created with all these capabilities.
-    pub(crate) fn allows(&self, id: &str, capabilities: &[Capability]) -> bool {
+    pub(crate) fn has_capabilities(&self, id: &str, capabilities: &[Capability]) -> bool {
         self.by_id.get(id).is_some_and(|stored| {
             capabilities
                 .iter()
@@ -79,19 +79,19 @@ impl Volumes {
         })
     }
 
-    /// Returns the volume of that name, or creates it.
+    /// Returns the existing volume with the requested name, or creates one.
     pub(crate) fn create(
         &mut self,
         backend: &mut Backend,
         mut arguments: CreateArguments,
     ) -> Result<&VolumeInfo, Status> {
-        if arguments.size.is_crossed() {
+        if arguments.size.is_required_above_limit() {
             return Err(Status::out_of_range(
                 "capacity_range.required_bytes is above limit_bytes; lower it",
             ));
         }
         if let Some(id) = self.ids_by_name.get(&arguments.name) {
-            return self.idempotent(id, &arguments);
+            return self.return_existing(id, &arguments);
         }
         if let Some(id) = &arguments.source {
             let least = match &arguments.snapshot {
@@ -170,7 +170,7 @@ impl Volumes {
         let stored = self.by_id.get_mut(id).ok_or_else(|| volume_not_found(id))?;
         let info = &mut stored.info;
         let bytes = size.required.unwrap_or(0).max(info.bytes);
-        if size.is_crossed() || size.limit.is_some_and(|limit| bytes > limit) {
+        if size.is_required_above_limit() || size.limit.is_some_and(|limit| bytes > limit) {
             return Err(Status::out_of_range(format!(
                 "volume {id:?} would have {bytes} bytes, which is above limit_bytes; raise it"
             )));
@@ -199,11 +199,11 @@ impl Volumes {
         Ok(info)
     }
 
-    fn idempotent(&self, id: &str, arguments: &CreateArguments) -> Result<&VolumeInfo, Status> {
+    fn return_existing(&self, id: &str, arguments: &CreateArguments) -> Result<&VolumeInfo, Status> {
         let stored = self.by_id.get(id).ok_or_else(|| {
             Status::internal("internal error: a volume name is recorded, but its volume does not exist")
         })?;
-        match arguments.difference(stored) {
+        match arguments.incompatible_property(stored) {
             None => Ok(&stored.info),
             Some(what) => Err(Status::already_exists(format!(
                 "volume {:?} exists with incompatible {what}; use another name",
@@ -215,7 +215,7 @@ impl Volumes {
 
 impl CreateArguments {
     /// Allocates storage from the preferred segments in order, then from the requisite segments. Without requisite segments, any other
-    /// segment is used last. A volume from a snapshot is created in the snapshot's segment, if one of the requested segments contains it.
+    /// segment is used last. A volume from a snapshot is created in the snapshot's segment; requested segments outside of it are skipped.
     fn allocate(&self, backend: &mut Backend) -> Result<Allocation, Status> {
         let blocks: Vec<bool> = self
             .capabilities
@@ -254,7 +254,7 @@ impl CreateArguments {
     }
 
     /// The first property in which an existing volume is incompatible with this request, such as its size: the cause of ALREADY_EXISTS.
-    fn difference(&self, stored: &StoredVolume) -> Option<&'static str> {
+    fn incompatible_property(&self, stored: &StoredVolume) -> Option<&'static str> {
         let reachable = |term: &Segment| crate::contains(term, &stored.info.segment);
         let checks = [
             ("size", self.size.contains(stored.info.bytes)),

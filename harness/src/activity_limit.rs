@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::journal::{CallFact, ProcessEvent, ProcessFact, RefusalFact, What};
+use crate::journal::{CallFact, Observation, ProcessEvent, ProcessFact, RefusalFact};
 use crate::plan::Plan;
 use crate::scenario::Role;
 
@@ -42,11 +42,11 @@ pub(crate) struct ActivityLimit {
     writes: u64,
     events: u64,
     bytes: u64,
-    clients: HashMap<Arc<str>, Tally>,
+    clients: HashMap<Arc<str>, ClientActivity>,
 }
 
 #[derive(Debug, Default)]
-struct Tally {
+struct ClientActivity {
     writes: u64,
     events: u64,
     bytes: u64,
@@ -61,7 +61,7 @@ impl ActivityLimit {
         Self::for_objects((capacity_objects + plan.objects.len() + actions) as u64)
     }
 
-    /// `objects`: total number of CSIStorageCapacity objects, other objects and actions of the case.
+    /// Limits for a case with this total number of CSIStorageCapacity objects, other objects and actions.
     pub(crate) fn for_objects(objects: u64) -> Self {
         ActivityLimit {
             writes: WRITES + WRITES_PER_OBJECT * objects,
@@ -73,8 +73,8 @@ impl ActivityLimit {
 
     /// Filters a fact before the journal records it. Returns the fact while its client is below the limits, a `Flooded` fact for the first
     /// fact beyond a limit, and `None` for every later fact of the client.
-    pub(crate) fn admit(&mut self, what: What) -> Option<What> {
-        let Some((client, role)) = actor(&what) else {
+    pub(crate) fn admit(&mut self, what: Observation) -> Option<Observation> {
+        let Some((client, role)) = client_of_fact(&what) else {
             return Some(what);
         };
         let tally = self.clients.entry(Arc::clone(&client)).or_default();
@@ -82,13 +82,13 @@ impl ActivityLimit {
             return None;
         }
         let (count, limit, of) = match &what {
-            What::Commit(commit) if !UNLIMITED.contains(&&*commit.resource) => {
+            Observation::Commit(commit) if !UNLIMITED.contains(&&*commit.resource) => {
                 (&mut tally.writes, self.writes, "changes of objects")
             }
             _ => (&mut tally.events, self.events, "requests, watch events and calls"),
         };
         *count += 1;
-        tally.bytes += size(&what);
+        tally.bytes += fact_bytes(&what);
         let (limit, of) = match *count > limit {
             true => (limit, of),
             false if tally.bytes > self.bytes => (self.bytes >> 20, "MiB of objects, requests and calls"),
@@ -96,19 +96,19 @@ impl ActivityLimit {
         };
         tally.has_flooded = true;
         let event = ProcessEvent::Flooded(format!("more than {limit} {of}"));
-        role.map(|role| What::Process(ProcessFact { client, role, event }))
+        role.map(|role| Observation::Process(ProcessFact { client, role, event }))
     }
 }
 
-/// Approximate size of a fact in bytes. Facts of other kinds count as 0 bytes; only their number is limited.
-fn size(what: &What) -> u64 {
+/// Approximate size of a commit, request or CSI call in bytes. 0 for other facts, of which only the number is limited.
+fn fact_bytes(what: &Observation) -> u64 {
     let bytes = match what {
-        What::Commit(commit) => length(&commit.object),
-        What::Request(request) => {
+        Observation::Commit(commit) => length(&commit.object),
+        Observation::Request(request) => {
             let texts = [&request.name, &request.namespace, &request.message];
             request.resource.len() + texts.into_iter().flatten().map(String::len).sum::<usize>()
         }
-        What::Call(call) => call
+        Observation::Call(call) => call
             .parameters
             .iter()
             .map(|(name, value)| name.len() + value.len())
@@ -120,7 +120,7 @@ fn size(what: &What) -> u64 {
 
 /// Approximate length of a value as JSON, in bytes.
 fn length(value: &Value) -> usize {
-    /// Additional bytes per JSON value, for quotes, separators, numbers and literals.
+    /// Bytes added for each JSON value, for quotes, separators, numbers and literals.
     const REST: usize = 4;
     REST + match value {
         Value::String(text) => text.len(),
@@ -135,15 +135,15 @@ fn length(value: &Value) -> usize {
 
 /// The client that caused a fact, and its role. A request without a token may come from any program, so [`ANONYMOUS`] is limited but has no
 /// role.
-fn actor(what: &What) -> Option<(Arc<str>, Option<Role>)> {
+fn client_of_fact(what: &Observation) -> Option<(Arc<str>, Option<Role>)> {
     let client = match what {
-        What::Request(request) => Arc::clone(&request.client),
-        What::Commit(commit) => Arc::clone(&commit.client),
-        What::Delivery(delivery) => Arc::clone(&delivery.client),
-        What::Fault(fault) => Arc::clone(fault.client.as_ref()?),
-        // Only publishers call the driver.
-        What::Call(CallFact { node, .. }) | What::Refused(RefusalFact { node, .. }) => {
-            Role::Publisher.client(node.as_deref()).into()
+        Observation::Request(request) => Arc::clone(&request.client),
+        Observation::Commit(commit) => Arc::clone(&commit.client),
+        Observation::Delivery(delivery) => Arc::clone(&delivery.client),
+        Observation::Fault(fault) => Arc::clone(fault.client.as_ref()?),
+        // A call does not contain its client. Publishers make most calls, so the publisher of the node counts as the client.
+        Observation::Call(CallFact { node, .. }) | Observation::Refused(RefusalFact { node, .. }) => {
+            Role::Publisher.client_name(node.as_deref()).into()
         }
         _ => return None,
     };
@@ -156,8 +156,8 @@ mod tests {
     use super::*;
     use crate::journal::{Change, CommitFact, RequestFact};
 
-    fn request(client: &str) -> What {
-        What::Request(RequestFact {
+    fn request(client: &str) -> Observation {
+        Observation::Request(RequestFact {
             client: client.into(),
             verb: fake_apiserver::Verb::Get,
             resource: "nodes".to_owned(),
@@ -171,8 +171,8 @@ mod tests {
         })
     }
 
-    fn change_of(resource: &str) -> What {
-        What::Commit(CommitFact {
+    fn change_of(resource: &str) -> Observation {
+        Observation::Commit(CommitFact {
             client: "publisher@n1".into(),
             change: Change::Modified,
             resource: resource.into(),
@@ -190,7 +190,7 @@ mod tests {
             let admitted = (0..=WRITES).filter_map(|_| activity.admit(change_of(resource)));
             let all_changes = admitted
                 .last()
-                .is_some_and(|last| matches!(last, What::Commit(_)));
+                .is_some_and(|last| matches!(last, Observation::Commit(_)));
             assert_eq!(all_changes, is_unlimited, "{resource}");
         }
     }
@@ -201,17 +201,20 @@ mod tests {
         for _ in 0..EVENTS {
             assert!(matches!(
                 activity.admit(request("publisher@n1")),
-                Some(What::Request(_))
+                Some(Observation::Request(_))
             ));
         }
-        let Some(What::Process(flood)) = activity.admit(request("publisher@n1")) else {
+        let Some(Observation::Process(flood)) = activity.admit(request("publisher@n1")) else {
             panic!("no flood was reported");
         };
         assert_eq!((&*flood.client, flood.role), ("publisher@n1", Role::Publisher));
         assert!(matches!(flood.event, ProcessEvent::Flooded(_)));
         assert!(activity.admit(request("publisher@n1")).is_none());
         for client in ["publisher@n2", "scheduler", "harness"] {
-            assert!(matches!(activity.admit(request(client)), Some(What::Request(_))));
+            assert!(matches!(
+                activity.admit(request(client)),
+                Some(Observation::Request(_))
+            ));
         }
         for _ in 0..=EVENTS {
             assert!(activity.admit(request("harness")).is_some());
@@ -225,14 +228,14 @@ mod tests {
     fn few_large_objects_exceed_the_size_limit() {
         let mut activity = ActivityLimit::for_objects(0);
         let mut large = || {
-            let What::Commit(mut commit) = change_of("leases") else {
+            let Observation::Commit(mut commit) = change_of("leases") else {
                 unreachable!()
             };
             commit.object = Arc::new("x".repeat(1 << 20).into());
-            activity.admit(What::Commit(commit))
+            activity.admit(Observation::Commit(commit))
         };
-        let admitted: Vec<What> = std::iter::repeat_with(&mut large).take(70).flatten().collect();
-        let Some(What::Process(flood)) = admitted.last() else {
+        let admitted: Vec<Observation> = std::iter::repeat_with(&mut large).take(70).flatten().collect();
+        let Some(Observation::Process(flood)) = admitted.last() else {
             panic!("no flood was reported");
         };
         let ProcessEvent::Flooded(text) = &flood.event else {

@@ -1,11 +1,11 @@
 //! Suggests the known name that is most similar to an unknown name. Does not know what the names mean.
 
-/// Number of letters of an unknown name for each edit in which a suggestion may differ.
+/// A suggestion may differ from an unknown name by one edit per this number of letters; one edit is always allowed.
 const LETTERS_PER_EDIT: usize = 5;
 /// Names shorter than this get no suggestion, because a few edits turn them into any other name.
 const LETTERS_MIN: usize = 3;
 
-/// The most similar known name, if one is similar enough.
+/// The known name with the fewest edits from `name`; `None` if all known names differ too much.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let letters = name.chars().count();
     if letters < LETTERS_MIN {

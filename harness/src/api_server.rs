@@ -8,22 +8,22 @@ use hyper::Method;
 use serde_json::Value;
 
 use crate::fact_sink::FactSink;
-use crate::listening::Listening;
+use crate::listening::HttpListener;
 use crate::plan::Plan;
 
 /// A real API server that the cases of a run share.
 pub trait RealApiServer: Send + Sync {
     /// Starts a case whose facts are recorded in `sink`. Must be called within a tokio runtime.
-    fn case(&self, sink: &FactSink) -> Result<Arc<dyn RealApiCase>, String>;
+    fn start_case(&self, sink: &FactSink) -> Result<Arc<dyn RealApiCase>, String>;
 
     /// The reason why a case cannot run against this server; `None` if the case can run.
-    fn skips(&self, plan: &Plan) -> Option<String>;
+    fn skip_reason(&self, plan: &Plan) -> Option<String>;
 }
 
 /// One case on a real API server.
 pub trait RealApiCase: Send + Sync {
     /// Opens a listener on the loopback interface for the clients of the case.
-    fn listen(self: Arc<Self>, with_tls: bool) -> BoxFuture<'static, std::io::Result<Listening>>;
+    fn listen(self: Arc<Self>, with_tls: bool) -> BoxFuture<'static, std::io::Result<HttpListener>>;
 
     /// Creates a bearer token for a client.
     fn add_client(&self, name: &str) -> String;
@@ -62,7 +62,7 @@ pub trait RealApiCase: Send + Sync {
     /// Resolves when no request is in flight.
     fn quiet(&self) -> BoxFuture<'_, ()>;
 
-    /// Ends the case and deletes its objects. Returns the objects that could not be deleted, each with the reason.
+    /// Ends the case and deletes its objects. Returns the names of objects that could not be deleted, each with the reason.
     fn end(&self) -> BoxFuture<'_, Vec<String>>;
 }
 

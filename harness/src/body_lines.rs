@@ -29,7 +29,7 @@ where
             }
             if rest.len() > LINE_MAX {
                 return Err(BodyError(
-                    "a line is longer than any watch event may be".to_owned(),
+                    "a line of the response is longer than 64 MiB, the maximum for a watch event".to_owned(),
                 ));
             }
             let Some(frame) = body.frame().await else {

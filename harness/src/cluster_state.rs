@@ -1,5 +1,5 @@
-//! The state of the cluster at one position of the journal: the result of all commits up to there, and the number of GetCapacity calls and
-//! scheduling attempts.
+//! The state of the cluster at one position of the journal: the result of all commits before that position, and the number of GetCapacity
+//! calls and scheduling attempts.
 //!
 //! Does not know expectations.
 
@@ -11,7 +11,9 @@ use capacity_types::capacity_api::RESOURCE;
 use fake_csi::Method;
 use serde_json::Value;
 
-use crate::journal::{AnswerFact, CallFact, Change, CommitFact, DiscoveryFact, Fact, MetricsFact, What};
+use crate::journal::{
+    CallFact, Change, CommitFact, DiscoveryFact, Fact, HarnessCallFact, MetricsFact, Observation,
+};
 use crate::plan::WORKLOADS;
 use crate::scenario::Role;
 
@@ -20,7 +22,7 @@ pub(crate) type Objects = BTreeMap<(Option<String>, String), Arc<Value>>;
 
 /// A scheduling failure of a pod, as the scheduler reported it.
 #[derive(Debug, Clone)]
-pub(crate) struct Refusal {
+pub(crate) struct SchedulingFailure {
     /// Sequence number of the fact that contains the report.
     pub(crate) seq: u64,
     /// The scheduler's message.
@@ -39,26 +41,26 @@ enum RefusalSource {
 
 /// Number of GetCapacity calls and of failed scheduling attempts so far. Subtract an earlier snapshot to get the number since then.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Rounds {
+pub(crate) struct ActivityCounts {
     /// Number of GetCapacity calls, by node, segment and parameters.
     calls: BTreeMap<String, u64>,
     /// Number of failed scheduling attempts, by pod.
     attempts: BTreeMap<String, u64>,
 }
 
-impl Rounds {
+impl ActivityCounts {
     /// The number of GetCapacity calls since `before` for the node, segment and parameters with the most calls.
-    pub(crate) fn calls_since(&self, before: &Rounds) -> u64 {
+    pub(crate) fn calls_since(&self, before: &ActivityCounts) -> u64 {
         max_increase(&self.calls, &before.calls)
     }
 
     /// The number of failed scheduling attempts since `before` for the pod with the most attempts.
-    pub(crate) fn attempts_since(&self, before: &Rounds) -> u64 {
+    pub(crate) fn attempts_since(&self, before: &ActivityCounts) -> u64 {
         max_increase(&self.attempts, &before.attempts)
     }
 }
 
-/// Adds the object of a commit to a set of names if `is_member` is true for it, otherwise removes it.
+/// Adds the name of a committed object to a set if `is_member` is true for the object; otherwise removes the name.
 fn update_names(names: &mut BTreeSet<String>, commit: &CommitFact, is_member: impl Fn(&Value) -> bool) {
     match commit.change != Change::Deleted && is_member(&commit.object) {
         true => names.insert(commit.name.clone()),
@@ -87,13 +89,13 @@ pub(crate) struct ClusterState {
     /// PVCs in the workload namespace that have no volume yet.
     unbound: BTreeSet<String>,
     /// The latest scheduling failure of each existing pod.
-    refusals: BTreeMap<String, Refusal>,
+    refusals: BTreeMap<String, SchedulingFailure>,
     /// Number of GetCapacity calls and of failed scheduling attempts so far.
-    rounds: Rounds,
+    rounds: ActivityCounts,
     /// UIDs of the CSIStorageCapacity objects that publishers created without the driver and managed-by labels.
     unlabelled: BTreeSet<String>,
     /// Driver responses to calls of the harness, by their name in the case, with the sequence number of the fact.
-    answers: BTreeMap<String, (u64, AnswerFact)>,
+    answers: BTreeMap<String, (u64, HarnessCallFact)>,
     /// Latest discovery result by resource, with the sequence number of the fact.
     served: BTreeMap<String, (u64, DiscoveryFact)>,
     /// Latest metrics, with the sequence number of the fact.
@@ -109,24 +111,24 @@ impl ClusterState {
 
     pub(crate) fn apply(&mut self, fact: &Fact) {
         match &fact.what {
-            What::Commit(commit) => self.commit(fact.seq, commit),
-            What::Call(call) if call.method == Method::GetCapacity => {
+            Observation::Commit(commit) => self.commit(fact.seq, commit),
+            Observation::Call(call) if call.method == Method::GetCapacity => {
                 *self.rounds.calls.entry(call_key(call)).or_default() += 1;
             }
-            What::Answer(answer) => {
+            Observation::Answer(answer) => {
                 self.answers
                     .insert(answer.name.clone(), (fact.seq, answer.clone()));
             }
-            What::Discovery(discovery) => {
+            Observation::Discovery(discovery) => {
                 self.served
                     .insert(discovery.resource.clone(), (fact.seq, discovery.clone()));
             }
-            What::Metrics(metrics) => self.metrics = Some((fact.seq, metrics.clone())),
+            Observation::Metrics(metrics) => self.metrics = Some((fact.seq, metrics.clone())),
             _ => {}
         }
     }
 
-    /// Applies one change. `seq`: the sequence number of its fact.
+    /// Applies an object change. `seq`: sequence number of the fact with the change.
     pub(crate) fn commit(&mut self, seq: u64, commit: &CommitFact) {
         let key = (commit.namespace.clone(), commit.name.clone());
         if *commit.resource == *RESOURCE {
@@ -140,7 +142,7 @@ impl ClusterState {
             Change::Added | Change::Modified => objects.insert(key, commit.object.clone()),
         };
         match &*commit.resource {
-            "pods" => self.pod(seq, commit, before.as_deref()),
+            "pods" => self.apply_pod(seq, commit, before.as_deref()),
             "persistentvolumeclaims" => self.claim(commit),
             "events" if commit.change != Change::Deleted => self.event(seq, &commit.object),
             _ => {}
@@ -151,7 +153,7 @@ impl ClusterState {
         let labels = &commit.object["metadata"]["labels"];
         let is_unlabelled = commit.change == Change::Added
             && Role::of_client(&commit.client) == Some(Role::Publisher)
-            // An object that lost these labels later was handed over to another manager, so only the labels at the creation count.
+            // Only labels at the creation count: a publisher that removes them later hands the object over to another manager.
             && [DRIVER_LABEL, MANAGED_BY_LABEL].iter().any(|label| labels[label].is_null());
         // The UID remains in the set after the deletion of the object, because the DELETED event contains the last state.
         self.unlabelled
@@ -163,7 +165,7 @@ impl ClusterState {
         self.unlabelled.contains(uid_of(object))
     }
 
-    fn pod(&mut self, seq: u64, commit: &CommitFact, before: Option<&Value>) {
+    fn apply_pod(&mut self, seq: u64, commit: &CommitFact, before: Option<&Value>) {
         if commit.namespace.as_deref() == Some(WORKLOADS) {
             update_names(&mut self.waiting, commit, is_pending);
         }
@@ -172,7 +174,7 @@ impl ClusterState {
             Change::Modified => {
                 let text = unschedulable(&commit.object);
                 if let Some(text) = text.filter(|_| text != before.and_then(unschedulable)) {
-                    self.refuse(seq, &commit.name, text, RefusalSource::Condition);
+                    self.record_scheduling_failure(seq, &commit.name, text, RefusalSource::Condition);
                 }
             }
         }
@@ -193,11 +195,11 @@ impl ClusterState {
             .or_else(|| event["involvedObject"]["name"].as_str());
         let text = event["note"].as_str().or_else(|| event["message"].as_str());
         if let (Some(pod), Some(text)) = (pod, text) {
-            self.refuse(seq, pod, text, RefusalSource::Event);
+            self.record_scheduling_failure(seq, pod, text, RefusalSource::Event);
         }
     }
 
-    fn refuse(&mut self, seq: u64, pod: &str, text: &str, source: RefusalSource) {
+    fn record_scheduling_failure(&mut self, seq: u64, pod: &str, text: &str, source: RefusalSource) {
         if let Some(last) = self.refusals.get_mut(pod)
             && last.text == text
             && last.source != source
@@ -208,7 +210,7 @@ impl ClusterState {
             return;
         }
         *self.rounds.attempts.entry(pod.to_owned()).or_default() += 1;
-        let refusal = Refusal {
+        let refusal = SchedulingFailure {
             seq,
             text: text.to_owned(),
             source,
@@ -226,7 +228,7 @@ impl ClusterState {
     }
 
     /// Pods in the workload namespace that have no node yet.
-    pub(crate) fn waiting(&self) -> impl Iterator<Item = (&String, &Arc<Value>)> {
+    pub(crate) fn pending_pods(&self) -> impl Iterator<Item = (&String, &Arc<Value>)> {
         let pods = self.waiting.iter();
         pods.filter_map(|name| Some((name, self.object("pods", Some(WORKLOADS), name)?)))
     }
@@ -243,7 +245,7 @@ impl ClusterState {
     }
 
     /// The driver's response to the call with this name in the case, with the sequence number of the fact.
-    pub(crate) fn answer(&self, name: &str) -> Option<&(u64, AnswerFact)> {
+    pub(crate) fn response_of_call(&self, name: &str) -> Option<&(u64, HarnessCallFact)> {
         self.answers.get(name)
     }
 
@@ -258,12 +260,12 @@ impl ClusterState {
     }
 
     /// The latest scheduling failure of a pod.
-    pub(crate) fn refusal(&self, pod: &str) -> Option<&Refusal> {
+    pub(crate) fn scheduling_failure(&self, pod: &str) -> Option<&SchedulingFailure> {
         self.refusals.get(pod)
     }
 
     /// Number of GetCapacity calls and of failed scheduling attempts so far.
-    pub(crate) fn rounds(&self) -> &Rounds {
+    pub(crate) fn rounds(&self) -> &ActivityCounts {
         &self.rounds
     }
 }
@@ -285,7 +287,7 @@ fn is_pending(pod: &Value) -> bool {
 }
 
 /// Whether the scheduler has selected a node for the pod but failed to bind the pod. The scheduler retries such a pod after a back-off.
-pub(crate) fn is_given_back(pod: &Value) -> bool {
+pub(crate) fn has_scheduler_error(pod: &Value) -> bool {
     unscheduled_condition(pod).is_some_and(|condition| condition["reason"] == "SchedulerError")
 }
 
@@ -311,7 +313,7 @@ mod tests {
     use serde_json::json;
 
     fn commit(seq: u64, resource: &str, change: Change, object: Value) -> Fact {
-        let what = What::Commit(CommitFact {
+        let what = Observation::Commit(CommitFact {
             client: "scheduler".into(),
             change,
             resource: resource.into(),
@@ -338,8 +340,13 @@ mod tests {
     fn after(facts: &[Fact]) -> (u64, u64) {
         let mut cluster = ClusterState::default();
         facts.iter().for_each(|fact| cluster.apply(fact));
-        let refusal = cluster.refusal("p").expect("the pod has a scheduling failure");
-        (refusal.seq, cluster.rounds().attempts_since(&Rounds::default()))
+        let refusal = cluster
+            .scheduling_failure("p")
+            .expect("the pod has a scheduling failure");
+        (
+            refusal.seq,
+            cluster.rounds().attempts_since(&ActivityCounts::default()),
+        )
     }
 
     #[test]

@@ -8,15 +8,15 @@ use fake_csi::Storage;
 use serde_json::Value;
 
 /// The API objects of one driver. Errors are messages.
-pub trait DriverState: Send + Sync {
-    /// Objects of which a cluster has one, independent of nodes.
-    fn common(&self) -> Result<Vec<Value>, String>;
+pub trait ProgramObjects: Send + Sync {
+    /// Objects that exist once per cluster.
+    fn common_objects(&self) -> Result<Vec<Value>, String>;
 
-    /// Objects for a node. For a driver, called for each node on which it runs.
+    /// Objects that exist once per node. A driver's objects are created only for nodes on which the driver runs.
     fn of_node(&self, node: &str) -> Result<Vec<Value>, String>;
 
     /// Patches that set the storage of a node. Empty if the manifest cannot express storage.
-    fn storage(&self, node: &str, storage: NodeStorage) -> Result<Vec<Change>, String>;
+    fn storage_patches(&self, node: &str, storage: NodeStorage) -> Result<Vec<ObjectPatch>, String>;
 }
 
 /// Storage of the driver on a node.
@@ -43,8 +43,8 @@ impl NodeStorage {
 
 /// A JSON merge patch for one object.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Change {
-    /// Reference to the patched object.
+pub struct ObjectPatch {
+    /// Reference to the object to patch.
     pub at: ResourceRef,
     /// Subresource, such as `status`; `None`: the object itself.
     pub subresource: Option<String>,

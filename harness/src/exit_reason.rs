@@ -40,7 +40,7 @@ pub(crate) struct ExitReason {
     later_lines: usize,
     /// Python: exceptions that preceded the current one in the same chain.
     causes: Vec<String>,
-    /// Number of lines in `reason` that are earlier exceptions. They follow the first line.
+    /// Python: number of lines in `reason` with earlier exceptions, which follow the first line.
     cause_lines: usize,
     /// Python: the innermost frames of a traceback whose exception line has not been read yet.
     frames: Option<Vec<String>>,
@@ -70,7 +70,7 @@ impl ExitReason {
             return;
         }
         if is_reason(line) {
-            // Go prints a panic that is recovered and raised again twice.
+            // Go prints a panic twice if it is recovered and raised again.
             *self = ExitReason {
                 reason: vec![readable(line)],
                 ..ExitReason::default()
@@ -161,8 +161,8 @@ fn is_exception(line: &str) -> bool {
     class.split('.').all(is_name) && ENDS.iter().any(|end| class.ends_with(end))
 }
 
-/// Whether a line of a Go stack trace belongs to the runtime's panic handling, or contains only the source file of the function in the line
-/// above.
+/// Whether to omit a line of a Go stack trace: a function of the runtime's panic handling, or the source file of the function in the
+/// previous line.
 fn is_frame_of_go(line: &str) -> bool {
     const OWN: [&str; 4] = [
         "panic(",
@@ -213,8 +213,8 @@ pub fn error_lines(log: &[u8], count: usize) -> Vec<String> {
     let text = String::from_utf8_lossy(log);
     let mut found: Vec<(&str, String)> = Vec::new();
     for line in text.lines().rev().filter(|line| is_error_line(line)) {
-        let message = message(line);
-        // A repeated message is listed once.
+        let message = without_header(line);
+        // A message that was logged several times is listed once.
         if found.iter().all(|(other, _)| *other != message) {
             found.push((message, readable(line)));
         }
@@ -225,8 +225,8 @@ pub fn error_lines(log: &[u8], count: usize) -> Vec<String> {
     found.into_iter().rev().map(|(_, line)| line).collect()
 }
 
-/// The line without its timestamp.
-fn message(line: &str) -> &str {
+/// A log line without its klog header or timestamp.
+fn without_header(line: &str) -> &str {
     match klog_level(line) {
         Some(_) => line.split_once(']').map_or(line, |(_, message)| message),
         None => line.trim_start_matches(|c: char| c.is_ascii_digit() || "-:.TZ/ []+".contains(c)),

@@ -6,62 +6,66 @@ use capacity_types::capacity_api::RESOURCE;
 use capacity_types::quantity::format_bytes;
 
 use crate::journal::{
-    AnswerFact, BoundKind, CallDetails, CallFact, CommitFact, DiscoveryFact, ExtenderFact, Fact, MetricsFact,
-    ProcessEvent, RefusalFact, RequestFact, What,
+    CallDetails, CallFact, CommitFact, DeadlineKind, DiscoveryFact, ExtenderFact, Fact, HarnessCallFact,
+    MetricsFact, Observation, ProcessEvent, RefusalFact, RequestFact,
 };
 
 /// The component that caused a fact, for the first column of a timeline.
-pub(crate) fn source(fact: &Fact) -> &'static str {
+pub(crate) fn fact_source(fact: &Fact) -> &'static str {
     match fact.what {
-        What::Request(_) | What::Commit(_) | What::Delivery(_) | What::Fault(_) | What::Discovery(_) => "api",
-        What::Call(_) | What::Refused(_) | What::Answer(_) => "csi",
-        What::Process(_) | What::Log(_) => "sut",
-        What::Extender(_) => "ext",
+        Observation::Request(_)
+        | Observation::Commit(_)
+        | Observation::Delivery(_)
+        | Observation::Fault(_)
+        | Observation::Discovery(_) => "api",
+        Observation::Call(_) | Observation::Refused(_) | Observation::Answer(_) => "csi",
+        Observation::Process(_) | Observation::Log(_) => "sut",
+        Observation::Extender(_) => "ext",
         _ => "harness",
     }
 }
 
 /// Formats the observation in a fact.
-pub(crate) fn format(fact: &Fact) -> String {
+pub(crate) fn format_fact(fact: &Fact) -> String {
     match &fact.what {
-        What::Begin(begin) => format!("case {} begins", begin.case),
-        What::StepStarted(mark) => format!("step {} begins", mark.step + 1),
-        What::StepActed(mark) => format!("actions of step {} done", mark.step + 1),
-        What::Action(action) => action.text.clone(),
-        What::Bound(bound) => match bound.bound {
-            BoundKind::Within => format!("expectation {} timed out", bound.expect + 1),
-            BoundKind::Hold => format!(
+        Observation::Begin(begin) => format!("case {} begins", begin.case),
+        Observation::StepStarted(mark) => format!("step {} begins", mark.step + 1),
+        Observation::StepActed(mark) => format!("actions of step {} done", mark.step + 1),
+        Observation::Action(action) => action.text.clone(),
+        Observation::Bound(bound) => match bound.bound {
+            DeadlineKind::Within => format!("expectation {} timed out", bound.expect + 1),
+            DeadlineKind::Hold => format!(
                 "expectation {} has held for its hold time (`stays`)",
                 bound.expect + 1
             ),
-            BoundKind::PublisherIdle => format!(
+            DeadlineKind::PublisherIdle => format!(
                 "expectation {}: the publisher does not call GetCapacity",
                 bound.expect + 1
             ),
-            BoundKind::SchedulerIdle => {
+            DeadlineKind::SchedulerIdle => {
                 format!("expectation {}: the scheduler retries no pod", bound.expect + 1)
             }
         },
-        What::Lag(lag) => format!("harness stalled for {} ms", lag.late_us / 1000),
-        What::Quiet => "idle: no request in flight, no change".to_owned(),
-        What::Request(request) => format_request(request),
-        What::Commit(commit) => format_commit(commit),
-        What::Delivery(delivery) => format!(
+        Observation::Lag(lag) => format!("harness stalled for {} ms", lag.late_us / 1000),
+        Observation::Quiet => "idle: no request in flight, no change".to_owned(),
+        Observation::Request(request) => format_request(request),
+        Observation::Commit(commit) => format_commit(commit),
+        Observation::Delivery(delivery) => format!(
             "watch {} → {}: {:?} {}",
             delivery.resource, delivery.client, delivery.change, delivery.name
         ),
-        What::Fault(fault) => match &fault.client {
+        Observation::Fault(fault) => match &fault.client {
             Some(client) => format!("fault for {client}: {fault}"),
             None => format!("fault: {fault}"),
         },
-        What::Call(call) => format_call(call),
-        What::Refused(refusal) => format_driver_refusal(refusal),
-        What::Answer(answer) => format_answer(answer),
-        What::Extender(call) => format_extender_call(call),
-        What::Discovery(discovery) => format_discovery(discovery),
-        What::Metrics(metrics) => format_metrics(metrics),
-        What::Log(log) => format!("{} logs: {}", log.client, log.line),
-        What::Process(process) => match &process.event {
+        Observation::Call(call) => format_call(call),
+        Observation::Refused(refusal) => format_driver_refusal(refusal),
+        Observation::Answer(answer) => format_answer(answer),
+        Observation::Extender(call) => format_extender_call(call),
+        Observation::Discovery(discovery) => format_discovery(discovery),
+        Observation::Metrics(metrics) => format_metrics(metrics),
+        Observation::Log(log) => format!("{} logs: {}", log.client, log.line),
+        Observation::Process(process) => match &process.event {
             ProcessEvent::Started => format!("{} started", process.client),
             ProcessEvent::Stopped => format!("{} stopped", process.client),
             ProcessEvent::Killed => format!("{} was killed", process.client),
@@ -124,7 +128,7 @@ fn format_metrics(metrics: &MetricsFact) -> String {
 }
 
 /// Formats the fields of a driver response, for the line after the call.
-fn format_answer(answer: &AnswerFact) -> String {
+fn format_answer(answer: &HarnessCallFact) -> String {
     let mut text = format!(
         "{} is the response of {}: {}",
         answer.name, answer.call, answer.code

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
 use crate::activity_limit::ActivityLimit;
-use crate::journal::{CommitFact, Journal, ProcessEvent, ProcessFact, What};
+use crate::journal::{CommitFact, Journal, Observation, ProcessEvent, ProcessFact};
 use crate::killer::Killer;
 
 /// A channel that receives object changes in order.
@@ -33,7 +33,7 @@ struct State {
 }
 
 impl FactSink {
-    /// `activity`: the limits of the clients; `None` if no verdict is computed.
+    /// A sink with the activity limits of a case; `None`: without limits, because no verdict is computed.
     pub(crate) fn new(journal: Journal, killer: Killer, activity: Option<ActivityLimit>) -> Self {
         FactSink(Arc::new(Shared {
             journal,
@@ -50,7 +50,7 @@ impl FactSink {
         FactSink::new(journal, Killer::default(), None)
     }
 
-    /// Removes the activity limits, because no verdict depends on the cluster any more.
+    /// Removes the activity limits, after the verdict on the cluster was computed.
     pub(crate) fn lift_limit(&self) {
         self.0.state.lock().activity = None;
     }
@@ -62,10 +62,10 @@ impl FactSink {
         receiver
     }
 
-    /// Appends one observation. The caller holds the lock under which the observed event happened, so this function must be quick.
-    pub fn put(&self, what: What) {
+    /// Appends one observation. Must be quick, because the caller still holds the lock under which the observed event happened.
+    pub fn record(&self, what: Observation) {
         let mut state = self.0.state.lock();
-        if let What::Commit(commit) = &what {
+        if let Observation::Commit(commit) = &what {
             state.senders.retain(|sender| sender.send(commit.clone()).is_ok());
         }
         let what = match &mut state.activity {
@@ -74,7 +74,7 @@ impl FactSink {
         };
         if let Some(what) = what {
             // A client above its limits is killed: otherwise it would fill the memory of the API server before the case ends.
-            if let What::Process(process) = &what
+            if let Observation::Process(process) = &what
                 && matches!(process.event, ProcessEvent::Flooded(_))
             {
                 self.0.killer.kill(&process.client);
@@ -87,9 +87,9 @@ impl FactSink {
     /// Records that a fault rule applied to a client. If the rule has `kill`, the client is killed before the fault takes effect.
     pub fn fault(&self, fault: AppliedFault) {
         let killed = self.0.killer.kill_for(fault.rule.0, fault.client.as_ref());
-        self.put(What::Fault(fault));
+        self.record(Observation::Fault(fault));
         if let Some((client, role)) = killed {
-            self.put(What::Process(ProcessFact {
+            self.record(Observation::Process(ProcessFact {
                 client,
                 role,
                 event: ProcessEvent::Killed,
@@ -108,8 +108,8 @@ mod tests {
     use super::*;
     use crate::journal::Change;
 
-    fn commit(number: u64) -> What {
-        What::Commit(CommitFact {
+    fn commit(number: u64) -> Observation {
+        Observation::Commit(CommitFact {
             client: "publisher".into(),
             change: Change::Added,
             resource: "csistoragecapacities".into(),
@@ -127,10 +127,10 @@ mod tests {
         let killer = Killer::default();
         let killed = killer.register(&"publisher".into(), &CancellationToken::new());
         let sink = FactSink::new(journal.clone(), killer, Some(activity));
-        sink.put(commit(0));
+        sink.record(commit(0));
         let mut receiver = sink.commits();
         for number in 1..=400 {
-            sink.put(commit(number));
+            sink.record(commit(number));
         }
         for number in 1..=400 {
             assert_eq!(receiver.try_recv().unwrap().revision, number);
@@ -140,11 +140,11 @@ mod tests {
         assert!(killed.is_cancelled());
         let flood = &facts[300].what;
         assert!(
-            matches!(flood, What::Process(process) if matches!(process.event, ProcessEvent::Flooded(_))),
+            matches!(flood, Observation::Process(process) if matches!(process.event, ProcessEvent::Flooded(_))),
             "{flood:?}"
         );
         sink.lift_limit();
-        sink.put(commit(401));
+        sink.record(commit(401));
         assert_eq!(journal.len(), 302);
     }
 }

@@ -34,7 +34,7 @@ impl Killer {
         self.0.lock().rules.insert(rule);
     }
 
-    /// Called when a fault rule applies to a client. If the rule has `kill`, kills the client and returns it with its role.
+    /// Called when a fault rule applies to a client. If the rule has `kill`, stops the client, and returns its name and role.
     pub(crate) fn kill_for(&self, rule: u64, client: Option<&Arc<str>>) -> Option<(Arc<str>, Role)> {
         let state = self.0.lock();
         let client = client.filter(|_| state.rules.contains(&rule))?;
@@ -44,7 +44,7 @@ impl Killer {
         Some((client.clone(), Role::of_client(client)?))
     }
 
-    /// Registers a started client. Returns the token that kills it without a grace period.
+    /// Registers a started client. Returns the token whose cancellation kills the client without a grace period.
     pub(crate) fn register(&self, client: &Arc<str>, stop: &CancellationToken) -> CancellationToken {
         let kill = CancellationToken::new();
         let tokens = Tokens {

@@ -56,6 +56,6 @@ pub use exit_reason::{error_lines, reason_of};
 pub use live_cluster::LiveCluster;
 pub use run::{Outcome, run_and_keep};
 pub use run_options::{Observer, RunOptions};
-pub use simulation::{run_as_chosen as run, simulate};
+pub use simulation::{run_in_real_or_simulated_time as run, simulate};
 pub use start_error::StartError;
-pub use text::{is_unprintable, replace_words, text_of};
+pub use text::{is_unprintable, read_text_file, replace_words};

@@ -31,13 +31,13 @@ const CONNECTIONS_MAX: usize = 1024;
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A listener. Dropping the value closes its connections.
-pub struct Listening {
+pub struct HttpListener {
     address: String,
     tls: Option<Tls>,
     _stop: DropGuard,
 }
 
-impl Listening {
+impl HttpListener {
     /// Listens on a free port of a network. `serve` handles each request; if it returns an error, the connection is closed.
     pub async fn open<S, F, E>(network: &Network, with_tls: bool, serve: S) -> std::io::Result<Self>
     where
@@ -50,7 +50,7 @@ impl Listening {
             false => None,
         };
         let (address, connections) = network.listen().await?;
-        Ok(Self::serving(address, connections, tls, serve))
+        Ok(Self::start_accepting(address, connections, tls, serve))
     }
 
     /// Listens on this address of a network, without TLS.
@@ -61,10 +61,15 @@ impl Listening {
         E: Error + Send + Sync + 'static,
     {
         let connections = network.listen_at(address).await?;
-        Ok(Self::serving(address.to_owned(), connections, None, serve))
+        Ok(Self::start_accepting(
+            address.to_owned(),
+            connections,
+            None,
+            serve,
+        ))
     }
 
-    fn serving<S, F, E>(address: String, connections: Connections, tls: Option<Tls>, serve: S) -> Self
+    fn start_accepting<S, F, E>(address: String, connections: Connections, tls: Option<Tls>, serve: S) -> Self
     where
         S: Fn(Request<Incoming>) -> F + Clone + Send + 'static,
         F: Future<Output = Result<Response<UnsyncBoxBody<Bytes, E>>, E>> + Send + 'static,
@@ -73,7 +78,7 @@ impl Listening {
         let stop = CancellationToken::new();
         let accepting = accept(connections, tls.clone(), stop.clone(), serve);
         tokio::spawn(stop.clone().run_until_cancelled_owned(accepting));
-        Listening {
+        HttpListener {
             address,
             tls,
             _stop: stop.drop_guard(),
@@ -111,7 +116,7 @@ where
     let permits = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     while let Some(accepted) = connections.next().await {
         let Ok(stream) = accepted else {
-            // The client caused the error, or the host lacks a resource such as file descriptors for a moment.
+            // The client closed the connection early, or the host lacks file descriptors: accept the next one after a pause.
             tokio::time::sleep(Duration::from_millis(20)).await;
             continue;
         };

@@ -11,7 +11,7 @@ use tracing::subscriber::NoSubscriber;
 use tracing::{Dispatch, Level};
 
 use crate::exit_reason::readable;
-use crate::journal::{Journal, LogFact, What};
+use crate::journal::{Journal, LogFact, Observation};
 
 /// Maximum number of recorded lines per program.
 const LINES_MAX: usize = 1000;
@@ -30,7 +30,7 @@ pub struct LogLines {
 }
 
 impl LogLines {
-    /// Records lines that contain any of these texts; `None` if the list is empty.
+    /// Creates a recorder of the lines that contain any of these texts; `None` if there are no texts.
     pub(crate) fn new(client: &str, patterns: Vec<String>, journal: &Journal) -> Option<Self> {
         (!patterns.is_empty()).then(|| Self {
             client: client.into(),
@@ -47,7 +47,7 @@ impl LogLines {
             .iter()
             .any(|pattern| line.contains(pattern.as_str()));
         if is_match && self.recorded.fetch_add(1, Ordering::Relaxed) < LINES_MAX {
-            self.journal.append(What::Log(LogFact {
+            self.journal.append(Observation::Log(LogFact {
                 client: self.client.clone(),
                 line: readable(line),
             }));

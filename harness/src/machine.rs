@@ -22,7 +22,7 @@ const DESCRIPTORS_MIN: usize = 4;
 /// Minimum free bytes for temporary files while cases run.
 const FREE_BYTES_MIN: u64 = 1 << 20;
 
-/// Size in bytes of a test write. Larger than what fits into an inode.
+/// Size in bytes of a test write. Too large to be stored inside an inode, so that the write needs disk space.
 const PROBE_BYTES: usize = 1 << 16;
 
 /// An exhausted resource of the host.
@@ -50,13 +50,13 @@ pub fn raise_descriptor_limit() {
             current: Some(raised_limit),
             maximum: limit.maximum,
         };
-        // On failure, the old limit remains; `descriptors` reads the current one.
+        // On an error, the old limit remains. `descriptor_limit_and_free` reads the limit that applies.
         setrlimit(Resource::Nofile, raised).ok();
     }
 }
 
 /// Limit of open files of this process, and how many of them are free; `None` if unlimited or unknown.
-pub fn descriptors() -> Option<(usize, usize)> {
+pub fn descriptor_limit_and_free() -> Option<(usize, usize)> {
     let limit = usize::try_from(getrlimit(Resource::Nofile).current?).ok()?;
     let open = std::fs::read_dir("/dev/fd").ok()?.count();
     Some((limit, limit.saturating_sub(open)))
@@ -94,14 +94,14 @@ pub async fn with_shortage<T>(work: impl Future<Output = T>) -> (T, Option<Short
 }
 
 /// Checks that files can be written into a folder. Creates the folder if necessary.
-pub fn can_write(folder: &Path) -> std::io::Result<()> {
+pub fn check_writable(folder: &Path) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)?;
     let mut file = tempfile::Builder::new().prefix(".probe-").tempfile_in(folder)?;
     file.write_all(&vec![0; PROBE_BYTES])?;
     file.as_file().sync_all()
 }
 
-/// How to fix an error with a folder. `instead`: how to choose another folder.
+/// How to fix an error of a write into a folder. `instead`: text that says how to choose another folder.
 pub fn remedy(error: &Error, folder: &Path, instead: &str) -> String {
     let folder = folder.display();
     match error.kind() {
@@ -129,8 +129,8 @@ pub fn create_private_folder(folder: &Path) -> std::io::Result<()> {
     let found = std::fs::symlink_metadata(folder)?;
     let why = match found.is_dir() && found.uid() == getuid().as_raw() {
         true if found.mode() & 0o022 == 0 => return Ok(()),
-        true => "other users may write into it",
-        false => "another user owns it, or it is not a folder",
+        true => "other users may write into the folder",
+        false => "another user owns the folder, or the path is not a folder",
     };
     Err(Error::new(ErrorKind::PermissionDenied, why))
 }

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use fake_apiserver::{Usage, minimal_roles};
 use serde_json::Value;
 
-use crate::journal::{Fact, RequestFact, What};
+use crate::journal::{Fact, Observation, RequestFact};
 use crate::plan::{Grants, NAMESPACE};
 use crate::scenario::{GrantSpec, Role};
 
-/// RBAC rules that allow all requests of these roles. A rule is limited to the namespace of the programs, or applies to the whole cluster,
+/// RBAC rules that allow all requests of these roles. Rules for requests outside the namespace of the programs apply to the whole cluster,
 /// because users choose the namespaces of pods and PVCs.
 ///
 /// Omits permissions that every client has by default, such as discovery.
@@ -24,7 +24,7 @@ pub fn minimal_rules(facts: &[Fact], roles: &[Role]) -> Grants {
 
 /// The permission that a request needs; `None` if its client has no role, or if the request has no resource.
 fn permission_of(fact: &Fact) -> Option<Usage> {
-    let What::Request(request) = &fact.what else {
+    let Observation::Request(request) = &fact.what else {
         return None;
     };
     let role = Role::of_client(&request.client)?;
@@ -64,7 +64,7 @@ pub fn denied_requests(facts: &[Fact], roles: &[Role]) -> Vec<String> {
             && Role::of_client(&request.client).is_some_and(|role| roles.contains(&role))
     };
     let requests = facts.iter().filter_map(|fact| match &fact.what {
-        What::Request(request) => Some(request),
+        Observation::Request(request) => Some(request),
         _ => None,
     });
     let denied = requests.filter(is_denied).map(|request| {

@@ -14,9 +14,9 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use crate::exit_reason::{ExitReason, LINE_LIMIT, readable};
 use crate::log_lines::LogLines;
 
-/// Maximum number of bytes of the beginning that a file stores, over all runs of the program that append to it.
+/// Maximum number of bytes of the beginning of the output in the file, over all runs of the program that append to the file.
 const HEAD_LIMIT: u64 = 128 * 1024;
-/// Maximum number of bytes of the end, in memory and in the file.
+/// Maximum number of bytes of the end of the output, in memory and in the file.
 const TAIL_LIMIT: usize = 128 * 1024;
 
 /// Text in a file that replaces omitted output. The number of omitted bytes precedes it.
@@ -35,7 +35,7 @@ struct State {
     file: Option<File>,
     /// Number of bytes of the beginning that the file can still store.
     head_room: u64,
-    /// Number of bytes after the beginning, of which `finish` writes only the last ones.
+    /// Number of bytes that are not in the file yet. `finish` writes at most the last `TAIL_LIMIT` of them.
     unwritten: u64,
     /// The last bytes of the output, at most `TAIL_LIMIT`.
     tail: VecDeque<u8>,
@@ -160,18 +160,18 @@ impl State {
 }
 
 /// Appends the output from a pipe to the log until the pipe is closed.
-pub(crate) async fn copy(mut pipe: impl AsyncRead + Unpin, log: std::sync::Arc<ProcessLog>) {
+pub(crate) async fn copy_output(mut pipe: impl AsyncRead + Unpin, log: std::sync::Arc<ProcessLog>) {
     let mut buffer = [0; 8192];
     let mut unmasked = Vec::new();
     while let Ok(count @ 1..) = pipe.read(&mut buffer).await {
         unmasked.extend(&buffer[..count]);
-        log.append(&masked(&mut unmasked, &log.secrets));
+        log.append(&mask_secrets(&mut unmasked, &log.secrets));
     }
     log.append(&unmasked);
 }
 
-/// Removes and returns the output with secrets masked. Retains a suffix that may be the beginning of a secret.
-fn masked(output: &mut Vec<u8>, secrets: &[String]) -> Vec<u8> {
+/// Takes the output from the buffer and masks the secrets. Leaves a suffix in the buffer that may be the beginning of a secret.
+fn mask_secrets(output: &mut Vec<u8>, secrets: &[String]) -> Vec<u8> {
     for secret in secrets.iter().map(String::as_bytes) {
         let positions: Vec<usize> = memmem::find_iter(output, secret).collect();
         for position in positions.into_iter().rev() {
@@ -236,7 +236,7 @@ mod tests {
         .unwrap();
         let log = std::sync::Arc::new(log);
         let pipe = b"open ses".chain(&b"ame! sesa"[..]).chain(&b"sesame ses"[..]);
-        copy(pipe, log.clone()).await;
+        copy_output(pipe, log.clone()).await;
         assert_eq!(log.last_lines(1), ["open [secret]! [secret][secret] ses"]);
     }
 

@@ -7,7 +7,7 @@ use crate::client_name::file_stem;
 use crate::journal::{self, Fact, Journal};
 use crate::plan::{Plan, resolve};
 use crate::scenario::{self, ScenarioError};
-use crate::text::text_of;
+use crate::text::read_text_file;
 
 /// File of the run's scenario in its folder: an ordinary case file.
 pub const SCENARIO: &str = "scenario.yaml";
@@ -51,7 +51,7 @@ pub fn save(
 }
 
 /// Output of the child processes in a folder, by client name.
-pub fn logs(folder: &Path) -> Vec<(String, Vec<u8>)> {
+pub fn read_logs(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut logs: Vec<_> = entries
         .filter_map(|entry| {
@@ -79,7 +79,7 @@ pub fn load(folder: &Path) -> Result<(Plan, Vec<Fact>), RecordError> {
         }
     };
     let path = folder.join(SCENARIO);
-    let text = text_of(&path).map_err(io(SCENARIO))?;
+    let text = read_text_file(&path).map_err(io(SCENARIO))?;
     let case = scenario::parse_one(&path.display().to_string(), &text)?;
     let facts = journal::load(&folder.join(JOURNAL)).map_err(io(JOURNAL))?;
     Ok((resolve(&case)?, facts))

@@ -40,7 +40,7 @@ pub enum Context {
     Defect,
 }
 
-/// The entry of a line; none for a comment.
+/// Parses a line of the table; `None` for a comment.
 fn entry(line: &'static str) -> Option<(Context, &'static str, &'static str)> {
     let mut words = line.split(' ');
     let context = match words.next()? {
@@ -60,14 +60,14 @@ fn entry(line: &'static str) -> Option<(Context, &'static str, &'static str)> {
 }
 
 /// The new spelling of a word in one of the contexts; the word itself if no entry renames it.
-pub fn current<'a>(contexts: &[Context], word: &'a str) -> &'a str {
+pub fn current_spelling<'a>(contexts: &[Context], word: &'a str) -> &'a str {
     let mut renamed = RENAMED.iter();
     let found = renamed.find(|(context, old, _)| contexts.contains(context) && *old == word);
     found.map_or(word, |(_, _, new)| *new)
 }
 
 /// The current id of a case; the id itself if the case was not renamed. The id may begin with the prefix `sweep/`.
-pub fn case_id(id: &str) -> String {
+pub fn current_case_id(id: &str) -> String {
     let mut renamed = RENAMED.iter().filter(|(context, ..)| *context == Context::Case);
     let current = renamed.find_map(|(_, old, new)| {
         let (before, rest) = id.split_once(*old)?;
@@ -78,14 +78,14 @@ pub fn case_id(id: &str) -> String {
 }
 
 /// The new spelling of a manifest setting.
-pub(crate) fn setting(name: &str) -> &str {
-    current(&[Context::Publisher, Context::Scheduler], name)
+pub(crate) fn current_setting(name: &str) -> &str {
+    current_spelling(&[Context::Publisher, Context::Scheduler], name)
 }
 
 /// Replaces old ids of specification rules in a pattern of a failure message.
 pub(crate) fn with_current_rules(pattern: &str) -> String {
     let is_part = |c: char| c.is_ascii_alphanumeric() || "-/".contains(c);
-    replace_words(pattern, is_part, |word| current(&[Context::Rule], word))
+    replace_words(pattern, is_part, |word| current_spelling(&[Context::Rule], word))
 }
 
 /// The old spelling of a word. None if the word was not renamed.
@@ -250,7 +250,7 @@ mod tests {
             ("fail/scheduler/latest", "fail/scheduler/latest"),
             ("my/fail/scheduler/late", "my/fail/scheduler/late"),
         ] {
-            assert_eq!(case_id(id), current);
+            assert_eq!(current_case_id(id), current);
         }
         let known =
             "{case: publisher/value/kept, fails: no update of objects, why: w, issue: i, until: 2027-01-31}";

@@ -9,7 +9,7 @@ use std::time::Duration;
 use fake_apiserver::PANICKED;
 
 use crate::cluster::{Cluster, extender};
-use crate::journal::{Begin, FORMAT, Fact, Journal, LagFact, StepMark, What, micros};
+use crate::journal::{BeginFact, FORMAT, Fact, Journal, LagFact, Observation, StepMark, micros};
 use crate::judge::{Judge, Progress, Verdict};
 use crate::live_cluster::LiveCluster;
 use crate::machine;
@@ -55,14 +55,14 @@ pub async fn run_and_keep(
     options: RunOptions,
 ) -> Result<(Outcome, LiveCluster), StartError> {
     let journal = Journal::default();
-    journal.append(What::Begin(Begin {
+    journal.append(Observation::Begin(BeginFact {
         case: plan.id().to_owned(),
         refresh_us: micros(options.refresh),
         retry_interval_max_us: micros(options.retry_interval_max),
         patience: options.patience,
         format: FORMAT,
     }));
-    let with_defect = options.defect.map(|defect| defect.spoil(&plan));
+    let with_defect = options.defect.map(|defect| defect.inject_into(&plan));
     let executed = with_defect.as_ref().unwrap_or(&plan);
     let (observer, patience, seed) = (options.observer.clone(), options.patience, options.seed);
     let mut judge = Judge::new(&plan);
@@ -84,15 +84,15 @@ pub async fn run_and_keep(
     let lag = seed.is_none().then(|| tokio::spawn(watch_lag(journal.clone())));
     let completed = runner.run_steps(&mut cluster).await;
     if runner.judge.progress() == Progress::Failed {
-        // Waits until a possible delay of the harness is recorded: it is recorded at its end, and the deciding fact may be within it.
+        // A delay of the harness is recorded at its end, which may be after the deciding fact.
         tokio::time::sleep(TICK * 2).await;
-        runner.feed();
+        runner.feed_judge();
     }
     if let Some(lag) = lag {
         lag.abort();
     }
     let (verdict, elapsed) = (runner.judge.verdict(), journal.now());
-    let panicked = runner.panicked.or(cluster.panicked().await);
+    let panicked = runner.panicked.or(cluster.controller_panic().await);
     let panicked = panicked.map_or(Ok(()), Err);
     let live = LiveCluster::of(cluster);
     if let Err(error) = panicked.and(completed) {
@@ -121,7 +121,7 @@ async fn watch_lag(journal: Journal) {
         let late = journal.now().saturating_sub(due);
         if late > NOTICEABLE {
             let late_us = micros(late);
-            journal.append(What::Lag(LagFact { late_us }));
+            journal.append(Observation::Lag(LagFact { late_us }));
         }
     }
 }
@@ -143,7 +143,7 @@ struct Runner<'p> {
 /// An error if the fact is a request or call whose handler panicked. `is_in_memory`: whether the API server is the in-memory one.
 fn panic_of(fact: &Fact, is_in_memory: bool) -> Option<StartError> {
     let part = match &fact.what {
-        What::Request(request)
+        Observation::Request(request)
             if is_in_memory
                 && request.code == 500
                 && !request.injected
@@ -152,10 +152,10 @@ fn panic_of(fact: &Fact, is_in_memory: bool) -> Option<StartError> {
             let (client, verb, resource) = (&request.client, &request.verb, &request.resource);
             format!("the API server panicked while handling {client} {verb} {resource}")
         }
-        What::Call(call) if call.message.as_deref() == Some(fake_csi::PANICKED) => {
+        Observation::Call(call) if call.message.as_deref() == Some(fake_csi::PANICKED) => {
             format!("the fake driver panicked while handling {}", call.method)
         }
-        What::Extender(call) if call.error.as_deref() == Some(extender::PANICKED) => {
+        Observation::Extender(call) if call.error.as_deref() == Some(extender::PANICKED) => {
             format!(
                 "the extender {} panicked while handling {}",
                 call.extender, call.verb
@@ -167,7 +167,7 @@ fn panic_of(fact: &Fact, is_in_memory: bool) -> Option<StartError> {
 }
 
 /// Executes the actions of a step. In the first step, starts the programs before that.
-async fn act(
+async fn execute_step(
     cluster: &mut Cluster,
     journal: &Journal,
     (plan, step): (&Plan, usize),
@@ -175,7 +175,7 @@ async fn act(
 ) -> Result<(), StartError> {
     let mut done = 0;
     if step == 0 {
-        done = cluster.prepare(plan).await?;
+        done = cluster.install_initial_faults(plan).await?;
         // The programs start inside the first step, so that all of their activity counts.
         let from = journal.len();
         for role in &plan.roles {
@@ -184,19 +184,24 @@ async fn act(
         cluster.wait_until_ready(patience).await;
         cluster.wait_until_started(from).await;
     }
-    cluster.act(plan, step, done..).await
+    cluster.execute_actions(plan, step, done..).await
 }
 
 impl Runner<'_> {
     /// Runs the steps until the case has a verdict.
     async fn run_steps(&mut self, cluster: &mut Cluster) -> Result<(), StartError> {
         for step in 0..self.plan.steps.len() {
-            self.journal.append(What::StepStarted(StepMark { step }));
-            let acting = Box::pin(act(cluster, self.journal, (self.plan, step), self.patience));
-            let acted = self.unless_crashed(acting).await;
+            self.journal.append(Observation::StepStarted(StepMark { step }));
+            let acting = Box::pin(execute_step(
+                cluster,
+                self.journal,
+                (self.plan, step),
+                self.patience,
+            ));
+            let acted = self.await_unless_exited(acting).await;
             let Some(acted) = acted else { break };
             acted?;
-            self.journal.append(What::StepActed(StepMark { step }));
+            self.journal.append(Observation::StepActed(StepMark { step }));
             if !self.finish_step(cluster).await {
                 break;
             }
@@ -204,14 +209,14 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Awaits `doing`; `None` if a program exits before `doing` completes. The exit decides the case, and `doing` might wait for that
-    /// program forever.
-    async fn unless_crashed<T>(&mut self, mut doing: impl Future<Output = T> + Unpin) -> Option<T> {
+    /// Awaits `doing`; `None` if a program under test exits first. The exit decides the case, and `doing` might wait for the exited program
+    /// forever.
+    async fn await_unless_exited<T>(&mut self, mut doing: impl Future<Output = T> + Unpin) -> Option<T> {
         loop {
             tokio::select! {
                 biased;
                 done = &mut doing => return Some(done),
-                () = self.journal.wait_longer_than(self.next) => self.feed(),
+                () = self.journal.wait_for_len_above(self.next) => self.feed_judge(),
             }
             if self.judge.has_crashed() {
                 return None;
@@ -222,7 +227,7 @@ impl Runner<'_> {
     /// Waits for the end of a step. Returns false if the case has failed.
     async fn finish_step(&mut self, cluster: &mut Cluster) -> bool {
         loop {
-            self.feed();
+            self.feed_judge();
             if self.observer.is_some() {
                 cluster.drop_facts(self.next);
             }
@@ -235,7 +240,7 @@ impl Runner<'_> {
     }
 
     /// Passes new facts to the judge.
-    fn feed(&mut self) {
+    fn feed_judge(&mut self) {
         for fact in self.journal.since(self.next) {
             assert_eq!(fact.seq, self.next, "facts were dropped before they were judged");
             self.next = fact.seq + 1;
@@ -254,16 +259,16 @@ impl Runner<'_> {
     async fn wait(&self, cluster: &Cluster, quiet: bool) {
         if quiet {
             // Facts that arrive during the wait are processed before the `Quiet` fact.
-            cluster.quiet(self.patience).await;
+            cluster.wait_until_quiet(self.patience).await;
             self.read_metrics(cluster).await;
-            self.journal.append(What::Quiet);
+            self.journal.append(Observation::Quiet);
             return;
         }
         let read = async {
-            cluster.quiet(self.patience).await;
+            cluster.wait_until_quiet(self.patience).await;
             self.read_metrics(cluster).await;
         };
-        let next_fact = self.journal.wait_longer_than(self.next);
+        let next_fact = self.journal.wait_for_len_above(self.next);
         let reads = self.judge.must_reread_metrics();
         let Some((at, bound)) = self.judge.next_bound() else {
             return if reads { read.await } else { next_fact.await };
@@ -274,9 +279,9 @@ impl Runner<'_> {
             () = read, if reads => {}
             () = next_fact, if !reads => {}
             () = reached => {
-                // Also called if programs are never idle, because expectations need the metrics.
+                // Programs may never become idle, but expectations need the metrics.
                 self.read_metrics(cluster).await;
-                self.journal.append(What::Bound(bound));
+                self.journal.append(Observation::Bound(bound));
             }
         }
     }

@@ -32,8 +32,8 @@ impl Segments {
         Segments { keys, values }
     }
 
-    /// The segment that the driver returns for a node, unless a case sets other values.
-    pub fn usual(&self, node: &str) -> Segment {
+    /// The segment that the driver returns for a node in a case that does not set another segment.
+    pub fn default_segment(&self, node: &str) -> Segment {
         let value = |key| {
             self.values
                 .get(key)
@@ -59,7 +59,7 @@ impl Segments {
             segment.get(key)?.strip_prefix(before)?.strip_suffix(after)
         };
         let node = self.keys.iter().find_map(named)?;
-        (self.usual(node) == *segment).then(|| node.to_owned())
+        (self.default_segment(node) == *segment).then(|| node.to_owned())
     }
 
     /// The driver's topology keys.
@@ -74,7 +74,7 @@ impl Segments {
         }
         if !text.contains('=') {
             if self.is_named_by_node() {
-                return Ok(self.usual(text));
+                return Ok(self.default_segment(text));
             }
             if self.keys.is_empty() {
                 return Err(format!(
@@ -82,7 +82,7 @@ impl Segments {
                 ));
             }
             return Err(format!(
-                "`{text}` needs its keys: write key=value,… with {}",
+                "`{text}` is a segment without topology keys; write key=value,… with the keys {}",
                 self.keys.join(", ")
             ));
         }
@@ -152,7 +152,7 @@ mod tests {
         ] {
             assert_eq!(segments.format(&segments.parse(text).unwrap()), text);
         }
-        assert!(two.parse("n1").unwrap_err().contains("needs its keys"));
+        assert!(two.parse("n1").unwrap_err().contains("is a segment without topology keys"));
         let none = Segments::new(Vec::new());
         assert!(none.parse("n1").unwrap_err().contains("write `*` for all nodes"));
     }

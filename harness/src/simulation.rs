@@ -17,7 +17,7 @@ use crate::system::Systems;
 
 /// Runs a plan until its verdict: in simulated time if the options have a seed, otherwise in real time. An error means that the case could
 /// not run, for reasons other than the programs under test.
-pub async fn run_as_chosen(
+pub async fn run_in_real_or_simulated_time(
     plan: Arc<Plan>,
     systems: &Systems,
     options: RunOptions,
@@ -85,7 +85,7 @@ fn on_this_thread(
     runtime.block_on(async {
         clock::begin();
         tokio::select! {
-            // Polled before the other branches, because simulated time may not advance.
+            // Polled first, because the run may always be ready, without simulated time advancing.
             biased;
             () = stop.cancelled() => Err(StartError::Abandoned),
             ended = tokio::time::timeout(longest, run(plan, systems, options)) => {

@@ -15,8 +15,8 @@ use tokio_util::sync::CancellationToken;
 use tracing::instrument::WithSubscriber;
 
 use crate::api_server::RealApiServer;
-use crate::driver_state::DriverState;
-use crate::journal::{Exit, Journal, LastOutput, ProcessEvent, ProcessFact, What};
+use crate::driver_state::ProgramObjects;
+use crate::journal::{Exit, Journal, LastOutput, Observation, ProcessEvent, ProcessFact};
 use crate::killer::Killer;
 use crate::log_lines::LogLines;
 use crate::network::Network;
@@ -28,8 +28,8 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// The inputs of a program under test.
 #[derive(Debug, Clone)]
-pub struct Access {
-    /// Network through which the addresses below can be reached.
+pub struct ProgramInputs {
+    /// Network through which the program reaches the API server and the driver.
     pub network: Network,
     /// Base URL of the API server.
     pub api_url: String,
@@ -76,7 +76,8 @@ pub struct ChildAccess {
 pub const METRICS_ADDRESS: &str = "{metrics_address}";
 
 /// Runs one instance of a program until it is cancelled. A return before that, even a successful one, is reported as an exit.
-pub type Run = dyn Fn(Access, CancellationToken) -> BoxFuture<'static, Result<(), BoxError>> + Send + Sync;
+pub type Run =
+    dyn Fn(ProgramInputs, CancellationToken) -> BoxFuture<'static, Result<(), BoxError>> + Send + Sync;
 
 /// A program under test and how to run it.
 #[derive(Clone)]
@@ -99,7 +100,7 @@ pub struct Systems {
     /// Socket of a driver that is already running.
     pub driver_socket: Option<DriverSocket>,
     /// API objects that programs need at their start. A driver may read its storage from them.
-    pub objects: BTreeMap<Role, Arc<dyn DriverState>>,
+    pub objects: BTreeMap<Role, Arc<dyn ProgramObjects>>,
     /// The real API server that replaces the in-memory one.
     pub api_server: Option<Arc<dyn RealApiServer>>,
 }
@@ -181,8 +182,8 @@ impl Fleet {
         of_role.map(|(client, _)| client)
     }
 
-    /// Starts an instance of the role's program with this client name.
-    pub(crate) fn start(&mut self, role: Role, client: &str, access: Access) -> Result<(), String> {
+    /// Starts an instance of the role's program. The journal records its requests under this client name.
+    pub(crate) fn start(&mut self, role: Role, client: &str, access: ProgramInputs) -> Result<(), String> {
         let Some(system) = self.systems.by_role.get(&role) else {
             return Err(format!(
                 "no system under test has the role `{}`; add one",
@@ -244,7 +245,7 @@ impl Fleet {
             return;
         };
         instance.stop.cancel();
-        // The task records its own panic, so the result of the join contains nothing new.
+        // The task has already recorded a panic of the program, so the result contains nothing new.
         let _ = instance.task.await;
         self.journal
             .append(process(&client.into(), instance.role, ProcessEvent::Stopped));
@@ -258,8 +259,8 @@ impl Fleet {
     }
 }
 
-fn process(client: &Arc<str>, role: Role, event: ProcessEvent) -> What {
-    What::Process(ProcessFact {
+fn process(client: &Arc<str>, role: Role, event: ProcessEvent) -> Observation {
+    Observation::Process(ProcessFact {
         client: client.clone(),
         role,
         event,
@@ -281,7 +282,7 @@ fn exit_of(ended: Result<Result<(), BoxError>, Box<dyn std::any::Any + Send>>) -
         last_output: None,
     };
     match ended {
-        Ok(Ok(())) => without_output("without an error, although it was not stopped".to_owned()),
+        Ok(Ok(())) => without_output("returned without an error, although not stopped".to_owned()),
         Ok(Err(error)) => match error.downcast::<ProgramEnded>() {
             Ok(program) => Exit {
                 how: program.to_string(),

@@ -36,7 +36,7 @@ impl Temporary {
         FIRST.call_once(|| remove_stale(&std::env::temp_dir()));
         let folder = tempfile::Builder::new().prefix(prefix).tempdir()?;
         Ok(Temporary {
-            _lock: locked(folder.path())?,
+            _lock: create_lock_file(folder.path())?,
             folder,
         })
     }
@@ -71,7 +71,7 @@ fn make_accessible(folder: &Path) {
 
 /// Creates and locks the lock file of a folder. The file gets its final name only after it is locked, because other runs remove a folder
 /// with an unlocked lock file.
-fn locked(folder: &Path) -> std::io::Result<Option<File>> {
+fn create_lock_file(folder: &Path) -> std::io::Result<Option<File>> {
     let unlocked = folder.join(".lock");
     let file = File::create_new(&unlocked)?;
     match file.try_lock() {
@@ -80,7 +80,7 @@ fn locked(folder: &Path) -> std::io::Result<Option<File>> {
     }
 }
 
-/// Removes folders of this user whose owner has ended. Errors are ignored.
+/// Removes the temporary folders of this user whose owner process has ended. Errors are ignored.
 fn remove_stale(parent: &Path) {
     for entry in std::fs::read_dir(parent).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -113,7 +113,7 @@ mod tests {
         let make = |name: &str, lock: bool| {
             let folder = parent.path().join(name);
             std::fs::create_dir(&folder).unwrap();
-            lock.then(|| locked(&folder).unwrap().unwrap())
+            lock.then(|| create_lock_file(&folder).unwrap().unwrap())
         };
         drop(make("csi-gone", true));
         let unreadable = parent.path().join("csi-gone/a/b");

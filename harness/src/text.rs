@@ -11,7 +11,7 @@ const LIMIT: u64 = 256 << 20;
 /// Reads a text file.
 ///
 /// Returns an error for anything except a regular file, because reading a pipe may never end.
-pub fn text_of(path: &Path) -> std::io::Result<String> {
+pub fn read_text_file(path: &Path) -> std::io::Result<String> {
     let found = std::fs::metadata(path)?;
     if found.is_dir() {
         return Err(ErrorKind::IsADirectory.into());

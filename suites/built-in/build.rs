@@ -1,4 +1,4 @@
-//! Generates a Rust list of the files in `cases`, and one of those in `manifests`, with their contents. Does not know the formats of the
+//! Generates two Rust lists: the files in `cases` and the files in `manifests`, with their contents. Does not know the formats of the
 //! files.
 
 use std::fmt::Write as _;

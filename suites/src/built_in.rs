@@ -21,7 +21,7 @@ static BUILT_IN: OnceLock<BuiltInFiles> = OnceLock::new();
 
 /// Registers the built-in files of this program.
 pub fn register_built_in_files(files: BuiltInFiles) {
-    // Called once at program start.
+    // `set` fails only if it is called twice; each program registers its files once, at start.
     let _ = BUILT_IN.set(files);
 }
 

@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use crate::select::matches_id;
 
-/// An injectable defect.
+/// A fault that can be injected into a reference, the API server or the driver.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Defect {
@@ -50,7 +50,7 @@ impl Defect {
     }
 
     /// Whether the defect lists the case under `claims` or `cases`.
-    pub fn names(&self, case: &str) -> bool {
+    pub fn lists_case(&self, case: &str) -> bool {
         self.claims.contains_key(case) || self.cases.iter().any(|name| matches_id(name, case))
     }
 }

@@ -1,4 +1,4 @@
-//! Text of a failure, to which patterns of the defect catalogue and of known failures are compared.
+//! Text of a failure, which is matched against the patterns of the defect catalogue and of known failures.
 
 use harness::judge::{Failure, Finding};
 use harness::manifest::FailurePattern;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub struct FailureText {
     /// The verdict; for a program that exited, with the last lines of its log.
     pub verdict: String,
-    /// The first missing link of the causal chain to the expected fact; empty without a chain, because a process exited.
+    /// The first missing link of the causal chain to the expected fact; empty if a process exited, because then there is no chain.
     pub link: String,
     /// What was observed instead of the missing link, or in addition.
     pub note: String,
@@ -22,7 +22,7 @@ pub struct FailureText {
 }
 
 impl FailureText {
-    /// The parts of a failure's explanation that patterns are compared to.
+    /// The parts of a failure's explanation that patterns are matched against.
     pub fn of(failure: &Failure) -> Self {
         let link = failure.chain.first_missing();
         FailureText {
@@ -47,7 +47,7 @@ impl FailureText {
         }
     }
 
-    /// Whether the text contains these words.
+    /// Whether the pattern matches the verdict, or the text in one line.
     pub fn matches(&self, words: &FailurePattern) -> bool {
         words.matches(&self.verdict) || words.matches(&self.one_line())
     }
@@ -92,7 +92,7 @@ impl FailureText {
         }
     }
 
-    /// The line with the reason, among the last log lines of a program that exited.
+    /// The line with the reason of the exit, among the last log lines of a program that exited.
     fn exit_reason(&self) -> Option<&str> {
         reason_of(&self.last_words)
     }
@@ -116,7 +116,7 @@ fn with_wildcards(text: &str) -> String {
     out.trim().to_owned()
 }
 
-/// Whether a word is a generated name, a uid, an address or a time.
+/// Whether a word is a generated name, a uid, an address, a time or a large number.
 fn varies_between_runs(word: &str) -> bool {
     /// The alphabet of names that the API server generates.
     const LETTERS: &str = "bcdfghjklmnpqrstvwxz2456789";

@@ -8,7 +8,7 @@ use tokio::sync::{Semaphore, SemaphorePermit, watch};
 #[derive(Debug)]
 pub struct JobSlots {
     state: watch::Sender<State>,
-    /// One permit per shared slot, so that few waiters are woken when a slot is released.
+    /// One permit per shared slot. A released permit wakes a single waiter, instead of all waiters of `state`.
     permits: Semaphore,
 }
 
@@ -78,7 +78,7 @@ impl JobSlots {
 
 impl Drop for JobSlot<'_> {
     fn drop(&mut self) {
-        // While an exclusive job runs, no shared job does.
+        // If an exclusive job runs, this slot is the exclusive slot, because no shared job runs at the same time.
         self.slots.state.send_modify(|state| match state.is_exclusive {
             true => state.is_exclusive = false,
             false => state.shared -= 1,

@@ -1,7 +1,7 @@
 //! Matches the `knownFailures` entries of a manifest with failures: finds the entry that excuses a failure, and entries whose case does not
 //! exist.
 //!
-//! The manifest parses entries, and the report detects stale entries.
+//! Other modules parse the entries (`harness::manifest`) and detect stale entries (`report::known`).
 
 use harness::invocation::program;
 use harness::judge::{Finding, RULES};
@@ -24,12 +24,12 @@ pub(crate) const FINDING: &str = "finding";
 pub enum KnownFailureMatch<'m> {
     /// This entry excuses the failure.
     Excused(&'m KnownFailure),
-    /// No entry excuses the failure. Contains a text for each entry of the case: what it excuses instead, or since when it has expired.
+    /// No entry excuses the failure. Contains a text for each entry of the case: another failure that it excuses, or its expiry date.
     NotExcused(Vec<String>),
 }
 
 /// The entries that match a failure, including expired entries.
-pub(crate) fn entry_for<'m>(
+pub(crate) fn matching_entries<'m>(
     manifest: &'m Manifest,
     case: &str,
     failure_text: &FailureText,
@@ -44,7 +44,7 @@ pub fn match_known_failure<'m>(
     case: &str,
     failure_text: &FailureText,
 ) -> KnownFailureMatch<'m> {
-    if let Some(known) = entry_for(manifest, case, failure_text).find(|known| known.is_excused()) {
+    if let Some(known) = matching_entries(manifest, case, failure_text).find(|known| known.is_excused()) {
         return KnownFailureMatch::Excused(known);
     }
     let mismatches = manifest
@@ -63,7 +63,7 @@ pub fn match_known_failure<'m>(
 }
 
 /// The entry that excuses a finding.
-pub fn excuse<'m>(manifest: &'m Manifest, finding: &Finding) -> Option<&'m KnownFailure> {
+pub fn excusing_entry<'m>(manifest: &'m Manifest, finding: &Finding) -> Option<&'m KnownFailure> {
     let failure_text = FailureText::of_finding(finding);
     match match_known_failure(manifest, &format!("{FINDING}/{}", finding.rule), &failure_text) {
         KnownFailureMatch::Excused(known) => Some(known),
@@ -101,7 +101,7 @@ pub fn check_known(manifest: &Manifest, files: &[CaseFiles]) -> Result<(), Scena
     if names.is_empty() || check_against(manifest, &cases_named(files, &names)?).is_ok() {
         return Ok(());
     }
-    // An unknown name may be a misspelling of any case.
+    // An entry names an unknown case. Read all cases, because the name may be a misspelling of any of them.
     check_against(manifest, &cases_named(files, &[])?)
 }
 

@@ -29,7 +29,7 @@ pub use catalogue::{Catalogue, Document, Entry, Evidence, Source, TestName};
 pub use defects::{Defect, Defects, ExecutedMutants};
 pub use failure_text::FailureText;
 pub use job_slots::JobSlots;
-pub use known::{KnownFailureMatch, check_known, excuse, match_known_failure};
+pub use known::{KnownFailureMatch, check_known, excusing_entry, match_known_failure};
 pub use libtest::{libtest_main, libtest_main_of};
 pub use measure::{Measured, measure};
 pub use part::{CommandResult, Mergeable, PART, ShardFile};
@@ -41,7 +41,7 @@ pub use traceability::{EvidenceStatus, Traceability};
 
 /// All cases of these files, resolved, in order of their ids.
 pub fn plans(files: &CaseFiles) -> Result<Vec<Plan>, ScenarioError> {
-    resolved(&scenario::load_tree(files)?)
+    resolve_cases(&scenario::load_tree(files)?)
 }
 
 /// Resolves the cases that `names` may denote (all cases if empty), with this coverage strength for axes. Reads only the files of these
@@ -57,27 +57,29 @@ pub fn plans_named(
             .any(|name| matches_id(name, file) || matches_id(file, name))
     };
     let may_hold = |file: &str| names.is_empty() || may_mean(file);
-    resolved(&scenario::load_tree_where(files, strength, &may_hold)?)
+    resolve_cases(&scenario::load_tree_where(files, strength, &may_hold)?)
 }
 
 /// Resolves these cases. Fails if a case names a requirement that is not in the catalogue.
-pub fn resolved<'s>(scenarios: impl IntoIterator<Item = &'s Scenario>) -> Result<Vec<Plan>, ScenarioError> {
+pub fn resolve_cases<'s>(
+    scenarios: impl IntoIterator<Item = &'s Scenario>,
+) -> Result<Vec<Plan>, ScenarioError> {
     let catalogue = Catalogue::load();
     let resolved = scenarios.into_iter().map(|scenario| {
         let mut plan = resolve(scenario)?;
         catalogue.check(scenario)?;
-        catalogue.mark(&mut plan);
+        catalogue.mark_beyond_documents(&mut plan);
         Ok(plan)
     });
     resolved.collect()
 }
 
 /// Resolves a case that this program generated. The requirements of the case are not checked.
-pub fn generated(source: &str, text: &str) -> Result<Plan, ScenarioError> {
+pub fn resolve_generated_case(source: &str, text: &str) -> Result<Plan, ScenarioError> {
     resolve(&scenario::parse_plain(source, text)?)
 }
 
 /// The case with this id; `None` if there is none. Reads only the file of that case.
 pub fn plan(files: &CaseFiles, id: &str) -> Result<Option<Plan>, ScenarioError> {
-    Ok(resolved(&scenario::load_row(files, id)?)?.pop())
+    Ok(resolve_cases(&scenario::load_case(files, id)?)?.pop())
 }

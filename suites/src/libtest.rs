@@ -73,7 +73,7 @@ fn main(files: &CaseFiles, systems: Systems, manifest: Option<Manifest>, options
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-/// Reads only the file of the case if an exact name is given: nextest starts one process per test.
+/// The cases that may match the arguments. For an exact name, reads only the file of the case, because nextest starts a process per test.
 fn plans_for(files: &CaseFiles, arguments: &Arguments) -> Result<Vec<Plan>, ScenarioError> {
     match &arguments.filter {
         Some(id) if arguments.exact => Ok(crate::plan(files, id)?.into_iter().collect()),
@@ -84,7 +84,7 @@ fn plans_for(files: &CaseFiles, arguments: &Arguments) -> Result<Vec<Plan>, Scen
 fn trial(plan: Plan, session: Arc<Session>) -> Trial {
     let manifest = session.manifest.as_ref();
     let played = &session.systems.by_role;
-    let is_skipped = manifest.is_some_and(|manifest| manifest.skips(&plan).is_some())
+    let is_skipped = manifest.is_some_and(|manifest| manifest.skip_reason(&plan).is_some())
         || plan
             .roles
             .iter()

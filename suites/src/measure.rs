@@ -16,7 +16,7 @@ pub struct Measured {
     pub runs: u32,
     /// Number of inconclusive runs and runs that could not start.
     pub without_verdict: u32,
-    /// Failures, by the part of their text that is the same in all runs.
+    /// Failures, by their text with wildcards for everything that differs between runs.
     pub failures: BTreeMap<String, ObservedFailure>,
     /// Number of runs with a finding, by its rule and its text with wildcards.
     pub findings: BTreeMap<(&'static str, String), u32>,
@@ -66,8 +66,8 @@ impl Measured {
     }
 }
 
-/// Runs every case N times. Each failed run is stored in a separate folder within the folder of the session. `each` is called after every
-/// run.
+/// Runs every case N times. Failed runs are stored in the folder of the session, in a subfolder for each of the N times. `each` is called
+/// after every run.
 pub async fn measure(
     session: &Session,
     plans: Vec<Plan>,

@@ -35,7 +35,7 @@ pub struct ShardFile<F> {
     pub command: Vec<String>,
     /// Start time in UTC (RFC 3339).
     pub started: String,
-    /// Duration in seconds; after a merge, that of the slowest shard.
+    /// Duration in seconds; after a merge, the duration of the slowest shard.
     pub seconds: f64,
     /// The contained shards; `None` if all are contained.
     pub shards: Option<ShardsRecord>,
@@ -99,7 +99,7 @@ impl<F: Mergeable> ShardedResult for ShardFile<F> {
             why,
             wanted: PART,
         };
-        let text = harness::text_of(path).map_err(|error| unreadable(error.to_string()))?;
+        let text = harness::read_text_file(path).map_err(|error| unreadable(error.to_string()))?;
         let mut part: Self = serde_json::from_str(&text).map_err(|error| unreadable(error.to_string()))?;
         if part.format != FORMAT {
             return Err(unreadable(format!(

@@ -10,22 +10,22 @@ use std::sync::Arc;
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
-use harness::journal::{Fact, What, check_format};
+use harness::journal::{Fact, Observation, check_format};
 use harness::judge::{Verdict, findings, verdict};
 use harness::manifest::Manifest;
 use harness::plan::{Plan, resolve};
-use harness::{on_all_cores, scenario, text_of};
+use harness::{on_all_cores, read_text_file, scenario};
 use serde::{Deserialize, Serialize};
 
 use crate::failure_text::FailureText;
-use crate::known::{FINDING, entry_for};
+use crate::known::{FINDING, matching_entries};
 
 /// Suffix of the journals file.
 const JOURNALS: &str = "runs.gz";
 /// Suffix of the verdicts file, which people read and diff.
 const VERDICTS: &str = "yaml";
 
-/// Prefix, in a verdicts file, of a finding that a manifest entry excuses.
+/// Prefix that marks, in a verdicts file, a finding that a manifest entry excuses.
 const KNOWN: &str = "known ";
 
 /// Version of the format of the two files. The contained journals have a separate version.
@@ -71,7 +71,7 @@ pub struct RecordedVerdict {
     /// The first missing link of the causal chain; for a program that exited, the reason in its log.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub link: String,
-    /// Findings: `known RULE` for each rule with only known findings, and `RULE: text` for each other finding.
+    /// Findings: `known RULE` for each rule with known findings, and `RULE: text` for each other finding.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<String>,
 }
@@ -145,19 +145,22 @@ impl RecordedVerdict {
     pub fn of(plan: &Plan, facts: &[Fact], manifest: &Manifest) -> Self {
         let verdict = verdict(plan, facts.iter().cloned());
         let failure_text = verdict.failure().map(FailureText::of);
-        let is_known =
-            |failure_text: &FailureText| entry_for(manifest, plan.id(), failure_text).next().is_some();
+        let is_known = |failure_text: &FailureText| {
+            matching_entries(manifest, plan.id(), failure_text)
+                .next()
+                .is_some()
+        };
         let word = match (&verdict, &failure_text) {
             (Verdict::Inconclusive(_), _) => VerdictKind::Undecided,
             (_, None) => VerdictKind::Pass,
             (_, Some(failure_text)) if is_known(failure_text) => VerdictKind::Known,
             (_, Some(_)) => VerdictKind::Fail,
         };
-        // List a rule once if all of its findings are known.
+        // All known findings of a rule have the same text, so that the rule is listed once.
         let mut texts: BTreeMap<String, bool> = BTreeMap::new();
         for finding in findings(plan, facts) {
             let case = format!("{FINDING}/{}", finding.rule);
-            let is_known = entry_for(manifest, &case, &FailureText::of_finding(&finding))
+            let is_known = matching_entries(manifest, &case, &FailureText::of_finding(&finding))
                 .next()
                 .is_some();
             let text = match is_known {
@@ -176,7 +179,7 @@ impl RecordedVerdict {
     }
 
     /// Whether two verdicts are equal, apart from known findings, which may depend on timing.
-    fn is_same(&self, other: &Self) -> bool {
+    fn equals_except_known_findings(&self, other: &Self) -> bool {
         let open = |judged: &Self| -> Vec<String> {
             let findings = judged.findings.iter().filter(|it| !it.starts_with(KNOWN));
             findings.cloned().collect()
@@ -205,7 +208,7 @@ impl std::fmt::Display for RecordedVerdict {
 }
 
 impl RecordedRun {
-    /// A run in compact form: facts are omitted as long as the verdict does not change.
+    /// A run in compact form: omits facts and replaces uids by numbers, as far as the verdict does not change.
     pub fn new(plan: &Plan, facts: &[Fact], manifest: &Manifest) -> Self {
         let recorded = RecordedVerdict::of(plan, facts, manifest);
         let run = |facts: Facts| RecordedRun {
@@ -217,16 +220,16 @@ impl RecordedRun {
             reason: None,
             facts,
         };
-        // Objects that the API server creates itself rarely affect a verdict, but make up most of the journal.
+        // Omit the writes of the API server itself, which rarely affect a verdict, but make up most of the journal.
         let small = facts.iter().filter(|fact| match &fact.what {
-            What::Commit(commit) => *commit.client != *"system:apiserver",
+            Observation::Commit(commit) => *commit.client != *"system:apiserver",
             _ => true,
         });
         let has_recorded_verdict =
             |run: &RecordedRun| run.judge(manifest).is_ok_and(|judged| judged == recorded);
-        let smaller = [text(small, true), text(facts, true)].map(run);
+        let smaller = [facts_as_text(small, true), facts_as_text(facts, true)].map(run);
         let right = smaller.into_iter().find(has_recorded_verdict);
-        right.unwrap_or_else(|| run(text(facts, false)))
+        right.unwrap_or_else(|| run(facts_as_text(facts, false)))
     }
 
     /// The current verdict on the stored run.
@@ -250,14 +253,14 @@ impl RecordedRun {
 }
 
 /// Facts as text; `with_numbers`: replaces uids, which are random and therefore incompressible, by numbers.
-fn text<'f>(facts: impl IntoIterator<Item = &'f Fact>, with_numbers: bool) -> Facts {
+fn facts_as_text<'f>(facts: impl IntoIterator<Item = &'f Fact>, with_numbers: bool) -> Facts {
     let (mut last_us, mut uids) = (0, HashMap::new());
     let facts = facts.into_iter().map(|fact| {
         let since = fact.at_us.saturating_sub(last_us);
         last_us = fact.at_us;
         let what = serde_json::to_string(&fact.what).expect("a fact serializes");
         match with_numbers {
-            true => (since, numbered(&what, &mut uids).into()),
+            true => (since, with_numbered_uids(&what, &mut uids).into()),
             false => (since, what.into()),
         }
     });
@@ -265,7 +268,7 @@ fn text<'f>(facts: impl IntoIterator<Item = &'f Fact>, with_numbers: bool) -> Fa
 }
 
 /// Replaces each uid by its number, in order of first occurrence.
-fn numbered(text: &str, uids: &mut HashMap<String, usize>) -> String {
+fn with_numbered_uids(text: &str, uids: &mut HashMap<String, usize>) -> String {
     const UID: usize = 36;
     let is_uid = |bytes: &[u8]| {
         bytes.iter().enumerate().all(|(at, byte)| match at {
@@ -274,7 +277,7 @@ fn numbered(text: &str, uids: &mut HashMap<String, usize>) -> String {
         })
     };
     let (mut out, mut rest) = (String::with_capacity(text.len()), text);
-    // Only ASCII bytes are skipped, so every cut is at a character boundary.
+    // The text is cut only next to ASCII bytes, so every cut is at a character boundary.
     while let Some(dash) = rest.find('-') {
         let from = dash.checked_sub(8);
         match from.and_then(|from| Some((from, rest.as_bytes().get(from..from + UID)?))) {
@@ -317,7 +320,10 @@ impl Recording {
             .filter(|stored| of_case(stored))
             .map(|stored| stored.filed.clone())
             .collect();
-        if stored.iter().any(|stored| stored.is_same(&run.recorded)) {
+        if stored
+            .iter()
+            .any(|stored| stored.equals_except_known_findings(&run.recorded))
+        {
             return AddResult::Same;
         }
         let at = self.runs.partition_point(|stored| stored.case <= run.case);
@@ -365,7 +371,7 @@ impl Recording {
             path: verdicts.to_owned(),
             why,
         };
-        let text = text_of(verdicts).map_err(|error| failed(error.to_string()))?;
+        let text = read_text_file(verdicts).map_err(|error| failed(error.to_string()))?;
         let file: VerdictFile = serde_saphyr::from_str(&text).map_err(|error| failed(error.to_string()))?;
         let journals = verdicts.with_extension(JOURNALS);
         let mut runs = read(&journals).map_err(|why| RecordingError {

@@ -30,7 +30,7 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// Selects every n-th case, so that slow cases, which are often adjacent, are distributed over the shards.
+    /// The cases of this shard: every n-th case, so that slow cases, which are often adjacent, are distributed over the shards.
     pub fn apply(self, plans: Vec<Plan>) -> Vec<Plan> {
         let mine = |(index, plan)| self.has(index).then_some(plan);
         plans.into_iter().enumerate().filter_map(mine).collect()
@@ -47,7 +47,7 @@ impl Shard {
     }
 
     /// Number of shards.
-    pub fn of(self) -> usize {
+    pub fn shard_count(self) -> usize {
         self.of
     }
 }
@@ -80,9 +80,9 @@ pub(crate) fn is_in_shard(index: usize, part: usize, of: usize) -> bool {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SelectError {
     /// No case matches a name.
-    #[error("no case is called `{name}`{hint}; `{program} list` shows them all", program = program())]
+    #[error("no case is called `{name}`{hint}")]
     Unknown {
-        /// The name.
+        /// The unknown name.
         name: String,
         /// Suggestion of the closest name, such as `, did you mean …`; may be empty.
         hint: String,
@@ -94,14 +94,14 @@ pub enum SelectError {
     #[error("no case verifies {0}; `{program} list --requirement {0}` shows its other evidence", program = program())]
     WithoutCase(String),
     /// All names are known, but no case matches all filters.
-    #[error("no case matches all filters; `{program} list` shows all cases", program = program())]
+    #[error("no case matches all filters")]
     NoCases,
 }
 
 impl Selection {
     /// The selected cases, in order.
     pub fn apply(&self, plans: Vec<Plan>) -> Result<Vec<Plan>, SelectError> {
-        if let Some(name) = self.unknown(&plans) {
+        if let Some(name) = self.first_unknown_name(&plans) {
             return Err(SelectError::Unknown {
                 name: name.to_owned(),
                 hint: hint(name, &plans),
@@ -113,9 +113,9 @@ impl Selection {
             .as_deref()
             .filter(|id| catalogue.get(id).is_none())
         {
-            return Err(SelectError::Requirement(catalogue.unknown(id)));
+            return Err(SelectError::Requirement(catalogue.unknown_id_message(id)));
         }
-        // Only without ids: cases that the ids do not select may verify the requirement.
+        // Not checked if ids are given: then `plans` may lack the cases that verify the requirement.
         if let Some(id) = self
             .requirement
             .as_ref()
@@ -132,7 +132,7 @@ impl Selection {
     }
 
     /// The first name of the selection that matches none of these cases.
-    pub fn unknown(&self, plans: &[Plan]) -> Option<&str> {
+    pub fn first_unknown_name(&self, plans: &[Plan]) -> Option<&str> {
         let mut names = self.ids.iter().map(String::as_str);
         names.find(|name| !plans.iter().any(|plan| matches_id(name, plan.id())))
     }
@@ -147,7 +147,7 @@ impl Selection {
     }
 }
 
-/// `a/b` matches `a/b` and all ids that start with `a/b/`.
+/// Whether a name selects an id: `a/b` selects `a/b` and all ids that start with `a/b/`.
 pub(crate) fn matches_id(name: &str, id: &str) -> bool {
     let name = name.trim_end_matches('/');
     id.strip_prefix(name)

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use harness::invocation::program;
-use harness::journal::{Fact, ProcessEvent, What};
+use harness::journal::{Fact, Observation, ProcessEvent};
 use harness::judge::{Failure, Finding, SpecRule, Verdict, findings};
 use harness::machine;
 use harness::manifest::{KnownFailure, Manifest};
 use harness::plan::Plan;
-use harness::report::{Context, Paint, failure, last_logged, logged_errors};
+use harness::report::{Context, Paint, errors_or_last_lines, format_failure, logged_errors};
 use harness::scenario::Role;
 use harness::system::Systems;
 use harness::{LiveCluster, Outcome, RunOptions, StartError, record};
@@ -103,8 +103,8 @@ impl Cause {
     fn of(failure: &Failure, facts: &[Fact]) -> Self {
         let decided = facts.iter().find(|fact| fact.seq == failure.decided_by);
         match decided.map(|fact| &fact.what) {
-            Some(What::Process(_)) => Cause::Crash,
-            Some(What::Bound(_)) => Cause::Timeout,
+            Some(Observation::Process(_)) => Cause::Crash,
+            Some(Observation::Bound(_)) => Cause::Timeout,
             _ => Cause::Violation,
         }
     }
@@ -147,7 +147,7 @@ pub struct CaseResult {
     pub repeated: u32,
     /// Violations of rules that the harness checks in every case, whatever the case tests.
     pub findings: Vec<Finding>,
-    /// Folder of the stored run. With several attempts, the first one is stored, to which the explanation refers.
+    /// Folder of the stored run. With several attempts, the folder of the first attempt, to which the explanation refers.
     pub folder: Option<PathBuf>,
     /// The error if the run could not be stored.
     pub store_error: Option<String>,
@@ -164,7 +164,7 @@ struct Attempt {
 
 impl Attempt {
     /// Converts the attempt to the result of a case with this number of repetitions.
-    fn of(self, plan: Arc<Plan>, repeated: u32) -> CaseResult {
+    fn into_result(self, plan: Arc<Plan>, repeated: u32) -> CaseResult {
         CaseResult {
             plan,
             outcome: self.outcome,
@@ -176,7 +176,7 @@ impl Attempt {
         }
     }
 
-    /// An attempt that ended without a run, with this outcome.
+    /// An attempt without a run, because the case was skipped or could not be run.
     fn without_run(outcome: CaseOutcome) -> Self {
         Attempt {
             outcome,
@@ -216,7 +216,7 @@ impl Session {
     pub async fn run_concurrently(&self, plan: Plan) -> CaseResult {
         let plan = self.adapted(plan);
         let attempts = self.attempt_concurrently(&plan).await;
-        attempts.of(plan, 0)
+        attempts.into_result(plan, 0)
     }
 
     async fn attempt_concurrently(&self, plan: &Arc<Plan>) -> Attempt {
@@ -236,10 +236,10 @@ impl Session {
             attempts.elapsed += before;
             repeated += 1;
         }
-        attempts.of(plan, repeated)
+        attempts.into_result(plan, repeated)
     }
 
-    /// Runs one case once, and leaves the cluster running; `None` if the case was skipped or could not be run.
+    /// Runs one case once, and leaves the cluster running. No cluster is returned if the case was skipped or could not be run.
     pub async fn run_and_leave_running(&self, plan: Plan) -> (CaseResult, Option<LiveCluster>) {
         let plan = self.adapted(plan);
         let (mut attempt, live) = match self.skipped(&plan) {
@@ -252,8 +252,8 @@ impl Session {
                 Err(error) => (Attempt::without_run(CaseOutcome::NotRun(error)), None),
             },
         };
-        attempt.outcome = self.with_known(&plan, attempt.outcome);
-        (attempt.of(plan, 0), live)
+        attempt.outcome = self.apply_known_failures(&plan, attempt.outcome);
+        (attempt.into_result(plan, 0), live)
     }
 
     /// The case with the names of the driver under test. A case that cannot be adapted is returned unchanged, and is skipped later.
@@ -266,8 +266,11 @@ impl Session {
     }
 
     fn skipped(&self, plan: &Plan) -> Option<Attempt> {
-        let by_systems = self.manifest.as_ref().and_then(|manifest| manifest.skips(plan));
-        let by_server = || self.systems.api_server.as_ref()?.skips(plan);
+        let by_systems = self
+            .manifest
+            .as_ref()
+            .and_then(|manifest| manifest.skip_reason(plan));
+        let by_server = || self.systems.api_server.as_ref()?.skip_reason(plan);
         let why = by_systems.or_else(by_server)?;
         Some(Attempt::without_run(CaseOutcome::Skipped(why)))
     }
@@ -277,7 +280,7 @@ impl Session {
             return skipped;
         }
         let mut first = self.attempt(plan, self.runs_folder.as_deref()).await;
-        first.outcome = self.with_known(plan, first.outcome);
+        first.outcome = self.apply_known_failures(plan, first.outcome);
         let CaseOutcome::Failed(explained) = first.outcome else {
             return first;
         };
@@ -297,7 +300,7 @@ impl Session {
     async fn attempt(&self, plan: &Arc<Plan>, runs_folder: Option<&Path>) -> Attempt {
         let run = Box::pin(harness::run(plan.clone(), &self.systems, self.options.clone()));
         match machine::with_shortage(run).await {
-            // The machine ran out of a resource, such as file descriptors, which may have caused the failure.
+            // The machine ran out of a resource, such as file descriptors. The shortage may have caused the failure.
             (Ok(outcome), Some(shortage)) if outcome.verdict.failure().is_some() => {
                 Attempt::without_run(CaseOutcome::NotRun(shortage.into()))
             }
@@ -308,7 +311,7 @@ impl Session {
 
     /// Marks a failure that an entry of the manifest excuses as known, and a pass as unexpected if an entry claims that the case always
     /// fails.
-    fn with_known(&self, plan: &Plan, ended: CaseOutcome) -> CaseOutcome {
+    fn apply_known_failures(&self, plan: &Plan, ended: CaseOutcome) -> CaseOutcome {
         let Some(manifest) = &self.manifest else {
             return ended;
         };
@@ -352,7 +355,7 @@ impl Session {
             }
         }
         let ended = match found {
-            Some(found) => self.failed(plan, outcome, found, files),
+            Some(found) => self.failed_outcome(plan, outcome, found, files),
             None => CaseOutcome::Passed,
         };
         Attempt {
@@ -364,7 +367,13 @@ impl Session {
         }
     }
 
-    fn failed(&self, plan: &Plan, outcome: &Outcome, found: &Failure, mut files: Vec<String>) -> CaseOutcome {
+    fn failed_outcome(
+        &self,
+        plan: &Plan,
+        outcome: &Outcome,
+        found: &Failure,
+        mut files: Vec<String>,
+    ) -> CaseOutcome {
         let rerun = format!("{} {}", self.rerun, plan.id());
         let facts = outcome.journal.since(0);
         let failure_text = FailureText::of(found);
@@ -382,7 +391,7 @@ impl Session {
         let explained = Explanation {
             text: explain_failure(plan, outcome, rerun, files).unwrap_or_default(),
             failure_text,
-            log: last_logged(&outcome.logs),
+            log: errors_or_last_lines(&outcome.logs),
             rule: found.rule,
             line: plan.steps.get(found.step).map_or(1, |step| step.line),
             cause: Cause::of(found, &facts),
@@ -402,19 +411,19 @@ impl Session {
 fn exited_role(found: &Failure, facts: &[Fact]) -> Option<Role> {
     let decided = facts.iter().find(|fact| fact.seq == found.decided_by);
     decided.and_then(|fact| match &fact.what {
-        What::Process(process) => Some(process.role),
+        Observation::Process(process) => Some(process.role),
         _ => None,
     })
 }
 
 /// Whether a program was not ready in time, or exited before its first request or call.
-fn failed_before_first_request(what: &What, facts: &[Fact]) -> bool {
-    let What::Process(process) = what else {
+fn failed_before_first_request(what: &Observation, facts: &[Fact]) -> bool {
+    let Observation::Process(process) = what else {
         return false;
     };
     let acted = |fact: &Fact| match &fact.what {
-        What::Request(request) => request.client == process.client,
-        What::Call(_) => process.role == Role::Driver,
+        Observation::Request(request) => request.client == process.client,
+        Observation::Call(_) => process.role == Role::Driver,
         _ => false,
     };
     match process.event {
@@ -444,13 +453,13 @@ fn folder_lines(folder: &Path, outcome: &Outcome) -> Vec<String> {
 /// The text of a failure; `None` for a pass.
 pub fn explain_failure(plan: &Plan, outcome: &Outcome, rerun: String, files: Vec<String>) -> Option<String> {
     let context = Context {
-        requirements: Catalogue::load().of(plan),
+        requirements: Catalogue::load().requirements_of(plan),
         is_inconclusive: matches!(outcome.verdict, Verdict::Inconclusive(_)),
         logged_errors: logged_errors(&outcome.logs),
         rerun,
         files,
     };
-    Some(failure(
+    Some(format_failure(
         plan,
         &outcome.journal.since(0),
         outcome.verdict.failure()?,

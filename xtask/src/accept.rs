@@ -13,7 +13,7 @@ use suites::report::{CaseVerdict, Report};
 
 use crate::Exit;
 
-/// Days until a generated entry expires, before a maintainer has reviewed the failure.
+/// Days until a generated entry expires, so that a maintainer reviews the failure by then.
 const EXPIRY_DAYS: i64 = 30;
 
 /// The output file for the entries, and the manifest for which the entries are written.
@@ -29,7 +29,7 @@ pub(crate) struct Accept {
 pub(crate) struct Entry<'a> {
     pub(crate) case: &'a str,
     pub(crate) fails: &'a str,
-    /// The rest of the failure message, from which the maintainer can choose a better pattern.
+    /// The failure message, written as a comment, from which the maintainer can choose a better pattern than `fails`.
     pub(crate) message: String,
     pub(crate) sometimes: Option<FailureRate>,
 }
@@ -53,7 +53,7 @@ impl Accept {
         })
     }
 
-    /// Writes an entry for each case that counts against the programs under test. Prints its own errors.
+    /// Writes an entry for each failed case. Prints its own errors.
     pub(crate) fn write(&self, report: &Report) -> Result<(), Exit> {
         let failed = report
             .cases
@@ -107,9 +107,9 @@ impl Accept {
             self.manifest.display()
         );
         if self.has_list {
-            text.push_str("# move the entries into its `knownFailures` list.\n");
+            text.push_str("# move the entries into the `knownFailures` list of the manifest.\n");
         } else {
-            text.push_str("# append all of this to it.\nknownFailures:\n");
+            text.push_str("# append this file to the manifest.\nknownFailures:\n");
         }
         for entry in entries {
             text.push_str(&entry.text(&self.version));

@@ -31,7 +31,7 @@ pub(crate) async fn connect(kubeconfig: Option<&Path>) -> Result<Option<RealServ
     };
     match connected {
         Ok(Ok(server)) => {
-            eprintln!("API server {}, run {}", server.version(), server.run());
+            eprintln!("API server {}, run {}", server.version(), server.run_id());
             Ok(Some(server))
         }
         Ok(Err(error)) => {
@@ -64,7 +64,7 @@ pub(crate) async fn clean_up(server: Option<RealServer>, exit: Exit) -> Exit {
     }
     eprintln!(
         "error: left behind in the API server, all with the label {RUN_LABEL}={}:",
-        server.run()
+        server.run_id()
     );
     for object in left.iter().take(MAX_LISTED) {
         eprintln!("  {object}");
@@ -84,6 +84,6 @@ pub(crate) fn server_name(server: Option<&RealServer>) -> String {
 }
 
 /// The server in the form in which the harness and systems under test use it.
-pub(crate) fn handle(server: Option<&RealServer>) -> Option<Arc<dyn RealApiServer>> {
+pub(crate) fn real_api_server(server: Option<&RealServer>) -> Option<Arc<dyn RealApiServer>> {
     Some(Arc::new(server?.clone()))
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use suites::harness::plan::Plan;
-use suites::harness::renamed::case_id;
+use suites::harness::renamed::current_case_id;
 use suites::harness::scenario::{CaseFiles, Role, Strength};
 use suites::{Selection, Shard};
 
@@ -134,14 +134,14 @@ pub(crate) struct SelectArgs {
 }
 
 impl TimeArgs {
-    /// The words that a command to rerun a case must repeat, if the user gave the option.
+    /// The option `--simulate`, which a command to rerun a case must repeat; `None` if the user did not give it.
     pub(crate) fn words(&self) -> Option<String> {
         self.simulate.map(|seed| format!("--simulate={seed}"))
     }
 }
 
 impl RunArgs {
-    /// The words that a command to rerun a case must repeat, if the user gave the option.
+    /// The option `--apiserver`, which a command to rerun a case must repeat; `None` if the user did not give it.
     pub(crate) fn words(&self) -> Option<String> {
         self.apiserver
             .as_ref()
@@ -151,12 +151,12 @@ impl RunArgs {
 
 impl SelectArgs {
     /// Whether ids, a role or a requirement restrict the cases.
-    pub(crate) fn is_narrow(&self) -> bool {
+    pub(crate) fn restricts_cases(&self) -> bool {
         !self.cases.is_empty() || self.role.is_some() || self.requirement.is_some()
     }
 
-    /// The words of a command with the same `--folder` option, but without the selected cases.
-    pub(crate) fn command(&self, words: impl IntoIterator<Item = String>) -> Vec<String> {
+    /// Adds the `--folder` option, if the user gave it, to the words of a command.
+    pub(crate) fn with_folder_option(&self, words: impl IntoIterator<Item = String>) -> Vec<String> {
         let folder = self.folder.as_ref();
         let folder = folder.map(|folder| format!("--folder={}", folder.display()));
         words.into_iter().chain(folder).collect()
@@ -183,7 +183,7 @@ impl SelectArgs {
     pub(crate) fn selection(&self) -> Selection {
         Selection {
             ids: match self.folder {
-                None => self.cases.iter().map(|id| case_id(id)).collect(),
+                None => self.cases.iter().map(|id| current_case_id(id)).collect(),
                 Some(_) => self.cases.clone(),
             },
             role: self.role,

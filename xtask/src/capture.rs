@@ -138,7 +138,7 @@ fn verify(text: &str) {
     }
 }
 
-/// A captured scenario with at least this many nodes is not run automatically.
+/// A captured scenario with more nodes than this is not run automatically.
 const MAX_VERIFIED_NODES: usize = 1000;
 
 fn plan_of(text: &str) -> Result<Plan, String> {

@@ -72,7 +72,7 @@ enum Command {
     Judge {
         /// Folder of the run, as printed with a failure
         folder: PathBuf,
-        /// Print the timeline of the whole case first, a line for equal facts, even if the run passed (see --keep-passed)
+        /// Print the timeline of the whole case first, with one line for facts of equal text, even if the run passed (see --keep-passed)
         #[arg(long)]
         timeline: bool,
     },
@@ -120,7 +120,7 @@ pub(crate) fn run() -> Exit {
 
 /// The clap command, under the name by which the user calls this program.
 fn clap_command() -> clap::Command {
-    examples::added(Cli::command(), program()).bin_name(program())
+    examples::with_examples(Cli::command(), program()).bin_name(program())
 }
 
 impl Command {
@@ -198,7 +198,9 @@ fn dispatch(command: Command) -> Exit {
         Command::Repro(args) => repro::run(&args),
         Command::Sweep(args) => lab::sweep(&args),
         Command::Rbac(args) => rbac::run(&args),
-        Command::Rerun(args) => rerun::words(&args).map_or_else(|exit| exit, |words| rerun_command(&words)),
+        Command::Rerun(args) => {
+            rerun::rerun_arguments(&args).map_or_else(|exit| exit, |words| rerun_command(&words))
+        }
         Command::Capture(args) => capture::run(&args),
         Command::Up(args) => up::run(&args),
         Command::Bench(args) => lab::bench(args),
@@ -209,6 +211,6 @@ fn dispatch(command: Command) -> Exit {
         Command::Init(args) => init::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Completions { shell } => manual::completions(shell, clap_command()),
-        Command::Man { command: words } => manual::page(&words, clap_command()),
+        Command::Man { command: words } => manual::print_page(&words, clap_command()),
     }
 }

@@ -48,10 +48,10 @@ pub(crate) fn default_jobs(has_real_server: bool) -> usize {
 
 /// Runs the selected cases.
 pub(crate) fn run(args: &ConformanceArgs) -> Exit {
-    attempt(args).unwrap_or_else(|exit| exit)
+    try_run(args).unwrap_or_else(|exit| exit)
 }
 
-fn attempt(args: &ConformanceArgs) -> Result<Exit, Exit> {
+fn try_run(args: &ConformanceArgs) -> Result<Exit, Exit> {
     let manifest = manifest_for(&args.sut, &args.select.files())?;
     let accept = args.accept.as_ref();
     let accept = accept
@@ -63,7 +63,7 @@ fn attempt(args: &ConformanceArgs) -> Result<Exit, Exit> {
         .jobs
         .unwrap_or_else(|| default_jobs(args.run.apiserver.is_some()));
     let command = ["conformance".to_owned(), format!("--sut={}", args.sut.display())];
-    let command = args.select.command(command);
+    let command = args.select.with_folder_option(command);
     if let Some(times) = args.measure {
         let version = manifest.version.clone();
         let session = Session {

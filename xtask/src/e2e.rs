@@ -34,13 +34,13 @@ pub(crate) fn run(args: &E2eArgs) -> Exit {
             record: record(args.defect),
             accept: None,
             dialect: args.dialect.as_ref(),
-            command: args.select.command(words(args)),
+            command: args.select.with_folder_option(command_line(args)),
         })
     })
 }
 
 /// The command line without the selected cases.
-fn words(args: &E2eArgs) -> Vec<String> {
+fn command_line(args: &E2eArgs) -> Vec<String> {
     let mut words = defect_words(args.defect, "e2e");
     words.extend(
         args.dialect

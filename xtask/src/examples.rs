@@ -3,7 +3,7 @@
 use clap::Command;
 
 /// Adds the examples to the help of each command. `program`: the name by which the user calls this program.
-pub(crate) fn added(command: Command, program: &str) -> Command {
+pub(crate) fn with_examples(command: Command, program: &str) -> Command {
     let examples: Vec<(&str, &str)> = include_str!("examples.txt")
         .lines()
         .filter_map(|line| line.split_once(" | "))

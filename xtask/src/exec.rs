@@ -27,7 +27,7 @@ pub(crate) fn exec_package(package: &str, why: &str) -> Exit {
         .arg(checkout.join("Cargo.toml"))
         .args(["--profile", &profile()]);
     for name in std::env::vars_os().map(|(name, _)| name) {
-        if is_of_a_package(&name) {
+        if is_package_variable(&name) {
             other.env_remove(name);
         }
     }
@@ -61,9 +61,9 @@ fn profile() -> String {
     }
 }
 
-/// Whether cargo sets this environment variable for the package that it runs. A changed value causes build scripts to run again, and most
-/// crates to be rebuilt.
-fn is_of_a_package(name: &OsStr) -> bool {
+/// Whether cargo sets this environment variable for a package. If the other program inherited the variable, cargo would rebuild most
+/// crates.
+fn is_package_variable(name: &OsStr) -> bool {
     let name = name.as_encoded_bytes();
     name.starts_with(b"CARGO_PKG_") || name.starts_with(b"CARGO_MANIFEST_")
 }

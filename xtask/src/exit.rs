@@ -1,4 +1,4 @@
-//! Exit codes of all commands. Scripts rely on them; the README lists them.
+//! Exit codes of all commands. Scripts rely on them; docs/report.md lists them.
 
 use std::process::ExitCode;
 

@@ -9,7 +9,7 @@ use crate::Exit;
 use crate::out::eprintln;
 
 /// The output folder with this name. Does not create the folder.
-pub(crate) fn of(name: &str) -> PathBuf {
+pub(crate) fn default_folder(name: &str) -> PathBuf {
     let Some(checkout) = checkout() else {
         return machine::own_temporary_folder().join(name);
     };

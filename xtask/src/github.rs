@@ -7,22 +7,22 @@ use std::path::Path;
 use suites::report::{Report, github};
 
 /// As long as this value exists, the GitHub Actions runner ignores workflow commands, which the output of systems under test could contain.
-pub(crate) struct Muted(Option<String>);
+pub(crate) struct MutedCommands(Option<String>);
 
 /// Disables workflow commands until the value is dropped.
-pub(crate) fn mute() -> Muted {
+pub(crate) fn mute_workflow_commands() -> MutedCommands {
     let token =
         is_github_actions().then(|| format!("end-of-{:016x}", RandomState::new().hash_one("commands")));
     if let Some(token) = &token {
-        println!("{}", github::stop(token));
+        println!("{}", github::stop_commands(token));
     }
-    Muted(token)
+    MutedCommands(token)
 }
 
-impl Drop for Muted {
+impl Drop for MutedCommands {
     fn drop(&mut self) {
         if let Some(token) = &self.0 {
-            println!("{}", github::resume(token));
+            println!("{}", github::resume_commands(token));
         }
     }
 }

@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use capacity_diagnose::health::{
-    Calls, DriverCapacity, Indicator, Observed, ReportedValues, Requests, State, is_failure,
+    Calls, DriverCapacity, Indicator, ObservedCluster, ReportedValues, Requests, State, is_failure,
 };
 use capacity_diagnose::snapshot::Snapshot;
 use capacity_scheduler::Options;
 use capacity_types::capacity_api::RESOURCE;
 use serde_json::Value;
 use suites::harness::RunOptions;
-use suites::harness::journal::{Change, Fact, RequestFact, What};
+use suites::harness::journal::{Change, Fact, Observation, RequestFact};
 use suites::harness::plan::Plan;
 use suites::harness::record;
 use suites::harness::scenario::Role;
@@ -32,13 +32,13 @@ pub(crate) struct ClusterHealth {
 }
 
 impl ClusterHealth {
-    /// For a real cluster: `texts` are the metrics that any number of its programs returned.
+    /// The health of a real cluster. `texts`: the metrics of its programs, one text per program.
     pub(crate) fn of_cluster(cluster: Snapshot, texts: &[String], now: Duration) -> Self {
         let reported = ReportedValues::of_metrics(texts, now);
         Self { cluster, reported }
     }
 
-    /// For the cluster in a run: the objects and metrics are computed from the journal.
+    /// The health of the cluster in a run, whose objects and metrics are computed from the journal.
     pub(crate) fn of_run(plan: &Plan, facts: &[Fact]) -> Result<Self, BoxError> {
         Ok(Self {
             cluster: Snapshot::of_objects(last_objects(facts))?,
@@ -52,8 +52,8 @@ impl ClusterHealth {
     }
 
     fn indicators(&self) -> Result<Vec<Indicator>, BoxError> {
-        let (objects, pods) = self.cluster.parts();
-        let observed = Observed {
+        let (objects, pods) = self.cluster.non_pods_and_pods();
+        let observed = ObservedCluster {
             objects,
             pods,
             inventory: &self.cluster.inventory,
@@ -76,7 +76,7 @@ impl ClusterHealth {
 }
 
 /// The indicators of a stored run, for its report.
-pub(crate) fn of_stored_run(folder: &Path) -> Result<Vec<IndicatorRecord>, BoxError> {
+pub(crate) fn indicators_of_stored_run(folder: &Path) -> Result<Vec<IndicatorRecord>, BoxError> {
     let (plan, facts) = record::load(folder)?;
     let indicators = ClusterHealth::of_run(&plan, &facts)?.indicators()?.into_iter();
     let records = indicators.map(|indicator| IndicatorRecord {
@@ -111,7 +111,7 @@ fn print(indicators: &[Indicator]) {
 pub(crate) fn last_objects(facts: &[Fact]) -> Vec<Value> {
     let mut objects = BTreeMap::new();
     for fact in facts {
-        let What::Commit(commit) = &fact.what else {
+        let Observation::Commit(commit) = &fact.what else {
             continue;
         };
         let key = (&commit.resource, &commit.namespace, &commit.name);
@@ -127,9 +127,9 @@ pub(crate) fn last_objects(facts: &[Fact]) -> Vec<Value> {
 fn driver_capacities(plan: &Plan, facts: &[Fact]) -> Vec<DriverCapacity> {
     let mut last = BTreeMap::new();
     for fact in facts {
-        if let What::Call(call) = &fact.what
+        if let Observation::Call(call) = &fact.what
             && call.method == CsiMethod::GetCapacity
-            && let (true, Some(available)) = (call.is_answered(), call.available)
+            && let (true, Some(available)) = (call.has_received_response(), call.available)
         {
             let bytes = call.maximum.unwrap_or(available);
             last.insert((call.segment.as_deref(), &call.parameters), bytes);
@@ -150,27 +150,27 @@ fn driver_capacities(plan: &Plan, facts: &[Fact]) -> Vec<DriverCapacity> {
 fn calls(facts: &[Fact]) -> Calls {
     let mut calls = Calls::default();
     for fact in facts {
-        if let What::Call(call) = &fact.what
+        if let Observation::Call(call) = &fact.what
             && call.method == CsiMethod::GetCapacity
         {
             calls.all += 1.0;
-            calls.failed += f64::from(u8::from(!call.is_answered()));
+            calls.failed += f64::from(u8::from(!call.has_received_response()));
         }
     }
     calls
 }
 
-/// Counts the requests of the systems under test. A poll interval of the run is shorter than the usual minute, and counts as one.
+/// Counts the requests of the systems under test. Each poll interval of the run counts as one minute, the usual poll interval.
 fn requests(facts: &[Fact]) -> Requests {
     let mut counted = Requests::default();
     let own = facts.iter().filter_map(|fact| match &fact.what {
-        What::Request(request) if is_counted(request) => Some(request),
+        Observation::Request(request) if is_counted(request) => Some(request),
         _ => None,
     });
     for request in own {
         counted.all += 1.0;
         if let Some(number) = counted
-            .writes(request.verb.as_str())
+            .write_counter(request.verb.as_str())
             .filter(|_| request.code < 400)
         {
             *number += 1.0;
@@ -190,7 +190,7 @@ fn is_counted(request: &RequestFact) -> bool {
 }
 
 /// The metrics of an API server, if the client is allowed to read them.
-pub(crate) async fn of_server(client: &kube::Client) -> Option<String> {
+pub(crate) async fn read_api_server_metrics(client: &kube::Client) -> Option<String> {
     let request = hyper::Request::get("/metrics").body(Vec::new()).ok()?;
     client.request_text(request).await.ok()
 }
@@ -201,7 +201,7 @@ pub(crate) fn unix_time() -> Result<Duration, BoxError> {
 }
 
 /// The contents of the files given with `--metrics`.
-pub(crate) fn texts(files: &[PathBuf]) -> Result<Vec<String>, BoxError> {
+pub(crate) fn read_metrics_files(files: &[PathBuf]) -> Result<Vec<String>, BoxError> {
     let read = |file: &PathBuf| {
         std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()).into())
     };

@@ -8,7 +8,9 @@ use suites::harness::invocation::program;
 use suites::harness::judge::{Verdict, verdict};
 use suites::harness::plan::Plan;
 use suites::harness::record;
-use suites::harness::report::{Context, Paint, case_timeline, expectation, failure, logged_errors};
+use suites::harness::report::{
+    Context, Paint, case_timeline, format_expectation, format_failure, logged_errors,
+};
 use suites::report::{RECORD, Report};
 
 use crate::args::{ExplainArgs, ListArgs, SelectArgs};
@@ -27,7 +29,7 @@ pub(crate) fn list(args: &ListArgs) -> Exit {
         return lab::coverage(&args.select);
     }
     if args.dialects {
-        return dialects();
+        return print_choices();
     }
     if args.requirements {
         return requirements::table(&args.select);
@@ -47,13 +49,13 @@ pub(crate) fn list(args: &ListArgs) -> Exit {
     let wanted = args.select.requirement.as_deref();
     let wanted = wanted.and_then(|id| Some((id, Catalogue::load().entry(id)?)));
     if let Some((id, entry)) = wanted {
-        requirements::statement(id, entry);
+        requirements::print_statement(id, entry);
     }
     let width = plans.iter().map(|plan| plan.id().len()).max().unwrap_or(0);
     let mut skipped = 0;
     for plan in &plans {
-        let skip = manifest.as_ref().and_then(|manifest| manifest.skips(plan));
-        let skip = skip.or_else(|| server.as_ref()?.skips(plan));
+        let skip = manifest.as_ref().and_then(|manifest| manifest.skip_reason(plan));
+        let skip = skip.or_else(|| server.as_ref()?.skip_reason(plan));
         let known = manifest.as_ref();
         let known = known.and_then(|manifest| manifest.known_failures(plan.id()).next());
         let status = match (skip, known) {
@@ -89,7 +91,7 @@ pub(crate) fn list(args: &ListArgs) -> Exit {
 }
 
 /// Prints the choices that the specifications leave to implementations.
-fn dialects() -> Exit {
+fn print_choices() -> Exit {
     for choice in CHOICES {
         println!(
             "{:<10} {:<24} {}",
@@ -103,7 +105,7 @@ fn dialects() -> Exit {
 
 /// Explains one case with all details.
 pub(crate) fn explain(args: &ExplainArgs) -> Exit {
-    let (plans, command) = match explained(&args.select) {
+    let (plans, command) = match cases_to_explain(&args.select) {
         Ok(explained) => explained,
         Err(exit) => return exit,
     };
@@ -122,7 +124,7 @@ pub(crate) fn explain(args: &ExplainArgs) -> Exit {
 }
 
 /// The selected cases, from a file or by id, and the command that runs them.
-fn explained(args: &SelectArgs) -> Result<(Vec<Plan>, String), Exit> {
+fn cases_to_explain(args: &SelectArgs) -> Result<(Vec<Plan>, String), Exit> {
     if let Some((file, rows)) = args.file() {
         let plans = repro::plans(file, rows).map_err(|message| {
             eprintln!("error: {message}");
@@ -137,7 +139,7 @@ fn explained(args: &SelectArgs) -> Result<(Vec<Plan>, String), Exit> {
     let plans = selected(args)?;
     let ids = plans.first().map(|plan| plan.id().to_owned());
     let words = ["e2e".to_owned()].into_iter().chain(ids);
-    Ok((plans, args.command(words).join(" ")))
+    Ok((plans, args.with_folder_option(words).join(" ")))
 }
 
 fn explanation(plan: &Plan) -> String {
@@ -158,7 +160,7 @@ fn explanation(plan: &Plan) -> String {
     );
     text.push_str(&format!("  level {:?}, runs {}\n", plan.level, roles).to_lowercase());
     text.push_str(&format!("  cluster: {}\n", cluster(plan)));
-    for requirement in Catalogue::load().of(plan) {
+    for requirement in Catalogue::load().requirements_of(plan) {
         text.push_str(&format!("  must: {}\n", requirement.sentence()));
     }
     if let Some(beyond) = &plan.beyond {
@@ -178,7 +180,7 @@ fn explanation(plan: &Plan) -> String {
             last = action;
         }
         for (at, expect) in step.expect.iter().enumerate() {
-            text.push_str(&format!("    expect  {}\n", expectation(plan, number, at)));
+            text.push_str(&format!("    expect  {}\n", format_expectation(plan, number, at)));
             text.push_str(&format!("            because {}\n", expect.why));
         }
     }
@@ -238,13 +240,13 @@ pub(crate) fn judge(folder: &Path, with_timeline: bool) -> Exit {
         return Exit::Passed;
     };
     let context = Context {
-        requirements: Catalogue::load().of(&plan),
+        requirements: Catalogue::load().requirements_of(&plan),
         is_inconclusive: matches!(verdict, Verdict::Inconclusive(_)),
-        logged_errors: logged_errors(&record::logs(folder)),
-        rerun: rerun(&plan, folder),
+        logged_errors: logged_errors(&record::read_logs(folder)),
+        rerun: rerun_command(&plan, folder),
         files: Vec::new(),
     };
-    println!("{}", failure(&plan, &facts, found, &context, paint));
+    println!("{}", format_failure(&plan, &facts, found, &context, paint));
     match verdict {
         Verdict::Inconclusive(_) => Exit::Inconclusive,
         _ => Exit::Failed,
@@ -253,7 +255,7 @@ pub(crate) fn judge(folder: &Path, with_timeline: bool) -> Exit {
 
 /// The command that reruns a stored run. If the folder of the run or a parent folder contains a report, uses the command in the report.
 /// Otherwise, a case of this repository is run by id, and any other case by file.
-fn rerun(plan: &Plan, folder: &Path) -> String {
+fn rerun_command(plan: &Plan, folder: &Path) -> String {
     let id = plan.id();
     let of_file = |options: &str| {
         let file = folder.join(record::SCENARIO);
@@ -263,7 +265,7 @@ fn rerun(plan: &Plan, folder: &Path) -> String {
         // A generated case has no id in the catalogue, so it is rerun from its file, with the same programs.
         Some(words) => match words.first().and_then(|word| word.strip_prefix("explore")) {
             Some(options) => of_file(options),
-            None => format!("{} {id}", out::command(&words)),
+            None => format!("{} {id}", out::shell_command(&words)),
         },
         None => match suites::plan(&suites::case_files(), id) {
             Ok(Some(_)) => format!("e2e {id}"),

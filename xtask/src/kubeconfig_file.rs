@@ -23,7 +23,7 @@ impl KubeconfigFile {
             let path = path.to_owned();
             return Ok(KubeconfigFile { path, own: None });
         }
-        folders::prepare(&folders::of(FOLDER))?;
+        folders::prepare(&folders::default_folder(FOLDER))?;
         let free = first_unlocked(FOLDER).and_then(|free| {
             free.ok_or_else(|| {
                 "too many clusters are already served on this machine; stop one of them, or name a kubeconfig file with --kubeconfig"

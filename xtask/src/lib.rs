@@ -87,7 +87,7 @@ fn exit_at_panic() {
 }
 
 /// Runs the program with mutants of the references.
-pub fn main_with(files: BuiltInFiles, mutants: references::Mutants) -> ExitCode {
+pub fn main_with_mutants(files: BuiltInFiles, mutants: references::Mutants) -> ExitCode {
     references::register(mutants);
     main(files)
 }
@@ -100,7 +100,7 @@ fn run() -> Exit {
     };
     match exit {
         Exit::Failed | Exit::Interrupted => exit,
-        _ if out::is_lost() => Exit::Environment,
+        _ if out::is_output_lost() => Exit::Environment,
         exit => exit,
     }
 }

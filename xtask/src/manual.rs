@@ -18,7 +18,7 @@ pub(crate) fn completions(shell: Shell, mut command: Command) -> Exit {
 }
 
 /// Prints the manual page of the program, or of the command that these words name.
-pub(crate) fn page(words: &[String], command: Command) -> Exit {
+pub(crate) fn print_page(words: &[String], command: Command) -> Exit {
     let mut command = command.bin_name(NAME);
     command.build();
     let mut page = &command;

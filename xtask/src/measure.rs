@@ -34,11 +34,11 @@ pub(crate) fn measure(session: &Session, plans: Vec<Plan>, times: u32, version: 
         return Exit::Interrupted;
     };
     table(&measured, times);
-    entries(&measured, version);
+    print_entries(&measured, version);
     exit(&measured)
 }
 
-/// Prints a line per distinct failure of a case, and one line for all cases that never failed.
+/// Prints a line for each distinct failure or finding of a case, and for undecided runs, and finally the counts.
 fn table(measured: &BTreeMap<String, Measured>, times: u32) {
     let width = measured.keys().map(String::len).max().unwrap_or(0);
     for (case, measured) in measured {
@@ -87,8 +87,8 @@ fn failed(measured: &Measured) -> u32 {
     measured.failures.values().map(|seen| seen.failed).sum()
 }
 
-/// Prints entries for failures that the manifest does not list, or does not list as depending on timing although they do, or the reverse.
-fn entries(measured: &BTreeMap<String, Measured>, version: &str) {
+/// Prints an entry for each failure that the manifest does not list, or for which `sometimes` in the manifest is missing or unnecessary.
+fn print_entries(measured: &BTreeMap<String, Measured>, version: &str) {
     let mut text = String::new();
     let mut are_too_few = false;
     for (case, measured) in measured {

@@ -2,7 +2,7 @@
 //!
 //! A closed pipe, as with `head`, does not end the command: further output is dropped, and the exit code still shows the result. Any other
 //! write error is printed once, and the command continues, so that it writes its reports and returns the exit code of its result. A command
-//! whose only result is its output must check [`is_lost`].
+//! whose only result is its output must check whether output was lost.
 
 use std::fmt::Arguments;
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
@@ -36,7 +36,7 @@ pub(crate) use {eprintln, print, println};
 
 /// Writes to standard output. After the first failed write, all further output is dropped, because output with a gap would be misleading.
 pub(crate) fn write_stdout(text: Arguments<'_>) {
-    if is_lost() {
+    if is_output_lost() {
         return;
     }
     let mut stream = anstream::stdout();
@@ -52,7 +52,7 @@ pub(crate) fn write_stdout(text: Arguments<'_>) {
 }
 
 /// Whether a write to standard output failed. The error message has already been printed.
-pub(crate) fn is_lost() -> bool {
+pub(crate) fn is_output_lost() -> bool {
     OUTPUT_LOST.load(Ordering::Relaxed)
 }
 
@@ -128,7 +128,7 @@ impl ProgressLog {
 }
 
 /// The command as one line, with each word quoted for a shell if needed.
-pub(crate) fn command<'w>(words: impl IntoIterator<Item = &'w String>) -> String {
+pub(crate) fn shell_command<'w>(words: impl IntoIterator<Item = &'w String>) -> String {
     let words: Vec<String> = words.into_iter().map(|word| suites::quoted(word)).collect();
     words.join(" ")
 }

@@ -8,13 +8,13 @@ use crate::Exit;
 use crate::out::eprintln;
 
 /// Prints that the shard contains no items; returns the exit code.
-pub(crate) fn empty(shard: Shard) -> Exit {
+pub(crate) fn print_empty_shard(shard: Shard) -> Exit {
     eprintln!("error: shard {shard} is empty; use fewer shards");
     Exit::NoCases
 }
 
 /// Writes the part.json of a shard. `exit`: the exit code of the command.
-pub(crate) fn write(part: ShardFile<impl Mergeable>, folder: &Path, exit: Exit) -> Exit {
+pub(crate) fn write_part(part: ShardFile<impl Mergeable>, folder: &Path, exit: Exit) -> Exit {
     match part.write(folder) {
         Ok(()) => exit,
         Err(error) => {

@@ -14,14 +14,14 @@ const PER_CASE: usize = 64;
 const OWN: usize = 32;
 
 /// Maximum number of concurrent cases for which the open-file limit suffices; `None` if unlimited.
-pub(crate) fn fitting() -> Option<usize> {
-    let (_, left) = machine::descriptors()?;
+pub(crate) fn max_concurrent_cases() -> Option<usize> {
+    let (_, left) = machine::descriptor_limit_and_free()?;
     Some(left.saturating_sub(OWN) / PER_CASE)
 }
 
 /// Reduces the requested number of concurrent cases to the number that the open-file limit allows. Prints its own errors.
-pub(crate) fn jobs(wanted: usize) -> Result<usize, Exit> {
-    let Some((limit, left)) = machine::descriptors() else {
+pub(crate) fn limit_jobs(wanted: usize) -> Result<usize, Exit> {
+    let Some((limit, left)) = machine::descriptor_limit_and_free() else {
         return Ok(wanted);
     };
     match left.saturating_sub(OWN) / PER_CASE {
@@ -46,8 +46,8 @@ pub(crate) fn jobs(wanted: usize) -> Result<usize, Exit> {
 }
 
 /// Checks that a folder is writable, and creates the folder if needed. Prints its own errors.
-pub(crate) fn output(folder: &Path) -> Result<(), Exit> {
-    machine::can_write(folder).map_err(|error| {
+pub(crate) fn check_output_folder(folder: &Path) -> Result<(), Exit> {
+    machine::check_writable(folder).map_err(|error| {
         eprintln!("error: {}", unwritable(folder, &error));
         Exit::Environment
     })
@@ -62,7 +62,7 @@ pub(crate) fn unwritable(folder: &Path, error: &std::io::Error) -> String {
 /// Checks that temporary files can be written. Prints its own errors.
 pub(crate) fn temporary_files() -> Result<(), Exit> {
     let folder = std::env::temp_dir();
-    let written = machine::can_write(&folder).map_err(|error| {
+    let written = machine::check_writable(&folder).map_err(|error| {
         let remedy = machine::remedy(&error, &folder, "set TMPDIR to another folder");
         format!(
             "cannot write temporary files into {}: {error}; {remedy}",

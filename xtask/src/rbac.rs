@@ -39,10 +39,10 @@ pub(crate) struct RbacArgs {
 
 /// Runs the selected cases to derive the rules, and again to verify them.
 pub(crate) fn run(args: &RbacArgs) -> Exit {
-    attempt(args).unwrap_or_else(|exit| exit)
+    try_run(args).unwrap_or_else(|exit| exit)
 }
 
-fn attempt(args: &RbacArgs) -> Result<Exit, Exit> {
+fn try_run(args: &RbacArgs) -> Result<Exit, Exit> {
     let under_test = match &args.sut {
         Some(path) => SystemsUnderTest::of_manifest(path)?,
         None => SystemsUnderTest::built_in(None),
@@ -72,7 +72,7 @@ fn plans(select: &SelectArgs, manifest: Option<&Manifest>) -> Result<Vec<Plan>, 
     for plan in selected(select)? {
         let own = (!plan.grants.is_empty())
             .then(|| "the case itself sets the permissions of each program".to_owned());
-        if let Some(why) = own.or_else(|| manifest?.skips(&plan)) {
+        if let Some(why) = own.or_else(|| manifest?.skip_reason(&plan)) {
             eprintln!("skip  {}: {why}", plan.id());
             continue;
         }
@@ -163,7 +163,7 @@ impl Runner {
     /// Runs the cases again with only these permissions.
     async fn verify(&self, plans: &[Plan], grants: &Grants, roles: &[Role]) -> Result<Exit, Exit> {
         for plan in plans {
-            let facts = self.run(&plan.granted(grants)).await.inspect_err(|_| {
+            let facts = self.run(&plan.with_grants(grants)).await.inspect_err(|_| {
                 eprintln!(
                     "{} passes with all permissions, but not with the derived permissions",
                     plan.id()
@@ -200,15 +200,15 @@ fn print(name: &str, role: Role, rules: &[GrantSpec]) {
         println!("---\n# Permissions of the {}.", role.as_str());
         println!("apiVersion: rbac.authorization.k8s.io/v1\nkind: {kind}\nmetadata:\n  name: {name}\nrules:");
         for rule in own {
-            println!("  - apiGroups: {}", list(&rule.api_groups));
-            println!("    resources: {}", list(&rule.resources));
-            println!("    verbs: {}", list(&rule.verbs));
+            println!("  - apiGroups: {}", yaml_flow_list(&rule.api_groups));
+            println!("    resources: {}", yaml_flow_list(&rule.resources));
+            println!("    verbs: {}", yaml_flow_list(&rule.verbs));
         }
     }
 }
 
 /// A YAML flow list. Only the name of the core API group needs quotes, because it is empty.
-fn list(words: &[String]) -> String {
+fn yaml_flow_list(words: &[String]) -> String {
     let word = |word: &String| {
         if word.is_empty() {
             "\"\"".to_owned()

@@ -40,10 +40,10 @@ pub(crate) struct RecordArgs {
 
 /// Runs the selected cases, and stores each run whose verdict differs from the stored ones.
 pub(crate) fn run(args: &RecordArgs) -> Exit {
-    attempt(args).unwrap_or_else(|exit| exit)
+    try_run(args).unwrap_or_else(|exit| exit)
 }
 
-fn attempt(args: &RecordArgs) -> Result<Exit, Exit> {
+fn try_run(args: &RecordArgs) -> Result<Exit, Exit> {
     let manifest = manifest_for(&args.sut, &args.select.files())?;
     let failed = |error: suites::RecordingError| {
         eprintln!("error: {error}");
@@ -52,7 +52,7 @@ fn attempt(args: &RecordArgs) -> Result<Exit, Exit> {
     let mut recording = Recording::load_or_new(&args.output, &manifest).map_err(failed)?;
     let mut systems = built_in(None);
     manifest.install(&mut systems);
-    preflight::output(&args.output)?;
+    preflight::check_output_folder(&args.output)?;
     preflight::temporary_files()?;
     let plans = selected(&args.select)?;
     let run_folder = RunFolder::lock(None)?;
@@ -60,7 +60,7 @@ fn attempt(args: &RecordArgs) -> Result<Exit, Exit> {
         systems,
         options: options(1.0, Some(&manifest), None),
         manifest: Some(manifest.clone()),
-        job_slots: Arc::new(JobSlots::of(preflight::jobs(
+        job_slots: Arc::new(JobSlots::of(preflight::limit_jobs(
             args.jobs.unwrap_or_else(|| default_jobs(false)),
         )?)),
         attempts: 1,
@@ -108,7 +108,7 @@ fn attempt(args: &RecordArgs) -> Result<Exit, Exit> {
     Ok(Exit::Passed)
 }
 
-/// Stores the run of a case if its verdict is new, and returns in one word whether it was stored.
+/// Stores the run of a case if its verdict is new. Returns what happened to the run, as text for the summary.
 fn store(result: &CaseResult, manifest: &Manifest, recording: &mut Recording) -> &'static str {
     let id = result.plan.id();
     let folder = match (&result.outcome, &result.folder) {

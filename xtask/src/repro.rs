@@ -25,10 +25,10 @@ use crate::verdicts::{exit_of_verdicts, is_panic};
 use crate::{Exit, preflight, side_by_side};
 
 pub(crate) fn run(args: &ReproArgs) -> Exit {
-    attempt(args).unwrap_or_else(|exit| exit)
+    try_run(args).unwrap_or_else(|exit| exit)
 }
 
-fn attempt(args: &ReproArgs) -> Result<Exit, Exit> {
+fn try_run(args: &ReproArgs) -> Result<Exit, Exit> {
     let plans = plans(&args.file, &args.rows).map_err(|why| {
         eprintln!("error: {why}");
         Exit::Usage
@@ -83,7 +83,7 @@ pub(crate) fn plans(file: &Path, rows: &[String]) -> Result<Vec<Plan>, String> {
     let selected = all
         .iter()
         .filter(|scenario| rows.is_empty() || rows.iter().any(|row| matches(&scenario.id, row)));
-    suites::resolved(selected).map_err(text)
+    suites::resolve_cases(selected).map_err(text)
 }
 
 /// `--keep`: runs one case, and serves the cluster of the case after the verdict.
@@ -99,7 +99,7 @@ fn run_and_serve(args: &ReproArgs, plans: Vec<Plan>, under_test: SystemsUnderTes
     let kubeconfig = KubeconfigFile::of(args.kubeconfig.as_deref())?;
     let (runtime, run_folder) = (runtime()?, RunFolder::lock(None)?);
     let session = Arc::new(under_test.session(args, run_folder.cases(), false));
-    let scope = serve::scope(Some(&plan));
+    let scope = serve::scope_lines(Some(&plan));
     runtime.block_on(async {
         let (result, cluster) = tokio::select! {
             ended = session.run_and_leave_running(plan) => ended,
@@ -140,7 +140,7 @@ async fn serve_until_stopped(
             served = serve::serve(api, &sockets, &options) => served,
             () = serve::print_unattended(cluster.unattended()) => Ok(()),
         },
-        // The cluster is already served at its own address.
+        // With a real API server, there is nothing to serve.
         None => Ok(()),
     };
     cluster.stop().await;

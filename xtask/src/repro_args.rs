@@ -91,7 +91,7 @@ impl SystemsUnderTest {
             keep_passed,
             rerun: format!(
                 "{program} {}",
-                out::command(args.command().iter().chain(&args.run.words())),
+                out::shell_command(args.command().iter().chain(&args.run.words())),
                 program = program()
             ),
         }
@@ -118,7 +118,7 @@ impl ReproArgs {
 }
 
 /// The folder in which one of two compared systems stores its runs. `number`: index of the system.
-pub(crate) fn folder_of(args: &ReproArgs, run_folder: &RunFolder, number: usize) -> PathBuf {
+pub(crate) fn folder_of_compared_system(args: &ReproArgs, run_folder: &RunFolder, number: usize) -> PathBuf {
     let root = match &args.run.output {
         Some(_) => run_folder.cases(),
         None => run_folder.cases().join("compare"),

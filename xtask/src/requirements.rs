@@ -10,7 +10,7 @@ use crate::out::{eprintln, println};
 
 /// Prints all requirements with their number of cases, by document and section, and the number of requirements with evidence.
 pub(crate) fn table(args: &SelectArgs) -> Exit {
-    match attempt(args) {
+    match try_print(args) {
         Ok(()) => Exit::Passed,
         Err(error) => {
             eprintln!("error: {error}");
@@ -19,16 +19,16 @@ pub(crate) fn table(args: &SelectArgs) -> Exit {
     }
 }
 
-fn attempt(args: &SelectArgs) -> Result<(), ScenarioError> {
+fn try_print(args: &SelectArgs) -> Result<(), ScenarioError> {
     let plans = plans_named(&args.files(), args.strength, &[])?;
     let traceability = Traceability::new(&plans);
     let catalogue = Catalogue::load();
     for document in catalogue.documents() {
-        section_by_section(catalogue, document, &traceability);
+        print_sections(catalogue, document, &traceability);
     }
     let count = |status| traceability.count(catalogue.ids(), status);
     println!(
-        "{} of {} shown, {} with a reason, {} missing",
+        "{} of {} requirements have evidence, {} cannot be tested with a program, {} have no evidence",
         count(EvidenceStatus::Verified),
         catalogue.ids().count(),
         count(EvidenceStatus::NotTestable),
@@ -37,7 +37,7 @@ fn attempt(args: &SelectArgs) -> Result<(), ScenarioError> {
     Ok(())
 }
 
-fn section_by_section(catalogue: &Catalogue, document: &Document, traceability: &Traceability) {
+fn print_sections(catalogue: &Catalogue, document: &Document, traceability: &Traceability) {
     let paint = Paint::of(&std::io::stdout());
     println!("{}: {}", paint.strong(&document.name), document.title);
     for section in &document.sections {
@@ -57,8 +57,8 @@ fn section_by_section(catalogue: &Catalogue, document: &Document, traceability: 
 fn evidence_in_short(id: &str, entry: &Entry, traceability: &Traceability) -> String {
     let cases = traceability.cases(id).len();
     let evidence = |kind: &str| entry.shown_by.iter().filter(|it| it.kind() == kind).count();
-    let mut parts = vec![counted(cases, "case")];
-    parts.extend(Evidence::KINDS.map(|kind| counted(evidence(kind), kind)));
+    let mut parts = vec![pluralize(cases, "case")];
+    parts.extend(Evidence::KINDS.map(|kind| pluralize(evidence(kind), kind)));
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     match traceability.status(id) {
         EvidenceStatus::Verified => parts.join(", "),
@@ -68,7 +68,7 @@ fn evidence_in_short(id: &str, entry: &Entry, traceability: &Traceability) -> St
 }
 
 /// `1 case`, `2 cases`; `None` for 0.
-fn counted(number: usize, what: &str) -> Option<String> {
+fn pluralize(number: usize, what: &str) -> Option<String> {
     match number {
         0 => None,
         1 => Some(format!("1 {what}")),
@@ -77,7 +77,7 @@ fn counted(number: usize, what: &str) -> Option<String> {
 }
 
 /// Prints the text of a requirement, and the document and section of its source.
-pub(crate) fn statement(id: &str, entry: &Entry) {
+pub(crate) fn print_statement(id: &str, entry: &Entry) {
     let paint = Paint::of(&std::io::stdout());
     println!("{}  {}", paint.strong(id), entry.text);
     let indent = |text: String| println!("{:width$}  {text}", "", width = id.len());

@@ -26,9 +26,9 @@ pub(crate) struct RerunArgs {
 }
 
 /// The words of the command that runs the cases that did not pass or, after an interrupt, did not run. Prints its own errors.
-pub(crate) fn words(args: &RerunArgs) -> Result<Vec<String>, Exit> {
+pub(crate) fn rerun_arguments(args: &RerunArgs) -> Result<Vec<String>, Exit> {
     let path = match &args.record {
-        Some(path) => Some(in_folder(path)),
+        Some(path) => Some(record_path(path)),
         None => last_record()?,
     };
     let Some(path) = path else {
@@ -78,7 +78,7 @@ fn command(args: &RerunArgs, report: &Report, open: Vec<String>) -> Vec<String> 
     words
 }
 
-fn in_folder(path: &Path) -> PathBuf {
+fn record_path(path: &Path) -> PathBuf {
     if path.is_dir() {
         path.join(RECORD)
     } else {

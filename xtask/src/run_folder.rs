@@ -28,10 +28,10 @@ impl RunFolder {
     /// Locks a folder for this run, and checks that the folder is writable. Prints its own errors.
     pub(crate) fn lock(output: Option<&Path>) -> Result<Self, Exit> {
         let claimed = match output {
-            Some(folder) => Self::output(folder),
+            Some(folder) => Self::lock_output(folder),
             None => {
-                folders::prepare(&folders::of("runs"))?;
-                Self::numbered()
+                folders::prepare(&folders::default_folder("runs"))?;
+                Self::lock_numbered()
             }
         };
         claimed.map_err(|why| {
@@ -40,7 +40,7 @@ impl RunFolder {
         })
     }
 
-    fn output(folder: &Path) -> Result<Self, String> {
+    fn lock_output(folder: &Path) -> Result<Self, String> {
         let Some(lock) = locked(folder)? else {
             return Err(format!(
                 "another run writes its report into {}; name another folder with --output",
@@ -55,7 +55,7 @@ impl RunFolder {
         })
     }
 
-    fn numbered() -> Result<Self, String> {
+    fn lock_numbered() -> Result<Self, String> {
         match first_unlocked("runs")? {
             Some((folder, lock)) => Ok(RunFolder {
                 folder,
@@ -88,7 +88,7 @@ impl RunFolder {
 /// The report.json of the last run without `--output`. A report that another user may have written is rejected, because it contains a
 /// command to run. Prints its own errors.
 pub(crate) fn last_record() -> Result<Option<PathBuf>, Exit> {
-    folders::prepare(&folders::of("runs"))?;
+    folders::prepare(&folders::default_folder("runs"))?;
     let records = candidates("runs").map(|folder| folder.join(RECORD));
     let written = |path: &PathBuf| std::fs::metadata(path).and_then(|file| file.modified()).ok();
     Ok(records.filter(|path| path.is_file()).max_by_key(written))
@@ -100,12 +100,12 @@ pub(crate) struct Lock(Option<File>);
 /// Locks a folder, and creates it if needed; `None` if another process has the lock.
 fn locked(folder: &Path) -> Result<Option<Lock>, String> {
     let unwritable_error = |error: std::io::Error| unwritable(folder, &error);
-    machine::can_write(folder).map_err(unwritable_error)?;
+    machine::check_writable(folder).map_err(unwritable_error)?;
     let file = File::open(folder).map_err(unwritable_error)?;
     match file.try_lock() {
         Ok(()) => Ok(Some(Lock(Some(file)))),
         Err(TryLockError::WouldBlock) => Ok(None),
-        // Some file systems do not support locks. The folder is used without one.
+        // Some file systems do not support locks, so the folder is used without a lock.
         Err(TryLockError::Error(_)) => Ok(Some(Lock(None))),
     }
 }
@@ -122,7 +122,7 @@ pub(crate) fn first_unlocked(name: &str) -> Result<Option<(PathBuf, Lock)>, Stri
 
 fn candidates(name: &str) -> impl Iterator<Item = PathBuf> {
     (1..=MAX_CONCURRENT_RUNS).map(move |number| match number {
-        1 => folders::of(name),
-        number => folders::of(&format!("{name}-{number}")),
+        1 => folders::default_folder(name),
+        number => folders::default_folder(&format!("{name}-{number}")),
     })
 }

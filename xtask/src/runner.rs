@@ -61,7 +61,7 @@ pub(crate) fn run_cases(mut request: Run<'_>) -> Exit {
             Ok(plans) => (
                 plans,
                 select
-                    .is_narrow()
+                    .restricts_cases()
                     .then(|| "only some cases were selected".to_owned()),
             ),
             Err(exit) => return exit,
@@ -93,7 +93,7 @@ pub(crate) fn run_cases(mut request: Run<'_>) -> Exit {
         ..options(request.run.patience, request.manifest.as_ref(), request.defect)
     };
     let ready = preflight::temporary_files()
-        .and_then(|()| preflight::jobs(request.jobs.min(plans.len())))
+        .and_then(|()| preflight::limit_jobs(request.jobs.min(plans.len())))
         .and_then(|jobs| Ok((jobs, RunFolder::lock(request.run.output.as_deref())?)));
     let (jobs, run_folder) = match ready {
         Ok(ready) => ready,
@@ -104,8 +104,8 @@ pub(crate) fn run_cases(mut request: Run<'_>) -> Exit {
         Ok(server) => server,
         Err(exit) => return exit,
     };
-    request.systems.api_server = apiserver::handle(server.as_ref());
-    let mut report = header(
+    request.systems.api_server = apiserver::real_api_server(server.as_ref());
+    let mut report = report_without_cases(
         &request,
         &options,
         partial,
@@ -124,7 +124,7 @@ pub(crate) fn run_cases(mut request: Run<'_>) -> Exit {
         keep_passed: request.run.keep_passed,
         rerun: format!(
             "{program} {}",
-            out::command(&request.command),
+            out::shell_command(&request.command),
             program = program()
         ),
     });
@@ -156,7 +156,7 @@ pub(crate) fn options(patience: f64, manifest: Option<&Manifest>, defect: Option
 }
 
 /// The report without any cases.
-fn header(
+fn report_without_cases(
     request: &Run<'_>,
     options: &RunOptions,
     partial: Option<String>,
@@ -215,7 +215,7 @@ async fn run_all(
     let started = Instant::now();
     let ids: Vec<String> = plans.iter().map(|plan| plan.id().to_owned()).collect();
     let bar = progress(plans.len());
-    let muted = github::mute();
+    let muted = github::mute_workflow_commands();
     let manifest = session.manifest.clone();
     let (mut results, mut never_ready) = (Vec::new(), 0);
     let mut announcer = Announcer::new(args.verbose);
@@ -281,7 +281,7 @@ fn record(result: &CaseResult) -> CaseRecord {
     CaseRecord {
         // An invalid object in the journal causes an error, and the report then has no indicators.
         health: stored
-            .and_then(|folder| health::of_stored_run(folder).ok())
+            .and_then(|folder| health::indicators_of_stored_run(folder).ok())
             .unwrap_or_default(),
         ..CaseRecord::new(result)
     }

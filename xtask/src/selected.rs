@@ -1,5 +1,6 @@
 //! The cases that the arguments of a command select.
 
+use suites::harness::invocation::program;
 use suites::harness::plan::Plan;
 use suites::harness::scenario::ScenarioError;
 use suites::{SelectError, plan, plans_named};
@@ -10,19 +11,19 @@ use crate::out::eprintln;
 
 /// The selected cases. Prints its own errors.
 pub(crate) fn selected(args: &SelectArgs) -> Result<Vec<Plan>, Exit> {
-    attempt(args)?.map_err(|error| refused(&error))
+    try_select(args)?.map_err(|error| print_select_error(args, &error))
 }
 
 /// The selected cases. The list is empty if no case verifies the requirement, which is no error here: the requirement may have other
 /// evidence.
 pub(crate) fn selected_or_none(args: &SelectArgs) -> Result<Vec<Plan>, Exit> {
-    match attempt(args)? {
+    match try_select(args)? {
         Err(SelectError::WithoutCase(_)) => Ok(Vec::new()),
-        selected => selected.map_err(|error| refused(&error)),
+        selected => selected.map_err(|error| print_select_error(args, &error)),
     }
 }
 
-fn attempt(args: &SelectArgs) -> Result<Result<Vec<Plan>, SelectError>, Exit> {
+fn try_select(args: &SelectArgs) -> Result<Result<Vec<Plan>, SelectError>, Exit> {
     let found = candidates(args).map_err(|error| {
         eprintln!("error: {error}");
         Exit::Usage
@@ -34,28 +35,38 @@ fn attempt(args: &SelectArgs) -> Result<Result<Vec<Plan>, SelectError>, Exit> {
     Ok(args.selection().apply(found))
 }
 
-fn refused(error: &SelectError) -> Exit {
-    eprintln!("error: {error}");
+fn print_select_error(args: &SelectArgs, error: &SelectError) -> Exit {
+    let list = args.with_folder_option(["list".to_owned()]).join(" ");
+    match error {
+        SelectError::Unknown { .. } | SelectError::NoCases => {
+            eprintln!("error: {error}; `{} {list}` shows all cases", program());
+        }
+        SelectError::WithoutCase(_) | SelectError::Requirement(_) => eprintln!("error: {error}"),
+    }
     match error {
         SelectError::Unknown { .. } | SelectError::Requirement(_) => Exit::Usage,
         SelectError::WithoutCase(_) | SelectError::NoCases => Exit::NoCases,
     }
 }
 
-/// The cases from which the given names select. If a name matches none, these are all cases, to suggest similar names and to report invalid
-/// files.
+/// The cases of the files that the given names refer to. If a name matches no case, returns all cases, to suggest similar names and to
+/// report invalid files.
 fn candidates(args: &SelectArgs) -> Result<Vec<Plan>, ScenarioError> {
     let selection = args.selection();
     let names: Vec<&str> = selection.ids.iter().map(String::as_str).collect();
-    let found = with_rows(args, &names, &names)?;
-    match selection.unknown(&found) {
+    let found = cases_with_named_rows(args, &names, &names)?;
+    match selection.first_unknown_name(&found) {
         None => Ok(found),
-        Some(_) => with_rows(args, &names, &[]),
+        Some(_) => cases_with_named_rows(args, &names, &[]),
     }
 }
 
-/// The cases in these files, and the named cases. A named row of axes may be missing in the coverage of the selected strength.
-fn with_rows(args: &SelectArgs, named: &[&str], files: &[&str]) -> Result<Vec<Plan>, ScenarioError> {
+/// The cases in these files, and named rows of axes that the coverage of the selected strength does not include. No `files`: all files.
+fn cases_with_named_rows(
+    args: &SelectArgs,
+    named: &[&str],
+    files: &[&str],
+) -> Result<Vec<Plan>, ScenarioError> {
     let mut found = plans_named(&args.files(), args.strength, files)?;
     for id in named {
         if !found.iter().any(|known| known.id() == *id) {

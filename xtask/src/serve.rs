@@ -31,12 +31,12 @@ pub(crate) struct ServeOptions<'a> {
     pub(crate) kubeconfig: &'a Path,
     /// Whether to serve HTTP without TLS, where every client has administrator rights.
     pub(crate) plain_http: bool,
-    /// One line on the controllers that run in the cluster, and one on those that do not.
+    /// Two lines: the controllers that run in the cluster, and the controllers that do not.
     pub(crate) scope: [String; 2],
 }
 
-/// One line on the controllers that run in a cluster, and one on those that do not.
-pub(crate) fn scope(plan: Option<&Plan>) -> [String; 2] {
+/// Two lines: the controllers that run in a cluster, and the controllers that do not.
+pub(crate) fn scope_lines(plan: Option<&Plan>) -> [String; 2] {
     let controllers: Vec<&str> = unattended::kinds().collect();
     let controllers = controllers.join(", ");
     let Some(plan) = plan else {
@@ -151,7 +151,7 @@ fn announce(
 
 /// Fails if the addresses could not be printed: without them, no client can connect to the cluster.
 fn check_printed() -> Result<(), ServeError> {
-    match out::is_lost() {
+    match out::is_output_lost() {
         true => Err(ServeError(
             Exit::Environment,
             "the cluster was stopped, because its address could not be printed".to_owned(),

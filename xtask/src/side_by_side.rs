@@ -15,7 +15,7 @@ use tokio::runtime::Runtime;
 
 use crate::interrupt::interrupted;
 use crate::out::{eprintln, println};
-use crate::repro_args::{ReproArgs, SystemsUnderTest, folder_of};
+use crate::repro_args::{ReproArgs, SystemsUnderTest, folder_of_compared_system};
 use crate::run_folder::RunFolder;
 use crate::runtime::runtime;
 use crate::verdicts::exit_of_verdicts;
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &ReproArgs, plans: Vec<Plan>, mut sides: [SystemsUnderTe
         Err(exit) => return exit,
     };
     for side in &mut sides {
-        side.systems.api_server = apiserver::handle(server.as_ref());
+        side.systems.api_server = apiserver::real_api_server(server.as_ref());
     }
     let exit = compare_all(&runtime, &run_folder, args, plans, sides);
     runtime.block_on(apiserver::clean_up(server, exit))
@@ -61,7 +61,7 @@ fn compare_all(
     let mut number = 0;
     let sessions = sides.map(|side| {
         number += 1;
-        Arc::new(side.session(args, folder_of(args, run_folder, number), true))
+        Arc::new(side.session(args, folder_of_compared_system(args, run_folder, number), true))
     });
     let mut records = Vec::new();
     for plan in plans {
@@ -108,7 +108,7 @@ fn page(names: &[String; 2], both: &[CaseResult; 2]) -> String {
         if let Some(folder) = &result.folder {
             let _ = writeln!(
                 out,
-                "  all of {name}: {program} judge {}",
+                "  the whole run of {name}: {program} judge {}",
                 folder.display(),
                 program = program()
             );

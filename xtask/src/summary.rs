@@ -9,11 +9,11 @@ use suites::{CaseOutcome, CaseResult, FailureText};
 use crate::apiserver;
 use crate::out::println;
 
-/// Prints cases as they end. Explains the first failure with each first missing link of the causal chain; prints later failures with the
-/// same link in one line.
+/// Prints cases as they end. Of the failures with the same first missing link of the causal chain, the first is explained, and each later
+/// one is printed in one line.
 pub(crate) struct Announcer {
     verbose: bool,
-    /// For each first missing link, the id of the case that was explained.
+    /// By first missing link, the id of the case whose failure was explained.
     explained: HashMap<String, String>,
 }
 
@@ -31,10 +31,12 @@ impl Announcer {
         let line =
             |word: &str, more: &str| println!("{word}  {id}  {:.2}s{more}", result.elapsed.as_secs_f64());
         match &result.outcome {
-            CaseOutcome::Failed(explained) => match self.explained_case(id, &explained.failure_text) {
-                Some((link, first)) => line(&paint.bad("FAIL"), &format!("  as {first}: {link}")),
-                None => println!("{}", explained.text),
-            },
+            CaseOutcome::Failed(explained) => {
+                match self.earlier_case_with_same_link(id, &explained.failure_text) {
+                    Some((link, first)) => line(&paint.bad("FAIL"), &format!("  as {first}: {link}")),
+                    None => println!("{}", explained.text),
+                }
+            }
             CaseOutcome::Flaky(attempt, explained) => {
                 println!("{}", explained.text);
                 line(&paint.bad("FLAKY"), &format!("  passed in attempt {attempt}"));
@@ -62,9 +64,13 @@ impl Announcer {
         }
     }
 
-    /// If an earlier case failed with the same first missing link of the causal chain: that link, and the id of that case. `None` if the
-    /// failure has to be explained.
-    fn explained_case(&mut self, id: &str, failure_text: &FailureText) -> Option<(String, String)> {
+    /// The first missing link of the causal chain, and the id of the earlier case that failed with the same link. `None` if no earlier case
+    /// did, so that this failure has to be explained.
+    fn earlier_case_with_same_link(
+        &mut self,
+        id: &str,
+        failure_text: &FailureText,
+    ) -> Option<(String, String)> {
         let link = failure_text.stable_pattern();
         let first = self
             .explained
@@ -86,9 +92,9 @@ pub(crate) fn summarize(report: &Report, verbose: bool) {
     println!("{}", report.counts_in_words());
     let repeated = report.cases.iter().filter(|case| case.repeated > 0).count();
     if repeated > 0 {
-        println!("{repeated} ran again alone: while the others ran, the host was too busy for a verdict");
+        println!("{repeated} ran again alone, because the host was too busy while other cases ran");
     }
-    for group in report.groups() {
+    for group in report.repeated_causes() {
         println!("{}", group.heading());
     }
     for finding in &report.findings {

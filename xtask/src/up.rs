@@ -62,7 +62,7 @@ pub(crate) fn run(args: &UpArgs) -> Exit {
         Ok(file) => file,
         Err(exit) => return exit,
     };
-    let checked = check(args).and_then(|tokens| Ok((tokens, plan(args)?)));
+    let checked = validate_arguments(args).and_then(|tokens| Ok((tokens, plan(args)?)));
     let served = checked.and_then(|(tokens, plan)| {
         let served = serve(args, &kubeconfig.path, tokens.as_deref(), plan.as_ref());
         runtime.block_on(served)
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &UpArgs) -> Exit {
 }
 
 /// Validates the arguments, and reads the token file.
-fn check(args: &UpArgs) -> Result<Option<String>, ServeError> {
+fn validate_arguments(args: &UpArgs) -> Result<Option<String>, ServeError> {
     let usage = |why: String| Err(ServeError(Exit::Usage, why));
     let is_remote = !args.listen.ip().is_loopback();
     if is_remote && !args.allow_remote {
@@ -187,7 +187,7 @@ async fn serve(
         listen: args.listen,
         kubeconfig,
         plain_http: args.plain_http,
-        scope: serve::scope(plan),
+        scope: serve::scope_lines(plan),
     };
     let sockets = cluster.as_ref().map(serve::sockets).unwrap_or_default();
     let serving = serve::serve(&server, &sockets, &serve_options);

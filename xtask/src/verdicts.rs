@@ -7,7 +7,7 @@ use suites::{CaseOutcome, CaseResult};
 use crate::Exit;
 use crate::out::eprintln;
 
-/// The exit code of a run that has just ended, whose results contain more than its report.
+/// The exit code of a run that has just ended. Reads panics and rejected files from the results, because the report does not contain them.
 pub(crate) fn exit_of(results: &[CaseResult], report: &Report) -> Exit {
     let is_refused =
         |result: &CaseResult| matches!(&result.outcome, CaseOutcome::NotRun(StartError::Refused { .. }));

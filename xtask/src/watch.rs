@@ -31,10 +31,10 @@ const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Runs the cases until interrupted.
 pub(crate) fn run(args: &E2eArgs, file: &Path) -> Exit {
-    attempt(args, file).unwrap_or_else(|exit| exit)
+    try_run(args, file).unwrap_or_else(|exit| exit)
 }
 
-fn attempt(args: &E2eArgs, file: &Path) -> Result<Exit, Exit> {
+fn try_run(args: &E2eArgs, file: &Path) -> Result<Exit, Exit> {
     mutants::ensure_available(args.defect)?;
     if let Err(error) = std::fs::metadata(file) {
         eprintln!("error: {}: {error}; name a case file", file.display());
@@ -56,7 +56,7 @@ fn attempt(args: &E2eArgs, file: &Path) -> Result<Exit, Exit> {
         rerun: format!(
             "{} {} {}",
             program(),
-            out::command(&words),
+            out::shell_command(&words),
             quoted(&file.display().to_string())
         ),
     });
@@ -83,7 +83,7 @@ async fn follow(session: &Arc<Session>, file: &Path, verbose: bool) {
                     Err(why) => eprintln!("error: {why}"),
                 }
                 // Standard output was closed, so further results cannot be printed.
-                if out::is_lost() {
+                if out::is_output_lost() {
                     return;
                 }
                 eprintln!("waiting for the next save of {}", file.display());

@@ -18,7 +18,7 @@ use serde::Serialize;
 use suites::harness::invocation::program;
 use suites::harness::journal::Fact;
 use suites::harness::plan::{Plan, resolve};
-use suites::harness::renamed::case_id;
+use suites::harness::renamed::current_case_id;
 use suites::harness::{RunOptions, record, run, scenario};
 
 use crate::Exit;
@@ -178,7 +178,7 @@ async fn explain(what: &Subject) -> Result<Exit, BoxError> {
             let explanation = explain::claim(snapshot, &common.rules()?, class, size, &common.detail())?;
             common.text(explanation, &cluster)?
         }
-        Subject::Objects { common } => objects(&common.source.snapshot().await?, common)?,
+        Subject::Objects { common } => format_findings(&common.source.snapshot().await?, common)?,
     };
     println!("{}", text.trim_end());
     Ok(Exit::Passed)
@@ -187,8 +187,8 @@ async fn explain(what: &Subject) -> Result<Exit, BoxError> {
 fn of_pod(cluster: &Snapshot, common: &Common, key: &ObjectKey) -> Result<Explanation, BoxError> {
     let inventory = &cluster.inventory;
     let Some(pod) = inventory.pods.get(key) else {
-        let hint = cluster.hint_at(&key.namespace);
-        return Err(no_pod(inventory, key, &hint).into());
+        let hint = cluster.missing_pod_hint(&key.namespace);
+        return Err(missing_pod_error(inventory, key, &hint).into());
     };
     Ok(explain::pod(
         &inventory.snapshot,
@@ -199,7 +199,7 @@ fn of_pod(cluster: &Snapshot, common: &Common, key: &ObjectKey) -> Result<Explan
 }
 
 /// What is wrong with capacity objects, classes and claims, as text.
-fn objects(cluster: &Snapshot, common: &Common) -> Result<String, BoxError> {
+fn format_findings(cluster: &Snapshot, common: &Common) -> Result<String, BoxError> {
     let mut findings = lint::lint(&cluster.inventory.snapshot);
     hint_at_incomplete_dump(cluster, &mut findings);
     if let Some(text) = common.encoded(&findings)? {
@@ -223,7 +223,7 @@ fn hint_at_incomplete_dump(cluster: &Snapshot, findings: &mut [Finding]) {
 }
 
 /// The error for an unknown pod, with the names of existing pods if there are few.
-fn no_pod(inventory: &Inventory, key: &ObjectKey, hint: &str) -> String {
+fn missing_pod_error(inventory: &Inventory, key: &ObjectKey, hint: &str) -> String {
     const FEW: usize = 8;
     let pods: Vec<String> = inventory.pods.keys().map(ToString::to_string).collect();
     let known = match pods.len() {
@@ -302,13 +302,13 @@ impl Source {
         if let Some((plan, facts)) = self.facts().await? {
             return ClusterHealth::of_run(&plan, &facts);
         }
-        let mut texts = health::texts(metrics)?;
+        let mut texts = health::read_metrics_files(metrics)?;
         let snapshot = match self.file.is_empty() {
             false => self.snapshot().await?,
             true => {
                 let client = self.config_flags.client().await?;
                 let snapshot = Snapshot::of_cluster(&client).await?;
-                texts.extend(health::of_server(&client).await);
+                texts.extend(health::read_api_server_metrics(&client).await);
                 snapshot
             }
         };
@@ -327,7 +327,7 @@ impl Source {
 
 /// Warns of object types that a dump seems to lack, and prints how to make a complete dump.
 pub(crate) fn warn(snapshot: &Snapshot) {
-    let gaps = snapshot.gaps();
+    let gaps = snapshot.missing_objects();
     for gap in &gaps {
         eprintln!("warning: {gap}");
     }
@@ -352,7 +352,7 @@ async fn run_case(case: &str) -> Result<(Plan, Vec<Fact>), BoxError> {
             }
         }
     } else {
-        suites::plan(&suites::case_files(), &case_id(case))?.ok_or_else(|| {
+        suites::plan(&suites::case_files(), &current_case_id(case))?.ok_or_else(|| {
             format!(
                 "no case is named {case}; `{program} list` lists all",
                 program = program()

@@ -4,8 +4,8 @@
 //! separately; all writes are complete before the response to the request that caused them.
 
 use crate::definition::{
-    AcceptedNames, CLEANUP, accepted, condition, conflicts, forms_as, is_made_of, is_true, kinds,
-    set_condition,
+    AcceptedNames, CLEANUP, accept_names, are_names_accepted, condition, has_same_spec, is_true,
+    is_up_to_date, kinds, set_condition,
 };
 use crate::resource::{CUSTOM_RESOURCE_DEFINITION, is_definition};
 use fake_apiserver::extension::{Controller, ControllerTransaction, Kind, Object, json, metadata};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// The field manager of the CRD status.
 const SERVER: &str = "kube-apiserver";
 
-/// The CRD controllers, with the names that CRDs use.
+/// The CRD controllers, with the names that existing CRDs have accepted.
 #[derive(Default)]
 pub(crate) struct Definitions {
     names: Mutex<AcceptedNames>,
@@ -34,7 +34,7 @@ impl Controller for Definitions {
         is_definition(kind) || kind.defined().is_some()
     }
 
-    fn committed(&self, kind: &Kind, old: Option<&Value>, new: Option<&Value>) {
+    fn on_commit(&self, kind: &Kind, old: Option<&Value>, new: Option<&Value>) {
         if is_definition(kind) {
             self.names.lock().change(old, new);
         }
@@ -43,7 +43,7 @@ impl Controller for Definitions {
     fn reconcile(&self, txn: &mut dyn ControllerTransaction, kind: &Kind, key: &str, is_deleted: bool) {
         let name = match is_definition(kind) {
             true => key.to_owned(),
-            // A custom resource was deleted: if its CRD is terminating, the CRD may now be removable.
+            // A custom resource was deleted. A terminating CRD is deleted after its last custom resource.
             false if is_deleted => format!("{}.{}", kind.plural(), kind.group()),
             false => return,
         };
@@ -54,52 +54,53 @@ impl Controller for Definitions {
             return;
         };
         let names = &self.names;
-        Session { txn, names, kind }.settle(&name);
+        Session { txn, names, kind }.reconcile_definition(&name);
     }
 }
 
 impl Session<'_> {
-    /// Takes the next steps for a CRD, after the CRD or one of its custom resources changed.
-    fn settle(&mut self, name: &str) {
+    /// Reconciles a CRD after a change of the CRD or the deletion of one of its custom resources.
+    fn reconcile_definition(&mut self, name: &str) {
         let Some(found) = self.txn.object(&self.kind, None, name) else {
-            return self.retire(name);
+            return self.stop_serving(name);
         };
         if metadata::is_deleting(found.value()) {
-            return self.finish(name, &found);
+            return self.finalize(name, &found);
         }
-        let named = self.give_names(found.value());
+        let named = self.with_name_conditions(found.value());
         let Some(named) = named else {
-            return self.serve(found.value());
+            return self.update_served_resource(found.value());
         };
-        // This write triggers another reconciliation, which takes the next steps.
+        // The write of the new conditions triggers the next reconciliation.
         self.write(name, &found, named);
     }
 
-    /// Starts, updates or stops serving the resource of a CRD.
-    fn serve(&mut self, definition: &Value) {
+    /// Starts, updates or stops serving the resource that a CRD defines.
+    fn update_served_resource(&mut self, definition: &Value) {
         let spec = &definition["spec"];
         let (group, plural) = (
             json::string(spec, "group"),
             json::string(&spec["names"], "plural"),
         );
-        if !accepted(definition) {
-            return self.txn.undefine(group, plural);
+        if !are_names_accepted(definition) {
+            return self.txn.undefine_custom_resource(group, plural);
         }
         let present = self.txn.custom_resource(group, plural);
         let defined = present.first().and_then(Kind::defined);
-        if defined.is_some_and(|defined| is_made_of(defined, definition)) {
+        if defined.is_some_and(|defined| is_up_to_date(defined, definition)) {
             return;
         }
-        let is_formed = defined.is_some_and(|defined| forms_as(defined, definition));
+        let is_formed = defined.is_some_and(|defined| has_same_spec(defined, definition));
         let table_index = self.txn.table_index(group, plural);
-        self.txn.define(kinds(definition, table_index), !is_formed);
+        self.txn
+            .define_custom_resource(kinds(definition, table_index), !is_formed);
     }
 
     /// The CRD with new `NamesAccepted` and `Established` conditions. None if both are up to date.
-    fn give_names(&self, definition: &Value) -> Option<Value> {
+    fn with_name_conditions(&self, definition: &Value) -> Option<Value> {
         let mut changed = definition.clone();
         let now = self.txn.now();
-        let refused = conflicts(&mut changed, &self.names.lock().of_other_crds(definition));
+        let refused = accept_names(&mut changed, &self.names.lock().of_other_crds(definition));
         let before = is_true(definition, "Established");
         let accepted = match &refused {
             None => condition("NamesAccepted", true, "NoConflicts", "no conflicts found"),
@@ -129,11 +130,11 @@ impl Session<'_> {
     }
 
     /// After the deletion of a CRD: stops serving its resource, and reconciles the CRDs that wait for its names.
-    fn retire(&mut self, name: &str) {
+    fn stop_serving(&mut self, name: &str) {
         let Some((plural, group)) = name.split_once('.') else {
             return;
         };
-        self.txn.undefine(group, plural);
+        self.txn.undefine_custom_resource(group, plural);
         self.reconsider(name, group);
     }
 
@@ -141,12 +142,12 @@ impl Session<'_> {
     fn reconsider(&mut self, name: &str, group: &str) {
         let waiting = self.names.lock().waiting(group);
         for other in waiting.iter().filter(|other| *other != name) {
-            self.settle(other);
+            self.reconcile_definition(other);
         }
     }
 
     /// Deletes the custom resources of a terminating CRD, and then the CRD.
-    fn finish(&mut self, name: &str, found: &Arc<Object>) {
+    fn finalize(&mut self, name: &str, found: &Arc<Object>) {
         let definition = found.value();
         if !metadata::finalizers(definition).contains(&CLEANUP) {
             return;
@@ -167,9 +168,9 @@ impl Session<'_> {
             set_condition(&mut changed, begun, &now);
             return self.write(name, found, changed);
         }
-        self.serve(definition);
+        self.update_served_resource(definition);
         let kind = self.txn.custom_resource(group, plural);
-        let kind = kind.first().map(Kind::stored);
+        let kind = kind.first().map(Kind::in_storage_version);
         let was_established = is_true(definition, "Established");
         if let Some(kind) = kind.filter(|_| was_established)
             && !self.txn.delete_all(&kind)

@@ -4,7 +4,7 @@
 
 use fake_apiserver::extension::json::{self, list, string};
 use fake_apiserver::extension::webhook::{ClientConfig, WebhookClient};
-use fake_apiserver::extension::{Conversion, ConversionWebhook, Defined, metadata};
+use fake_apiserver::extension::{Conversion, ConversionWebhook, CustomResourceVersion, metadata};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
@@ -40,7 +40,7 @@ impl ConversionWebhook for WebhookConverter {
     fn convert<'a>(
         &'a self,
         client: &'a dyn WebhookClient,
-        to: &'a Defined,
+        to: &'a CustomResourceVersion,
         objects: Vec<Value>,
     ) -> BoxFuture<'a, Result<Vec<Value>, String>> {
         async move { self.convert_objects(client, to, &objects).await }.boxed()
@@ -51,7 +51,7 @@ impl WebhookConverter {
     async fn convert_objects(
         &self,
         client: &dyn WebhookClient,
-        to: &Defined,
+        to: &CustomResourceVersion,
         objects: &[Value],
     ) -> Result<Vec<Value>, String> {
         let Some(version) = self.version else {
@@ -101,7 +101,7 @@ impl WebhookConverter {
     }
 }
 
-/// The converted objects in a ConversionReview response, or the message that the response is invalid or a failure.
+/// The converted objects in a ConversionReview response, or an error message if the response is invalid or reports a failure.
 fn converted_objects<'a>(review: &'a Value, version: &str, uid: &str) -> Result<&'a [Value], String> {
     let response = &review["response"];
     let (found_version, found_kind) = (string(review, "apiVersion"), string(review, "kind"));
@@ -129,12 +129,12 @@ fn converted_objects<'a>(review: &'a Value, version: &str, uid: &str) -> Result<
 /// Why a converted object is rejected.
 struct Invalid {
     text: String,
-    /// Whether the message must contain the index of the object: it has the wrong apiVersion or kind.
+    /// Whether kube-apiserver's message contains the index of the object: only for a wrong apiVersion or kind.
     at_index: bool,
 }
 
-/// Validates a converted object and restores its metadata: a webhook can only change labels and annotations.
-fn restored(to: &Defined, before: &Value, mut after: Value) -> Result<Value, Invalid> {
+/// Validates a converted object, and restores its metadata except labels and annotations, which the webhook can change.
+fn restored(to: &CustomResourceVersion, before: &Value, mut after: Value) -> Result<Value, Invalid> {
     let at_index = |text: String| Invalid { text, at_index: true };
     let (expected, found) = (to.definition.api_version(), string(&after, "apiVersion"));
     if found != expected {

@@ -8,7 +8,7 @@ use fake_apiserver::extension::resource::{
 
 pub(crate) static CUSTOM_RESOURCE_DEFINITION: ResourceDefinition = ResourceDefinition {
     kind: "CustomResourceDefinition",
-    metadata_checks: MetadataChecks::machinery(1),
+    metadata_checks: MetadataChecks::apimachinery_checks(1),
     plural: "customresourcedefinitions",
     registry: Some("apiextensions.k8s.io/customresourcedefinitions"),
     singular: "customresourcedefinition",
@@ -19,15 +19,15 @@ pub(crate) static CUSTOM_RESOURCE_DEFINITION: ResourceDefinition = ResourceDefin
     status: true,
     unconditional_update: false,
     generation: Generation::FromCreation,
-    defines: Some(definition::end),
+    defines: Some(definition::mark_terminating),
     columns: NAME_AND_CREATION,
     hooks: Hooks {
         default: definition::default,
-        create: |definition, _| definition::store(definition),
+        create: |definition, _| definition::add_stored_version(definition),
         update: |definition, old, _| {
             // An update that changes the status sets `storedVersions` explicitly.
             if definition["status"] == old["status"] {
-                definition::store(definition);
+                definition::add_stored_version(definition);
             }
         },
         validate_name: definition::validate_name,
@@ -42,7 +42,7 @@ pub(crate) static CUSTOM_RESOURCE_DEFINITION: ResourceDefinition = ResourceDefin
 };
 
 pub(crate) fn is_definition(kind: &Kind) -> bool {
-    kind.is(
+    kind.is_resource(
         CUSTOM_RESOURCE_DEFINITION.group,
         CUSTOM_RESOURCE_DEFINITION.plural,
     )

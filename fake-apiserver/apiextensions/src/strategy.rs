@@ -2,16 +2,16 @@
 //!
 //! Owns the order of the steps and the messages. Schema semantics are in `structural`.
 
-use crate::structural::{self, Before, Rules};
+use crate::structural::{self, OldValue, Rules};
 use fake_apiserver::extension::json_path::member_at;
 use fake_apiserver::extension::resource::ResourceDefinition;
 use fake_apiserver::extension::{
-    CustomResourceStrategy, Defined, ErrorList, Misfit, Nulls, Part, ScalePaths, conform_metadata, json,
-    metadata, names,
+    CustomResourceStrategy, CustomResourceVersion, ErrorList, NullHandling, Part, ScalePaths, SchemaMismatch,
+    conform_metadata, json, metadata, names,
 };
 use serde_json::Value;
 
-/// Error types after which CEL rules are not evaluated: they would fail or cost too much.
+/// Error types after which CEL rules are not evaluated, because the rules would fail or cost too much.
 const FORM: [&str; 5] = [
     "FieldValueRequired",
     "FieldValueTooLong",
@@ -33,12 +33,12 @@ impl SchemaStrategy {
         }
     }
 
-    /// Evaluates the CEL rules of the schema unless structural errors prevent it. Returns warnings.
-    fn expressions(
+    /// Evaluates the CEL rules of the schema, unless there are errors of a type in `FORM`. Returns warnings.
+    fn evaluate_rules(
         &self,
-        defined: &Defined,
+        defined: &CustomResourceVersion,
         new: &Value,
-        old: Before<'_>,
+        old: OldValue<'_>,
         errors: &mut ErrorList,
     ) -> Vec<String> {
         if self.rules.is_empty() {
@@ -57,27 +57,32 @@ impl SchemaStrategy {
 impl CustomResourceStrategy for SchemaStrategy {
     fn prune_and_coerce(
         &self,
-        defined: &Defined,
+        defined: &CustomResourceVersion,
         object: &mut Value,
-        nulls: Nulls,
-    ) -> Result<Vec<String>, Misfit> {
+        nulls: NullHandling,
+    ) -> Result<Vec<String>, SchemaMismatch> {
         whole_numbers(object);
-        let mut unknown = conform_metadata(object).map_err(Misfit::Form)?;
+        let mut unknown = conform_metadata(object).map_err(SchemaMismatch::Form)?;
         metadata::set(object, "selfLink", None);
         unknown.extend(structural::prune(object, &defined.schema, true));
-        if nulls == Nulls::Dropped {
+        if nulls == NullHandling::Dropped {
             structural::drop_nulls(object, &defined.schema);
         }
         let inside = structural::coerce(object, &defined.schema);
-        unknown.extend(inside.map_err(|unfit| Misfit::EmbeddedObject(Box::new(unfit)))?);
+        unknown.extend(inside.map_err(|unfit| SchemaMismatch::EmbeddedObject(Box::new(unfit)))?);
         Ok(unknown)
     }
 
-    fn default(&self, defined: &Defined, object: &mut Value) {
+    fn default(&self, defined: &CustomResourceVersion, object: &mut Value) {
         structural::default(object, &defined.schema);
     }
 
-    fn validate(&self, defined: &Defined, object: &Value, errors: &mut ErrorList) -> Vec<String> {
+    fn validate(
+        &self,
+        defined: &CustomResourceVersion,
+        object: &Value,
+        errors: &mut ErrorList,
+    ) -> Vec<String> {
         if has_wrong_type(&defined.definition, object, errors) {
             return Vec::new();
         }
@@ -91,12 +96,12 @@ impl CustomResourceStrategy for SchemaStrategy {
         }
         structural::validate_embedded(object, &defined.schema, errors);
         structural::validate_lists(object, &defined.schema, errors);
-        self.expressions(defined, object, None, errors)
+        self.evaluate_rules(defined, object, None, errors)
     }
 
     fn validate_update(
         &self,
-        defined: &Defined,
+        defined: &CustomResourceVersion,
         part: Part,
         (new, old): (&Value, &Value),
         errors: &mut ErrorList,
@@ -127,7 +132,7 @@ impl CustomResourceStrategy for SchemaStrategy {
         if before.is_empty() {
             structural::validate_lists(new, &defined.schema, errors);
         }
-        self.expressions(defined, new, Some(old), errors)
+        self.evaluate_rules(defined, new, Some(old), errors)
     }
 }
 
@@ -152,10 +157,10 @@ fn whole_numbers(value: &mut Value) {
 }
 
 /// Validates the status of a custom resource by the schema of the status alone.
-fn status(defined: &Defined, new: &Value, old: &Value, errors: &mut ErrorList) {
+fn status(defined: &CustomResourceVersion, new: &Value, old: &Value, errors: &mut ErrorList) {
     let schema = defined.schema.properties.get("status");
     let status = new.get("status").zip(schema);
-    let before: Before<'_> = old.get("status");
+    let before: OldValue<'_> = old.get("status");
     let failures = status.map(|(status, schema)| structural::validate(status, schema, before));
     for failure in failures.into_iter().flatten() {
         failure.report(Some("status"), errors);
@@ -177,7 +182,7 @@ fn has_wrong_type(definition: &ResourceDefinition, object: &Value, errors: &mut 
     errors.len() > before
 }
 
-/// Validates a replica count of the `scale` subresource; with the observed count also the selector.
+/// Validates the replica count at a path of the `scale` subresource. With the path of the observed count, also validates the selector.
 fn replicas(object: &Value, scale: &ScalePaths, path: &[String], errors: &mut ErrorList) {
     let shown = |path: &[String]| format!(".{}", path.join("."));
     match member_at(object, path) {

@@ -10,8 +10,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Err("usage: evaluate EXPRESSION JSON".into());
     };
     let expression = Expression::read(&text)?;
-    expression.check(&["self"])?;
-    let mut scope = Scope::new(&Budget::validation());
+    expression.check_variables(&["self"])?;
+    let mut scope = Scope::new(&Budget::for_validation());
     scope.bind("self", from_json(&serde_json::from_str(&json)?));
     let value = expression.evaluate(&scope).map_err(|why| format!("{why:?}"))?;
     writeln!(std::io::stdout(), "{value}")?;

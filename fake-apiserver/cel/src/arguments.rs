@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// Bytes of a string that cost as much as one node (upstream: `StringTraversalCostFactor`).
 const BYTES: usize = 10;
 
-/// Calls `work` with the state of the evaluation that calls the function.
+/// Calls `work` with the state of the evaluation (cost budget and decisions), which is bound to a variable.
 pub(super) fn with_state<T>(
     with: &FunctionContext<'_, '_>,
     work: impl FnOnce(&State) -> Result<T, ExecutionError>,

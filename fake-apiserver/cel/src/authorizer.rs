@@ -6,11 +6,11 @@ use kube_cel::cel::extractors::{Arguments, This};
 use kube_cel::cel::{Context, ExecutionError, FunctionContext, ResolveResult, Value};
 use std::sync::Arc;
 
-type Name = fn(&mut Check, &[Arc<String>]);
+type SetAttribute = fn(&mut Check, &[Arc<String>]);
 
-/// Methods that set an attribute of the check, with their argument counts. Selector arguments are ignored, as RBAC does not evaluate
-/// selectors.
-const CALLS: [(&str, usize, Name); 10] = [
+/// Methods that set an attribute of the authorization check: name, argument count, setter. Selectors are ignored, because RBAC does not
+/// evaluate selectors.
+const CALLS: [(&str, usize, SetAttribute); 10] = [
     ("serviceAccount", 2, |check, with| {
         check.account = Some((with[0].to_string(), with[1].to_string()));
     }),

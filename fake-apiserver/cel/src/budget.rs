@@ -1,9 +1,9 @@
 //! The cost budget of CEL evaluation.
 //!
-//! The `cel` crate does not count costs, so `rewrite` inserts calls that charge the budget. Each iteration of a macro costs the nodes of
-//! its body. Functions whose result may be larger than their operands (addition, `join`, `replace`, `format` …) cost the size of the
-//! result; elements of lists and maps cost their size. Other costs are bounded by the length of the expression times the size of the
-//! object. Each charge also checks the deadline: copying a large object in a loop takes longer than its cost suggests.
+//! The `cel` crate does not count costs, so `rewrite` inserts calls that charge the budget. The cost of each iteration of a macro is the
+//! number of nodes in its body. The cost of a function whose result may be larger than its operands (addition, `join`, `format` …) is the
+//! size of the result; the cost of a list or map is the size of its elements. Other costs are bounded by the length of the expression times
+//! the size of the object. Each charge also checks the deadline: copying a large object in a loop takes longer than its cost suggests.
 
 use super::decisions::Decisions;
 use kube_cel::cel::ExecutionError;
@@ -15,32 +15,32 @@ use std::time::{Duration, Instant};
 /// Maximum cost of one evaluation (upstream: `PerCallLimit`).
 const CALL: i64 = 1_000_000;
 
-/// Time limit for all evaluations that share a budget. Evaluations run while the store is locked.
+/// Time limit for all evaluations that share a budget. Needed because evaluations run while the store is locked.
 const TIME: Duration = Duration::from_secs(3);
 
 /// The cost budget that a group of expressions shares.
 #[derive(Clone, Debug)]
 pub struct Budget(pub(super) Arc<State>);
 
-/// The state of a budget. Functions read it from the variable [`State::VARIABLE`].
+/// The state of a budget. CEL functions read the state from the variable [`State::VARIABLE`].
 #[derive(Debug)]
 pub(crate) struct State {
     left: AtomicI64,
     /// Remaining cost of the current evaluation.
     call: AtomicI64,
-    /// Set by the first evaluation, because on a slow host the preparation of a large object takes long.
+    /// Set when the first evaluation starts: on a slow host, converting a large object to CEL takes long, and must not count.
     deadline: OnceLock<Instant>,
     pub(super) decisions: Decisions,
 }
 
 impl Budget {
     /// The budget for all rules of a custom resource or all expressions of a policy (upstream: `RuntimeCELCostBudget`).
-    pub fn validation() -> Self {
+    pub fn for_validation() -> Self {
         Self::of(10_000_000)
     }
 
     /// The budget for match conditions (upstream: `RuntimeCELCostBudgetMatchConditions`).
-    pub fn conditions() -> Self {
+    pub fn for_match_conditions() -> Self {
         Self::of(2_500_000)
     }
 
@@ -53,7 +53,7 @@ impl Budget {
         }))
     }
 
-    /// Whether an evaluation exceeded the shared cost or time limit, so that later ones fail.
+    /// Whether an evaluation exceeded the shared cost or time limit, so that later evaluations fail.
     pub fn is_spent(&self) -> bool {
         self.0.left.load(Ordering::Relaxed) < 0
     }

@@ -1,7 +1,7 @@
 //! RBAC decisions in CEL expressions.
 //!
-//! CEL functions must not borrow from the request, so an evaluation only records the authorization checks. After the evaluation they are
-//! decided, and the expression is evaluated again with the decisions.
+//! CEL functions must not borrow from the request, so an evaluation only records the authorization checks. After the evaluation, the
+//! checks are decided, and the expression is evaluated again with the decisions.
 
 use kube_cel::cel::objects::Opaque;
 use parking_lot::Mutex;
@@ -18,9 +18,9 @@ pub trait Authorizer {
 pub struct Check {
     /// Namespace and name of the service account to check instead of the request's user.
     pub account: Option<(String, String)>,
-    /// The path of `authorizer.path`.
+    /// The non-resource path in `authorizer.path(…)`.
     pub path: Option<String>,
-    /// The API group of `authorizer.group`.
+    /// The API group in `authorizer.group(…)`.
     pub group: Option<String>,
     /// Plural resource name of the checked request.
     pub resource: String,

@@ -6,14 +6,14 @@ const SIZE: usize = 100_000;
 /// Maximum nesting depth (cel-go: `MaxRecursionDepth`).
 const DEPTH: usize = 250;
 const TOO_DEEP: &str = "expression recursion limit exceeded: 250";
-/// Error message: the parser of `cel` 0.13 drops all but one of consecutive `!`.
+/// The error message for consecutive `!`: the parser of `cel` 0.13 drops all but one of them.
 const NOT_NOT: &str = "'!' before '!' is not supported";
 
 /// The nesting depth of an expression, or cel-go's error if the expression is too long or nested too deep.
 ///
 /// Computed from the tokens, without recursion: brackets, and within each pair of brackets the operators and the longest chain of
 /// selections between two separators. The result is never less than the depth of cel-go's syntax tree.
-pub(super) fn of(text: &str) -> Result<usize, String> {
+pub(super) fn nesting_depth(text: &str) -> Result<usize, String> {
     let size = text.chars().count();
     if size > SIZE {
         let why = format!("expression code point size exceeds limit: size: {size}, limit {SIZE}");
@@ -42,13 +42,13 @@ impl Level {
         1 + self.conditionals + self.operators + self.longest.max(self.chain)
     }
 
-    fn operator(&mut self) {
+    fn count_operator(&mut self) {
         self.operators += 1;
         self.longest = self.longest.max(self.chain);
         self.chain = 0;
     }
 
-    fn operand(&mut self) {
+    fn start_operand(&mut self) {
         *self = Level {
             conditionals: self.conditionals,
             ..Level::default()
@@ -58,7 +58,7 @@ impl Level {
 
 /// The nesting depth, or the message that the expression is too deep or unsupported.
 fn measure(text: &[u8]) -> Result<usize, &'static str> {
-    // The current pair of brackets, the enclosing pairs, and the total depth of those.
+    // The level of the current pair of brackets, the levels of the enclosing pairs, and the total depth of the enclosing pairs.
     let (mut level, mut outer, mut outside) = (Level::default(), Vec::new(), 0);
     let (mut at, mut deepest) = (0, 0);
     while let Some(byte) = text.get(at) {
@@ -89,16 +89,16 @@ fn measure(text: &[u8]) -> Result<usize, &'static str> {
             b'.' => level.chain += 1,
             b',' => level = Level::default(),
             b'?' => {
-                level.operand();
+                level.start_operand();
                 level.conditionals += 1;
             }
-            b':' | b'&' | b'|' => level.operand(),
+            b':' | b'&' | b'|' => level.start_operand(),
             // The second character of an operator that was already counted.
             b'=' if at > 0 && matches!(text[at - 1], b'<' | b'>' | b'=') => {}
-            b'+' | b'-' | b'*' | b'/' | b'%' | b'<' | b'>' | b'=' => level.operator(),
+            b'+' | b'-' | b'*' | b'/' | b'%' | b'<' | b'>' | b'=' => level.count_operator(),
             b'!' if text[at + 1..].trim_ascii_start().starts_with(b"!") => return Err(NOT_NOT),
             b'!' if text.get(at + 1) == Some(&b'=') => {}
-            b'i' if is_in(text, at) => level.operator(),
+            b'i' if is_in(text, at) => level.count_operator(),
             _ => {}
         }
         deepest = deepest.max(outside + level.depth());
@@ -181,7 +181,7 @@ mod tests {
             ("a", " >= b", ""),
             ("self", ".all(x, x", ""),
             ("", "a && b ? c : ", "d"),
-            // Names, numbers and strings that end like the beginning of another token.
+            // Names, numbers and strings with characters that could be mistaken for another token.
             ("1", "in 1", ""),
             ("self.`a//b`", "+1", ""),
             ("`+", "+1", ""),
@@ -190,9 +190,9 @@ mod tests {
             ("ar'\\' + 1", "+1", ""),
         ] {
             let text = |times: usize| format!("{before}{}{after}", part.repeat(times));
-            assert!(of(&text(60)).is_ok(), "{part}");
+            assert!(nesting_depth(&text(60)).is_ok(), "{part}");
             for times in [251, 5_000] {
-                let refused = of(&text(times)).expect_err(part);
+                let refused = nesting_depth(&text(times)).expect_err(part);
                 assert!(
                     refused.ends_with("expression recursion limit exceeded: 250"),
                     "{refused}"
@@ -209,14 +209,18 @@ mod tests {
         let raw = format!(r"self == r'\' + {}", "'((((('".repeat(3));
         let comment = format!("self // {}\n == 1", "(".repeat(5_000));
         for text in [operands, items, string, raw, comment] {
-            assert!(of(&text).is_ok_and(|depth| depth <= SHALLOW), "{}", &text[..40]);
+            assert!(
+                nesting_depth(&text).is_ok_and(|depth| depth <= SHALLOW),
+                "{}",
+                &text[..40]
+            );
         }
     }
 
     #[test]
     fn too_long_expressions_are_rejected() {
         let why = "expression code point size exceeds limit: size: 100002, limit 100000";
-        let refused = of(&format!("'{}'", "ä".repeat(100_000)));
+        let refused = nesting_depth(&format!("'{}'", "ä".repeat(100_000)));
         assert_eq!(refused, Err(failure(why)));
     }
 }

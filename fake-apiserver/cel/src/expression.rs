@@ -26,7 +26,7 @@ pub struct Expression {
 impl Expression {
     /// Parses an expression. Returns the compiler's error message on failure.
     pub fn read(text: &str) -> Result<Self, String> {
-        let depth = depth::of(text)?;
+        let depth = depth::nesting_depth(text)?;
         let parsed = with_stack(depth.max(SHALLOW + 1), || {
             catch_unwind(AssertUnwindSafe(|| Self::parse(text, depth)))
         });
@@ -65,14 +65,14 @@ impl Expression {
         self.variables.contains(variable)
     }
 
-    /// Checks that all variables are known. Returns the compiler's error message otherwise.
-    pub fn check(&self, known: &[impl AsRef<str>]) -> Result<(), String> {
+    /// Checks that all variables of the expression are in `known`. Otherwise returns the compiler's error message.
+    pub fn check_variables(&self, known: &[impl AsRef<str>]) -> Result<(), String> {
         let mut used = self.variables.iter();
         let other = used.find(|name| !known.iter().any(|known| known.as_ref() == *name));
         other.map_or(Ok(()), |name| Err(failed(&undeclared(name))))
     }
 
-    /// Checks that the static type, if known, is in `types`; an empty list allows any. Returns the static type otherwise.
+    /// Checks that the static type, if known, is in `types` (empty: any type). Otherwise returns the static type as error.
     pub fn check_type(&self, types: &[&str]) -> Result<(), &'static str> {
         let wrong = self.of.filter(|of| !types.is_empty() && !types.contains(of));
         wrong.map_or(Ok(()), Err)
@@ -90,14 +90,18 @@ impl Expression {
 
     /// Evaluates the expression and converts the result to JSON.
     pub fn evaluate(&self, scope: &Scope<'_>) -> Result<Json, Failure> {
-        self.work(scope, |value| value::to_json(&value))
+        self.evaluate_with(scope, |value| value::to_json(&value))
     }
 
     pub(super) fn value(&self, scope: &Scope<'_>) -> Result<Value, Failure> {
-        self.work(scope, Ok)
+        self.evaluate_with(scope, Ok)
     }
 
-    fn work<T>(&self, scope: &Scope<'_>, finish: impl Fn(Value) -> Result<T, String>) -> Result<T, Failure> {
+    fn evaluate_with<T>(
+        &self,
+        scope: &Scope<'_>,
+        finish: impl Fn(Value) -> Result<T, String>,
+    ) -> Result<T, Failure> {
         let budget: &Budget = &scope.budget;
         if budget.is_spent() {
             return Err(Failure::Spent);
@@ -124,7 +128,7 @@ fn failed(why: &str) -> String {
 
 impl Scope<'_> {
     /// Binds `variables.NAME` to the value of an expression. If the evaluation fails, expressions that use the variable report the error.
-    pub fn compute(&mut self, name: &str, expression: &Result<Expression, String>) {
+    pub fn bind_computed(&mut self, name: &str, expression: &Result<Expression, String>) {
         let value = match expression {
             Ok(expression) => expression.value(self),
             Err(why) => Err(Failure::Error(why.clone())),

@@ -18,7 +18,7 @@ pub(super) const SIZED: &str = "@sized";
 /// Inserted function: converts an optional to a list of at most one item.
 pub(super) const ITEMS: &str = "@items";
 
-/// Type names, as compared with the result of `type()`.
+/// Type identifiers in expressions, each with the result of `type()` for a value of this type.
 pub(super) const TYPES: [(&str, &str); 9] = [
     ("bool", "bool"),
     ("bytes", "bytes"),
@@ -133,7 +133,7 @@ fn to_int(value: Value) -> ResolveResult {
     match value {
         Value::Timestamp(time) => Ok(time.timestamp().into()),
         Value::Duration(duration) => Ok(duration.num_seconds().into()),
-        other => original("int", other),
+        other => call_original("int", other),
     }
 }
 
@@ -141,11 +141,11 @@ fn to_string(This(value): This<Value>) -> ResolveResult {
     match value {
         Value::Bool(value) => Ok(value.to_string().into()),
         Value::Timestamp(time) => Ok(time.to_rfc3339().replace("+00:00", "Z").into()),
-        other => original("string", other),
+        other => call_original("string", other),
     }
 }
 
-fn original(name: &str, argument: Value) -> ResolveResult {
+fn call_original(name: &str, argument: Value) -> ResolveResult {
     let mut context = ORIGINALS.new_inner_scope();
     context.add_variable_from_value("@argument", argument);
     let argument = node(Expr::Ident("@argument".to_owned()));
@@ -164,7 +164,7 @@ fn length(This(this): This<Value>) -> ResolveResult {
     Ok(Value::Int(length.try_into().unwrap_or(i64::MAX)))
 }
 
-/// Replaces the function of `kube-cel`, which allocates the result before its size can be charged.
+/// The CEL function `replace`. The one of `kube-cel` allocates the result before the size can be charged.
 fn replace(
     with: &FunctionContext<'_, '_>,
     This(text): This<Arc<String>>,
@@ -202,7 +202,7 @@ fn join(
 }
 
 fn range(with: &FunctionContext<'_, '_>, end: i64) -> ResolveResult {
-    let count = usize::try_from(end).map_err(|_| with.error("the end must not be negative"))?;
+    let count = usize::try_from(end).map_err(|_| with.error("the end of a range must not be negative"))?;
     charge(with, count.saturating_mul(size_of::<Value>()))?;
     Ok((0..end).map(Value::Int).collect::<Vec<_>>().into())
 }

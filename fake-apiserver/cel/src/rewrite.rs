@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::mem::take;
 
-/// Reserved words of CEL; expressions escape field names equal to them as `__word__`.
+/// Reserved words of CEL. In expressions, a field whose name is a reserved word is written `__word__`.
 pub const RESERVED: [&str; 20] = [
     "true",
     "false",
@@ -56,9 +56,9 @@ const NAMESPACES: [&str; 9] = [
     "sets",
     "strings",
 ];
-/// Functions whose result may be larger than their arguments, so that the result is charged.
+/// Functions whose result may be larger than their arguments: the size of the result is charged to the budget.
 const GROWING: [&str; 6] = ["encode", "format", "join", "quote", "replace", "split"];
-/// Accessors of timestamps and durations, for which `cel` ignores the time zone argument.
+/// Accessors of timestamps and durations. A time zone argument is rejected, because `cel` ignores it.
 const TIMES: [&str; 10] = [
     "getDate",
     "getDayOfMonth",
@@ -73,7 +73,7 @@ const TIMES: [&str; 10] = [
 ];
 /// The accumulator variable of macros.
 const RESULT: &str = "@result";
-/// Variables whose members are bound as separate variables.
+/// Variables whose members are separate variables in the scope, such as `variables.x`.
 const PREFIXES: [&str; 2] = ["authorizer", "variables"];
 
 /// Removes the escapes from a field name.
@@ -344,7 +344,7 @@ fn is_optional(operand: &IdedExpr) -> bool {
         .contains(&called.func_name.as_str())
 }
 
-/// Whether an addition with this operand needs no charge: numbers do not grow, and macro results are charged per element.
+/// Whether the result of an addition with this operand is not charged: numbers do not grow, and macro results are charged by element.
 fn adds_little(operand: &IdedExpr) -> bool {
     match &operand.expr {
         Expr::Literal(LiteralValue::Int(_) | LiteralValue::UInt(_) | LiteralValue::Double(_)) => true,

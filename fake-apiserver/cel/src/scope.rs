@@ -48,7 +48,7 @@ impl<'a> Scope<'a> {
     }
 
     /// Binds `authorizer`, and `authorizer.requestResource` to the attributes of the request.
-    pub fn authorize(&mut self, authorizer: &'a dyn Authorizer, request: Check) {
+    pub fn bind_authorizer(&mut self, authorizer: &'a dyn Authorizer, request: Check) {
         self.authorizer = Some(authorizer);
         self.bind("authorizer", Value::Opaque(Arc::new(Check::default())));
         self.bind("authorizer.requestResource", Value::Opaque(Arc::new(request)));
@@ -71,7 +71,7 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// The text of an evaluation error; the most frequent errors have cel-go's text.
+/// The message of an evaluation error; the most frequent errors have cel-go's message.
 fn shown(why: &ExecutionError) -> String {
     match why {
         ExecutionError::NoSuchKey(key) => format!("no such key: {key}"),

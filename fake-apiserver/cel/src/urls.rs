@@ -1,4 +1,4 @@
-//! Kubernetes' URL library for CEL. That of `kube-cel` uses the crate `url`, which parses URLs differently from Go.
+//! Kubernetes' URL library for CEL. Replaces the implementation in `kube-cel`, whose URL parser differs from Go's.
 
 use super::arguments::receiver;
 use fake_apiserver::extension::url::Url;

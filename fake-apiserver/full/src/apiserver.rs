@@ -1,6 +1,6 @@
 //! The API server program: reads files, serves until SIGTERM or SIGINT, and writes a snapshot.
 
-use super::flags::{self, Parsed, Typed};
+use super::flags::{self, FlagValues, ParsedCommandLine};
 use super::options::{self, FLAGS, IDLE};
 use super::{out, signals};
 use fake_apiserver::{
@@ -26,15 +26,15 @@ const FILES: [&str; 2] = ["apiserver.crt", "apiserver.key"];
 /// Runs the program with these command line arguments.
 pub(super) async fn main(arguments: &[String]) -> ExitCode {
     let typed = match flags::parse(&[FLAGS, IDLE], arguments) {
-        Ok(Parsed::Help) => {
-            out::stdout(&format!("{ABOUT}{}", flags::listed(&[FLAGS, IDLE])));
+        Ok(ParsedCommandLine::Help) => {
+            out::stdout(&format!("{ABOUT}{}", flags::format_flags(&[FLAGS, IDLE])));
             return ExitCode::SUCCESS;
         }
-        Ok(Parsed::Flags(typed)) if typed.is_on("version") => {
+        Ok(ParsedCommandLine::Flags(typed)) if typed.is_on("version") => {
             out::stdout("Kubernetes v1.36.0\n");
             return ExitCode::SUCCESS;
         }
-        Ok(Parsed::Flags(typed)) => typed,
+        Ok(ParsedCommandLine::Flags(typed)) => typed,
         Err(why) => return failed(&why),
     };
     match serve(&typed).await {
@@ -48,7 +48,7 @@ fn failed(why: &str) -> ExitCode {
     ExitCode::FAILURE
 }
 
-async fn serve(typed: &Typed) -> Result<(), String> {
+async fn serve(typed: &FlagValues) -> Result<(), String> {
     let address = options::address(typed)?;
     let listener = TcpListener::bind(address).await;
     let listener =
@@ -59,7 +59,7 @@ async fn serve(typed: &Typed) -> Result<(), String> {
     let tls = tls.map_err(|why| why.to_string())?;
     let options = ServerOptions {
         account_tokens: account_tokens(typed)?,
-        ..options::server(typed, listen, authority)?
+        ..options::server_options(typed, listen, authority)?
     };
     let server = ApiServer::with_extensions(options, None, fake_apiserver_full::extensions());
     if let Some(file) = typed.last("token-auth-file") {
@@ -76,7 +76,7 @@ async fn serve(typed: &Typed) -> Result<(), String> {
     let served = server.serve_tls(&tls, listener, ending).await;
     served.map_err(|why| format!("{listen}: {why}"))?;
     if let Some(file) = snapshot {
-        keep(file, &server.snapshot())?;
+        write_snapshot(file, &server.snapshot())?;
     }
     Ok(())
 }
@@ -85,14 +85,15 @@ fn read(file: &str) -> Result<String, String> {
     fs::read_to_string(file).map_err(|why| format!("{file}: {why}; name a file that can be read"))
 }
 
-/// Signing and verification of service account tokens.
-fn account_tokens(typed: &Typed) -> Result<AccountTokens, String> {
-    let texts = |name: &str| -> Vec<String> { typed.list(name).into_iter().map(str::to_owned).collect() };
+/// Reads the keys, issuers and audiences of service account tokens, from the flags and key files.
+fn account_tokens(typed: &FlagValues) -> Result<AccountTokens, String> {
+    let texts =
+        |name: &str| -> Vec<String> { typed.split_values(name).into_iter().map(str::to_owned).collect() };
     let wrong = |file: &str, why: KeyError| format!("{file}: {why}");
     let signing = typed.last("service-account-signing-key-file");
     let signing_key = signing.map(|file| SigningKey::from_pem(&read(file)?).map_err(|why| wrong(file, why)));
     let mut keys = Vec::new();
-    for file in typed.list("service-account-key-file") {
+    for file in typed.split_values("service-account-key-file") {
         keys.extend(PublicKey::all_from_pem(&read(file)?).map_err(|why| wrong(file, why))?);
     }
     let mut issuers = texts("service-account-issuer");
@@ -107,15 +108,15 @@ fn account_tokens(typed: &Typed) -> Result<AccountTokens, String> {
     })
 }
 
-/// The serving certificate from files, or a new one, which is written to `--cert-dir` for the next start.
-fn certificate(typed: &Typed, listen: SocketAddr) -> Result<Certificate, String> {
+/// Reads the serving certificate, or generates one and stores it in `--cert-dir` for the next start.
+fn certificate(typed: &FlagValues, listen: SocketAddr) -> Result<Certificate, String> {
     let folder = typed.last("cert-dir").map(PathBuf::from);
     let named = ["tls-cert-file", "tls-private-key-file"].map(|flag| typed.last(flag).map(PathBuf::from));
     let files = match (named, &folder) {
         ([Some(chain), Some(key)], _) => Some([chain, key]),
         ([None, None], Some(folder)) => Some(FILES.map(|name| folder.join(name))),
         ([None, None], None) => None,
-        _ => return Err("--tls-cert-file and --tls-private-key-file go together; give both".to_owned()),
+        _ => return Err("--tls-cert-file and --tls-private-key-file must be set together".to_owned()),
     };
     let is_named = typed.last("tls-cert-file").is_some();
     if let Some([chain, key]) = files
@@ -152,7 +153,7 @@ fn write_secret(file: &Path, text: &str) -> std::io::Result<()> {
 }
 
 /// Writes the snapshot of all objects atomically. Only the owner can read the file, since it contains Secrets.
-fn keep(file: &Path, text: &str) -> Result<(), String> {
+fn write_snapshot(file: &Path, text: &str) -> Result<(), String> {
     let new = file.with_extension("new");
     let written = write_secret(&new, text).and_then(|()| fs::rename(&new, file));
     written.map_err(|why| format!("{}: {why}; the objects were not saved", file.display()))

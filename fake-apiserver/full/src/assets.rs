@@ -10,7 +10,7 @@ use super::out;
 pub(super) const COMMAND: &str = "envtest-assets";
 /// The name under which this program acts as etcd.
 pub(super) const ETCD: &str = "etcd";
-/// The programs that envtest starts.
+/// The names of the programs that envtest starts.
 const NAMES: [&str; 2] = [ETCD, "kube-apiserver"];
 
 /// Installs the programs and prints the variable `KUBEBUILDER_ASSETS`.
@@ -21,7 +21,7 @@ pub(super) fn main(arguments: &[String]) -> ExitCode {
         ));
         return ExitCode::from(2);
     };
-    match write(Path::new(folder)) {
+    match install_programs(Path::new(folder)) {
         Ok(folder) => {
             let quoted = folder.display().to_string().replace('\'', r"'\''");
             out::stdout(&format!("export KUBEBUILDER_ASSETS='{quoted}'\n"));
@@ -36,8 +36,8 @@ pub(super) fn main(arguments: &[String]) -> ExitCode {
     }
 }
 
-/// Installs this program under all names; returns the absolute path of the folder.
-fn write(folder: &Path) -> Result<PathBuf> {
+/// Installs this program in the folder under each of [`NAMES`]; returns the absolute path of the folder.
+fn install_programs(folder: &Path) -> Result<PathBuf> {
     let own = std::env::current_exe()?;
     fs::create_dir_all(folder)?;
     for name in NAMES {
@@ -46,7 +46,7 @@ fn write(folder: &Path) -> Result<PathBuf> {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        // Hard links do not work across file systems.
+        // Hard links do not work across file systems, so the program is copied if linking fails.
         fs::hard_link(&own, &file).or_else(|_: Error| fs::copy(&own, &file).map(drop))?;
     }
     fs::canonicalize(folder)

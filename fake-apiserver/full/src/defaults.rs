@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::forbidden;
 
-/// Sets `imagePullPolicy: Always` for every container, so that pods cannot use images that their user may not pull.
+/// Sets `imagePullPolicy: Always` for every container, so that a pod cannot use a private image in the node's cache without credentials.
 pub(crate) struct AlwaysPullImages;
 
 impl AdmissionPlugin for AlwaysPullImages {
@@ -20,7 +20,7 @@ impl AdmissionPlugin for AlwaysPullImages {
         request: &Attributes<'_>,
         pod: &mut Value,
     ) -> Result<(), Status> {
-        if request.kind.is("", "pods") {
+        if request.kind.is_resource("", "pods") {
             for list in ["/spec/containers", "/spec/initContainers"] {
                 for container in json::entries(pod, list) {
                     container["imagePullPolicy"] = "Always".into();
@@ -55,7 +55,7 @@ impl AdmissionPlugin for DefaultIngressClass {
                     .get(INGRESS_ANNOTATION)
                     .is_some()
         };
-        if !request.kind.is("networking.k8s.io", "ingresses") || has_class() {
+        if !request.kind.is_resource("networking.k8s.io", "ingresses") || has_class() {
             return Ok(());
         }
         let kind = txn.kind("networking.k8s.io", "ingressclasses");
@@ -68,7 +68,7 @@ impl AdmissionPlugin for DefaultIngressClass {
     }
 }
 
-/// Rejects new external IPs of services.
+/// Rejects services that add external IPs; an update may retain those of the old service.
 pub(crate) struct DenyServiceExternalIps;
 
 impl AdmissionPlugin for DenyServiceExternalIps {
@@ -82,7 +82,7 @@ impl AdmissionPlugin for DenyServiceExternalIps {
         request: &Attributes<'_>,
         service: &Value,
     ) -> Result<(), Status> {
-        if !request.kind.is("", "services") || request.part != Part::Main {
+        if !request.kind.is_resource("", "services") || request.part != Part::Main {
             return Ok(());
         }
         let addresses = |service: &Value| -> Vec<String> {

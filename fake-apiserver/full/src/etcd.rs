@@ -1,6 +1,6 @@
 //! An etcd without storage: listens on the client URL and responds to health checks.
 
-use super::flags::{self, Flag, FlagKind, Parsed};
+use super::flags::{self, Flag, FlagKind, ParsedCommandLine};
 use super::{out, signals};
 use bytes::Bytes;
 use http_body_util::Full;
@@ -49,13 +49,13 @@ const FLAGS: &[Flag] = &[
 /// Runs the program with these command line arguments.
 pub(super) async fn main(arguments: &[String]) -> ExitCode {
     // etcd's flags may start with a single dash.
-    let arguments: Vec<String> = arguments.iter().map(|word| dashed(word)).collect();
+    let arguments: Vec<String> = arguments.iter().map(|word| with_double_dash(word)).collect();
     let typed = match flags::parse(&[FLAGS], &arguments) {
-        Ok(Parsed::Help) => {
-            out::stdout(&format!("{ABOUT}{}", flags::listed(&[FLAGS])));
+        Ok(ParsedCommandLine::Help) => {
+            out::stdout(&format!("{ABOUT}{}", flags::format_flags(&[FLAGS])));
             return ExitCode::SUCCESS;
         }
-        Ok(Parsed::Flags(typed)) => typed,
+        Ok(ParsedCommandLine::Flags(typed)) => typed,
         Err(why) => {
             out::stderr_line(&format!("Error: {why}"));
             return ExitCode::from(2);
@@ -77,7 +77,7 @@ pub(super) async fn main(arguments: &[String]) -> ExitCode {
     }
 }
 
-fn dashed(word: &str) -> String {
+fn with_double_dash(word: &str) -> String {
     match word.strip_prefix('-') {
         Some(name) if !name.starts_with('-') && name.len() > 1 => format!("-{word}"),
         _ => word.to_owned(),

@@ -21,29 +21,29 @@ pub(super) enum FlagKind {
     Switch,
 }
 
-/// The flags of a command line. Each has all its values, in the order in which they were given.
+/// The flags of a command line: by flag name, all values in the order of the command line.
 #[derive(Debug, Default)]
-pub(super) struct Typed(BTreeMap<&'static str, Vec<String>>);
+pub(super) struct FlagValues(BTreeMap<&'static str, Vec<String>>);
 
 /// The result of parsing a command line.
 #[derive(Debug)]
-pub(super) enum Parsed {
+pub(super) enum ParsedCommandLine {
     /// `--help` was given.
     Help,
-    Flags(Typed),
+    Flags(FlagValues),
 }
 
 /// Parses a command line. The error is the message for the user.
-pub(super) fn parse(known: &[&'static [Flag]], arguments: &[String]) -> Result<Parsed, String> {
-    let mut typed = Typed::default();
+pub(super) fn parse(known: &[&'static [Flag]], arguments: &[String]) -> Result<ParsedCommandLine, String> {
+    let mut typed = FlagValues::default();
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         if ["-h", "--help"].contains(&argument.as_str()) {
-            return Ok(Parsed::Help);
+            return Ok(ParsedCommandLine::Help);
         }
         let Some(long) = argument.strip_prefix("--") else {
             return Err(match argument.strip_prefix('-') {
-                Some(short) => format!("unknown shorthand flag: '{}' in -{short}", first(short)),
+                Some(short) => format!("unknown shorthand flag: '{}' in -{short}", first_char(short)),
                 None => format!("unknown command {argument:?}"),
             });
         };
@@ -62,7 +62,7 @@ pub(super) fn parse(known: &[&'static [Flag]], arguments: &[String]) -> Result<P
                 None => return Err(format!("flag needs an argument: --{name}")),
             },
         };
-        if flag.kind == FlagKind::Switch && switch(&value).is_none() {
+        if flag.kind == FlagKind::Switch && parse_bool(&value).is_none() {
             let what = format!("strconv.ParseBool: parsing {value:?}: invalid syntax");
             return Err(format!(
                 "invalid argument {value:?} for \"--{name}\" flag: {what}"
@@ -70,14 +70,14 @@ pub(super) fn parse(known: &[&'static [Flag]], arguments: &[String]) -> Result<P
         }
         typed.0.entry(flag.name).or_default().push(value);
     }
-    Ok(Parsed::Flags(typed))
+    Ok(ParsedCommandLine::Flags(typed))
 }
 
-fn first(text: &str) -> String {
+fn first_char(text: &str) -> String {
     text.chars().take(1).collect()
 }
 
-fn switch(value: &str) -> Option<bool> {
+fn parse_bool(value: &str) -> Option<bool> {
     match value {
         "1" | "t" | "T" | "true" | "TRUE" | "True" => Some(true),
         "0" | "f" | "F" | "false" | "FALSE" | "False" => Some(false),
@@ -85,7 +85,7 @@ fn switch(value: &str) -> Option<bool> {
     }
 }
 
-impl Typed {
+impl FlagValues {
     /// The last value of a flag, which takes precedence over earlier ones.
     pub(super) fn last(&self, name: &str) -> Option<&str> {
         self.0.get(name)?.last().map(String::as_str)
@@ -93,11 +93,11 @@ impl Typed {
 
     /// Whether a boolean flag is set.
     pub(super) fn is_on(&self, name: &str) -> bool {
-        self.last(name).and_then(switch).unwrap_or_default()
+        self.last(name).and_then(parse_bool).unwrap_or_default()
     }
 
     /// All values of a flag. A value may contain several, separated by commas.
-    pub(super) fn list(&self, name: &str) -> Vec<&str> {
+    pub(super) fn split_values(&self, name: &str) -> Vec<&str> {
         let all = self.0.get(name).into_iter().flatten();
         let all = all.flat_map(|value| value.split(','));
         all.map(str::trim).filter(|value| !value.is_empty()).collect()
@@ -117,7 +117,7 @@ impl Typed {
 }
 
 /// The list of flags in the output of `--help`.
-pub(super) fn listed(known: &[&'static [Flag]]) -> String {
+pub(super) fn format_flags(known: &[&'static [Flag]]) -> String {
     let line = |flag: &Flag| {
         let value = if flag.kind == FlagKind::Value {
             " string"
@@ -151,7 +151,7 @@ mod tests {
         },
     ]];
 
-    fn read(words: &[&str]) -> Result<Parsed, String> {
+    fn read(words: &[&str]) -> Result<ParsedCommandLine, String> {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
         parse(KNOWN, &words)
     }
@@ -159,12 +159,15 @@ mod tests {
     #[test]
     fn values_follow_an_equals_sign_or_a_space() {
         for words in [&["--port=1", "--on"][..], &["--on=true", "--port", "1"]] {
-            let Ok(Parsed::Flags(typed)) = read(words) else {
+            let Ok(ParsedCommandLine::Flags(typed)) = read(words) else {
                 panic!("{words:?} are well formed");
             };
             assert_eq!((typed.last("port"), typed.is_on("on")), (Some("1"), true));
         }
-        assert!(matches!(read(&["--port=1", "--help"]), Ok(Parsed::Help)));
+        assert!(matches!(
+            read(&["--port=1", "--help"]),
+            Ok(ParsedCommandLine::Help)
+        ));
     }
 
     #[test]

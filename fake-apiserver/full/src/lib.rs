@@ -23,7 +23,7 @@ use fake_apiserver::Status;
 use fake_apiserver::extension::{Extension, Kind, metadata};
 use serde_json::Value;
 
-/// The extensions of this crate, of custom resources and of admission webhooks. Plugins are in the order of kube-apiserver.
+/// The extensions of this crate, of custom resources and of admission webhooks. Admission plugins run in the order of kube-apiserver.
 pub fn extensions() -> Vec<Extension> {
     let plugins = Extension {
         resources: kinds::definitions(),
@@ -54,5 +54,5 @@ fn forbidden(kind: &Kind, object: &Value, reason: &str) -> Status {
         "" => metadata::text(object, "generateName"),
         name => name,
     };
-    Status::forbidden(kind.resource(), name, reason)
+    Status::forbidden(kind.group_resource(), name, reason)
 }

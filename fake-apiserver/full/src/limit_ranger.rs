@@ -27,8 +27,8 @@ impl AdmissionPlugin for LimitRanger {
         request: &Attributes<'_>,
         object: &mut Value,
     ) -> Result<(), Status> {
-        if request.kind.is("", "pods") {
-            complete(txn, object);
+        if request.kind.is_resource("", "pods") {
+            set_default_resources(txn, object);
         }
         Ok(())
     }
@@ -39,13 +39,13 @@ impl AdmissionPlugin for LimitRanger {
         request: &Attributes<'_>,
         object: &Value,
     ) -> Result<(), Status> {
-        let is_pod = request.kind.is("", "pods");
+        let is_pod = request.kind.is_resource("", "pods");
         let is_checked = match request.part {
-            // Container resources can only be changed through `pods/resize`.
+            // Pod updates are not checked: container resources can only be changed through `pods/resize`.
             Part::Main => !is_pod || request.old.is_none(),
             part => part == Part::Sub(Subresource::Resize),
         };
-        match is_checked && (is_pod || request.kind.is("", "persistentvolumeclaims")) {
+        match is_checked && (is_pod || request.kind.is_resource("", "persistentvolumeclaims")) {
             true => check(txn, request.kind, object),
             false => Ok(()),
         }
@@ -60,15 +60,15 @@ fn ranges(txn: &dyn Transaction, object: &Value) -> Vec<Arc<Object>> {
 }
 
 /// Sets the default requests and limits of a pod's containers.
-fn complete(txn: &dyn Transaction, pod: &mut Value) {
+fn set_default_resources(txn: &dyn Transaction, pod: &mut Value) {
     for range in ranges(txn, pod) {
         let (mut requests, mut limits) = (json!({}), json!({}));
         for limit in list(&range.value()["spec"]["limits"])
             .iter()
             .filter(|limit| limit["type"] == "Container")
         {
-            lay(&mut requests, &limit["defaultRequest"]);
-            lay(&mut limits, &limit["default"]);
+            overwrite_quantities(&mut requests, &limit["defaultRequest"]);
+            overwrite_quantities(&mut limits, &limit["default"]);
         }
         let mut given = Vec::new();
         for (place, name) in [
@@ -81,7 +81,7 @@ fn complete(txn: &dyn Transaction, pod: &mut Value) {
                 for (side, amounts, word) in
                     [("requests", &requests, "request"), ("limits", &limits, "limit")]
                 {
-                    let new = fill(resources, side, amounts);
+                    let new = set_missing_quantities(resources, side, amounts);
                     if !new.is_empty() {
                         given.push(format!("{} {word} for {name} {own}", new.join(", ")));
                     }
@@ -97,14 +97,14 @@ fn complete(txn: &dyn Transaction, pod: &mut Value) {
 }
 
 /// Overwrites the quantities in `under` with those in `over`.
-fn lay(under: &mut Value, over: &Value) {
+fn overwrite_quantities(under: &mut Value, over: &Value) {
     for (name, amount) in over.as_object().into_iter().flatten() {
         under[name] = amount.clone();
     }
 }
 
 /// Sets the quantities that are missing in `resources`; returns the names of the resources that were set.
-fn fill(resources: &mut Value, side: &str, amounts: &Value) -> Vec<String> {
+fn set_missing_quantities(resources: &mut Value, side: &str, amounts: &Value) -> Vec<String> {
     let mut new = Vec::new();
     for (name, amount) in amounts.as_object().into_iter().flatten() {
         let present = json::member(resources, side);
@@ -140,7 +140,7 @@ fn check(txn: &dyn Transaction, kind: &Kind, object: &Value) -> Result<(), Statu
     Ok(())
 }
 
-/// The container or pod resources that are compared with a limit.
+/// The requests and limits of a container or pod, which are compared with a LimitRange.
 struct Requirements {
     requests: Amounts,
     limits: Amounts,
@@ -156,7 +156,7 @@ fn check_limit(kind: &Kind, limit: &Value, object: &Value, errors: &mut Vec<Stri
         ("pods", "Container") => {
             let containers = ["containers", "initContainers"].map(|name| list(&spec[name]));
             for container in containers.into_iter().flatten() {
-                bounds(limit, &requirements(&container["resources"]), errors);
+                check_bounds(limit, &requirements(&container["resources"]), errors);
             }
         }
         ("pods", "Pod") => {
@@ -167,21 +167,21 @@ fn check_limit(kind: &Kind, limit: &Value, object: &Value, errors: &mut Vec<Stri
                 requests: pod_requests(&bare),
                 limits: pod_limits(&bare),
             };
-            bounds(limit, &whole, errors);
+            check_bounds(limit, &whole, errors);
         }
         ("persistentvolumeclaims", "PersistentVolumeClaim") => {
             let requests = Amounts::read(&spec["resources"]["requests"]);
-            claim(limit, &requests, errors);
+            check_claim(limit, &requests, errors);
         }
         _ => {}
     }
 }
 
 /// Checks minimum, maximum, and the ratio of limit to request.
-fn bounds(limit: &Value, resources: &Requirements, errors: &mut Vec<String>) {
+fn check_bounds(limit: &Value, resources: &Requirements, errors: &mut Vec<String>) {
     let of = string(limit, "type");
     for (name, bound) in &Amounts::read(&limit["min"]).0 {
-        errors.extend(least(
+        errors.extend(check_minimum(
             of,
             name,
             bound,
@@ -213,7 +213,7 @@ fn bounds(limit: &Value, resources: &Requirements, errors: &mut Vec<String>) {
     }
 }
 
-fn least(
+fn check_minimum(
     of: &str,
     name: &str,
     bound: &Quantity,
@@ -230,10 +230,10 @@ fn least(
 }
 
 /// Checks minimum and maximum of a PVC, which has storage requests but no limits.
-fn claim(limit: &Value, requests: &Amounts, errors: &mut Vec<String>) {
+fn check_claim(limit: &Value, requests: &Amounts, errors: &mut Vec<String>) {
     let of = string(limit, "type");
     for (name, bound) in &Amounts::read(&limit["min"]).0 {
-        errors.extend(least(of, name, bound, requests.get(name), None));
+        errors.extend(check_minimum(of, name, bound, requests.get(name), None));
     }
     for (name, bound) in &Amounts::read(&limit["max"]).0 {
         let text = format!("maximum {name} usage per {of} is {bound}");

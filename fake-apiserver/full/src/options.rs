@@ -3,7 +3,7 @@
 //! Flags whose effect is not needed here are accepted, so that existing command lines work. Flags that would change responses in an
 //! unsupported way are rejected.
 
-use super::flags::{Flag, FlagKind, Typed};
+use super::flags::{Flag, FlagKind, FlagValues};
 use fake_apiserver::{Admission, Authorization, Cidr, Limits, Network, ServerOptions, parse_duration};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::ops::RangeInclusive;
@@ -99,8 +99,8 @@ pub(super) const FLAGS: &[Flag] = &[
         "snapshot",
         "File from which objects are restored at start, and to which they are written at exit.",
     ),
-    value("tls-cert-file", "The certificate of the server."),
-    value("tls-private-key-file", "The key of that certificate."),
+    value("tls-cert-file", "The serving certificate, in PEM."),
+    value("tls-private-key-file", "The private key of --tls-cert-file."),
     value(
         "token-auth-file",
         "CSV file of tokens: token, user, UID and groups.",
@@ -175,7 +175,7 @@ pub(super) const IDLE: &[Flag] = &[
     ignored("watch-cache-sizes"),
 ];
 
-pub(super) fn address(typed: &Typed) -> Result<SocketAddr, String> {
+pub(super) fn address(typed: &FlagValues) -> Result<SocketAddr, String> {
     let ip: IpAddr = typed
         .parsed("bind-address")?
         .unwrap_or(Ipv4Addr::LOCALHOST.into());
@@ -183,9 +183,9 @@ pub(super) fn address(typed: &Typed) -> Result<SocketAddr, String> {
     Ok((ip, port).into())
 }
 
-/// The server options from the flags. Files that the flags name were read before.
-pub(super) fn server(
-    typed: &Typed,
+/// Converts the flags to server options. The caller has read the files that the flags name.
+pub(super) fn server_options(
+    typed: &FlagValues,
     listen: SocketAddr,
     client_authority: Option<String>,
 ) -> Result<ServerOptions, String> {
@@ -214,27 +214,27 @@ pub(super) fn server(
     })
 }
 
-fn admission(typed: &Typed) -> Result<Admission, String> {
+fn admission(typed: &FlagValues) -> Result<Admission, String> {
     let mut admission = Admission::kubernetes_defaults();
-    for name in typed.list("enable-admission-plugins") {
+    for name in typed.split_values("enable-admission-plugins") {
         admission.enable(name).map_err(|why| why.to_string())?;
     }
-    for name in typed.list("disable-admission-plugins") {
+    for name in typed.split_values("disable-admission-plugins") {
         let unknown = |_| format!("disable-admission-plugins plugin {name:?} is unknown");
         admission.disable(name).map_err(unknown)?;
     }
     Ok(admission)
 }
 
-fn authorization(typed: &Typed) -> Result<Authorization, String> {
-    let modes = typed.list("authorization-mode");
+fn authorization(typed: &FlagValues) -> Result<Authorization, String> {
+    let modes = typed.split_values("authorization-mode");
     let known = ["AlwaysAllow", "Node", "RBAC"];
     if let Some(other) = modes.iter().find(|mode| !known.contains(mode)) {
         return Err(format!(
             "authorization-mode {other:?} is not a valid mode of this server; choose among AlwaysAllow, Node and RBAC"
         ));
     }
-    // A request is allowed if one of the modes allows it.
+    // A request is allowed if any mode allows it, so with AlwaysAllow the other modes have no effect.
     Ok(if modes.is_empty() || modes.contains(&"AlwaysAllow") {
         Authorization::AlwaysAllow
     } else {
@@ -242,15 +242,15 @@ fn authorization(typed: &Typed) -> Result<Authorization, String> {
     })
 }
 
-fn network(typed: &Typed, listen: SocketAddr) -> Result<Network, String> {
+fn network(typed: &FlagValues, listen: SocketAddr) -> Result<Network, String> {
     let defaults = Network::default();
-    let services = match typed.list("service-cluster-ip-range").first() {
+    let services = match typed.split_values("service-cluster-ip-range").first() {
         // The second range of a dual-stack cluster is ignored.
         Some(range) => range.parse().map_err(|why| format!("{why}"))?,
         None => "10.0.0.0/24".parse::<Cidr>().map_err(|why| why.to_string())?,
     };
     let node_ports = match typed.last("service-node-port-range") {
-        Some(text) => ports(text).ok_or_else(|| {
+        Some(text) => parse_port_range(text).ok_or_else(|| {
             format!("invalid argument {text:?} for \"--service-node-port-range\" flag: write a range such as 30000-32767")
         })?,
         None => defaults.node_ports,
@@ -263,8 +263,8 @@ fn network(typed: &Typed, listen: SocketAddr) -> Result<Network, String> {
     })
 }
 
-/// `30000-32767` or `30000+2767`.
-fn ports(text: &str) -> Option<RangeInclusive<u16>> {
+/// Parses a port range, written as `30000-32767` or `30000+2767`.
+fn parse_port_range(text: &str) -> Option<RangeInclusive<u16>> {
     let (first, last) = match text.split_once('-') {
         Some((first, last)) => (first.parse().ok()?, last.parse().ok()?),
         None => {
@@ -276,7 +276,7 @@ fn ports(text: &str) -> Option<RangeInclusive<u16>> {
     (first <= last).then_some(first..=last)
 }
 
-fn duration(typed: &Typed, name: &str) -> Result<Option<Duration>, String> {
+fn duration(typed: &FlagValues, name: &str) -> Result<Option<Duration>, String> {
     let Some(text) = typed.last(name) else {
         return Ok(None);
     };

@@ -21,8 +21,8 @@ impl AdmissionPlugin for RuntimeClass {
         request: &Attributes<'_>,
         pod: &mut Value,
     ) -> Result<(), Status> {
-        match request.kind.is("", "pods") {
-            true => complete(txn, request.kind, pod),
+        match request.kind.is_resource("", "pods") {
+            true => apply_runtime_class(txn, request.kind, pod),
             false => Ok(()),
         }
     }
@@ -33,7 +33,7 @@ impl AdmissionPlugin for RuntimeClass {
         request: &Attributes<'_>,
         pod: &Value,
     ) -> Result<(), Status> {
-        match request.kind.is("", "pods") && request.old.is_none() {
+        match request.kind.is_resource("", "pods") && request.old.is_none() {
             true => check(txn, request.kind, pod),
             false => Ok(()),
         }
@@ -41,7 +41,7 @@ impl AdmissionPlugin for RuntimeClass {
 }
 
 /// The RuntimeClass with this name; None if it does not exist.
-fn class(txn: &dyn Transaction, name: &str) -> Option<Arc<Object>> {
+fn find_runtime_class(txn: &dyn Transaction, name: &str) -> Option<Arc<Object>> {
     let kind = txn.kind("node.k8s.io", "runtimeclasses")?;
     txn.object(&kind, None, name).filter(|_| !name.is_empty())
 }
@@ -49,7 +49,7 @@ fn class(txn: &dyn Transaction, name: &str) -> Option<Arc<Object>> {
 /// Rejects a pod with `overhead` if its RuntimeClass defines no overhead.
 fn check(txn: &dyn Transaction, kind: &Kind, pod: &Value) -> Result<(), Status> {
     let name = json::string(&pod["spec"], "runtimeClassName");
-    let class = class(txn, name);
+    let class = find_runtime_class(txn, name);
     let is_given = class.is_some_and(|class| !class.value()["overhead"]["podFixed"].is_null());
     if is_given || pod["spec"]["overhead"].is_null() {
         return Ok(());
@@ -59,22 +59,22 @@ fn check(txn: &dyn Transaction, kind: &Kind, pod: &Value) -> Result<(), Status> 
 }
 
 /// Sets the overhead, node selector and tolerations that the pod's RuntimeClass defines.
-fn complete(txn: &dyn Transaction, kind: &Kind, pod: &mut Value) -> Result<(), Status> {
+fn apply_runtime_class(txn: &dyn Transaction, kind: &Kind, pod: &mut Value) -> Result<(), Status> {
     let name = json::string(&pod["spec"], "runtimeClassName").to_owned();
-    let class = class(txn, &name);
+    let class = find_runtime_class(txn, &name);
     if class.is_none() && !name.is_empty() {
         let why = format!("pod rejected: RuntimeClass {name:?} not found");
         return Err(forbidden(kind, pod, &why));
     }
     let fixed = class.as_ref().map(|class| &class.value()["overhead"]["podFixed"]);
-    overhead(kind, pod, fixed.unwrap_or(&Value::Null))?;
+    set_overhead(kind, pod, fixed.unwrap_or(&Value::Null))?;
     match class {
-        Some(class) => scheduling(kind, pod, &class.value()["scheduling"]),
+        Some(class) => set_scheduling(kind, pod, &class.value()["scheduling"]),
         None => Ok(()),
     }
 }
 
-fn overhead(kind: &Kind, pod: &mut Value, fixed: &Value) -> Result<(), Status> {
+fn set_overhead(kind: &Kind, pod: &mut Value, fixed: &Value) -> Result<(), Status> {
     let own = &pod["spec"]["overhead"];
     let is_set = json::pairs(own).next().is_some();
     if !fixed.is_null() {
@@ -86,7 +86,7 @@ fn overhead(kind: &Kind, pod: &mut Value, fixed: &Value) -> Result<(), Status> {
     Ok(())
 }
 
-fn scheduling(kind: &Kind, pod: &mut Value, scheduling: &Value) -> Result<(), Status> {
+fn set_scheduling(kind: &Kind, pod: &mut Value, scheduling: &Value) -> Result<(), Status> {
     for (key, wanted) in json::pairs(&scheduling["nodeSelector"]) {
         let own = pod["spec"]["nodeSelector"][key].as_str();
         if let Some(own) = own.filter(|own| *own != wanted) {

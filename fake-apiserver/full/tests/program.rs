@@ -98,7 +98,7 @@ impl Running {
     }
 
     /// Sends SIGTERM, as envtest does, and waits for the exit code.
-    fn end(mut self) -> Option<i32> {
+    fn terminate(mut self) -> Option<i32> {
         let requested = Command::new("kill")
             .args(["-TERM", &self.child.id().to_string()])
             .status()
@@ -204,7 +204,7 @@ async fn client_certificates_authenticate_and_snapshots_restore_objects() {
         .create(&PostParams::default(), &map)
         .await
         .expect("the ConfigMap is created");
-    assert_eq!(running.end(), Some(0));
+    assert_eq!(running.terminate(), Some(0));
 
     let running = Running::start(folder, &flags);
     let admin = running.client(folder, Some(&authority.user("admin", &["system:masters"])));
@@ -219,7 +219,7 @@ async fn client_certificates_authenticate_and_snapshots_restore_objects() {
             .len(),
         1
     );
-    assert_eq!(running.end(), Some(0));
+    assert_eq!(running.terminate(), Some(0));
 }
 
 /// Creates a service account and returns a token for it.
@@ -276,7 +276,7 @@ async fn service_account_tokens_are_signed_with_the_configured_key() {
         Err(403),
         "the account is authenticated but not authorized"
     );
-    running.end();
+    running.terminate();
 }
 
 /// Passes all flags that envtest passes; envtest passes a certificate as `--service-account-key-file`.
@@ -313,7 +313,7 @@ async fn service_account_key_file_may_be_a_certificate() {
         .expect("the request is well formed");
     let reported: Value = admin.request(requested).await.expect("the review is accepted");
     assert_eq!(reported["status"]["authenticated"], true, "{reported}");
-    assert_eq!(running.end(), Some(0));
+    assert_eq!(running.terminate(), Some(0));
 }
 
 trait Uid {
@@ -351,7 +351,7 @@ fn flags_are_those_of_kube_apiserver() {
         ),
         (
             ["--service-account-signing-key-file=/dev/null"],
-            "Error: /dev/null: it contains no key in PEM format: no items found; use an RSA or ECDSA key\n",
+            "Error: /dev/null: no key in PEM format: no items found; use an RSA or ECDSA key\n",
         ),
         (
             ["--client-ca-file=/nowhere/ca.crt"],

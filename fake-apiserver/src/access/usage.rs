@@ -50,7 +50,7 @@ struct Entries {
 }
 
 impl UsageLog {
-    /// Records a decision. A full log only counts permissions that it already contains.
+    /// Records a decision. A full log only counts requests with a permission that it already contains.
     pub(crate) fn record(&self, user: &Arc<str>, attributes: Attributes<'_>, allowed: bool) {
         let (target, verb) = (attributes.target, attributes.verb);
         let hash = match target {
@@ -166,8 +166,8 @@ impl Usage {
     }
 }
 
-/// The minimal roles, with their bindings, that allow what a user was allowed to do: a ClusterRole for cluster-wide requests, and in each
-/// namespace a Role for the requests in it. All roles and bindings are named `name`. Omits the default permissions of all authenticated
+/// The minimal roles, with their bindings, that allow all logged requests of a user that were allowed: a ClusterRole for cluster-wide
+/// requests, and a Role in each namespace. All roles and bindings are named `name`. Omits the default permissions of all authenticated
 /// users (discovery, self reviews).
 ///
 /// The rules have no `resourceNames`: the objects that a client reads differ between runs.

@@ -11,8 +11,8 @@ mod state_reader;
 mod webhooks;
 
 pub use policies::{Mutated, Policies, PolicyContext, VersionConversion};
-pub use registry::Configured;
-pub(crate) use registry::{Registrar, Registry};
+pub use registry::BuildFromObjects;
+pub(crate) use registry::{Registry, RegistryCache};
 pub use request::{AdmissionRequest, AdmissionTarget, Operation, Phase, Requester};
 pub(crate) use session::AdmissionSession;
 pub use state_reader::StateReader;

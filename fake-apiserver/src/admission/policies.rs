@@ -62,6 +62,6 @@ pub struct PolicyContext<'a> {
 pub trait VersionConversion {
     /// Converts an object to the version of `kind`.
     fn convert(&self, kind: &Kind, object: &Value) -> Value;
-    /// Converts an object changed in the version of `kind` back to the version in which writes are validated.
+    /// Converts `changed`, which a policy returned in the version of `kind`, to the version in which writes are validated.
     fn convert_back(&self, kind: &Kind, before: &Value, changed: Value) -> Result<Value, String>;
 }

@@ -11,13 +11,13 @@ use parking_lot::RwLock;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Builds webhooks or policies from the objects that configure them. `objects` lists a resource of admissionregistration.k8s.io by its
-/// plural name.
+/// A function that builds webhooks or policies from the objects that configure them. `objects` returns all objects of a resource of
+/// admissionregistration.k8s.io, given its plural name.
 ///
 /// Called with the store locked, after a change of an object that configures admission.
-pub type Configured<T> = fn(objects: &dyn Fn(&str) -> Objects) -> Arc<T>;
+pub type BuildFromObjects<T> = fn(objects: &dyn Fn(&str) -> Objects) -> Arc<T>;
 
-/// The configured webhooks and policies; `None` where none are configured.
+/// The configured webhooks and policies. `webhooks` is `None` if no webhook is configured, `policies` if no policy is.
 #[derive(Debug, Default)]
 pub(crate) struct Registry {
     pub(crate) webhooks: Option<Arc<dyn Webhooks>>,
@@ -26,7 +26,7 @@ pub(crate) struct Registry {
 
 /// Caches the registry of a server until a webhook or policy object changes.
 #[derive(Default)]
-pub(crate) struct Registrar {
+pub(crate) struct RegistryCache {
     /// Number of changes of webhook and policy objects so far.
     changes: AtomicU64,
     /// The cached registry, and the value of `changes` when it was built.
@@ -48,17 +48,18 @@ impl Registry {
     /// Whether any webhook or policy may match requests for this resource and subresource.
     pub(crate) fn may_match(&self, kind: &Kind, part: Part) -> bool {
         let policies = self.policies.as_ref();
-        self.may_call(kind, part) || policies.is_some_and(|policies| policies.may_match_resource(kind, part))
+        self.may_match_webhook(kind, part)
+            || policies.is_some_and(|policies| policies.may_match_resource(kind, part))
     }
 
     /// Whether any webhook may match requests for this resource and subresource.
-    pub(crate) fn may_call(&self, kind: &Kind, part: Part) -> bool {
+    pub(crate) fn may_match_webhook(&self, kind: &Kind, part: Part) -> bool {
         let webhooks = self.webhooks.as_ref();
         webhooks.is_some_and(|webhooks| webhooks.may_match_resource(kind, part))
     }
 }
 
-impl Registrar {
+impl RegistryCache {
     /// Invalidates the registry after a change of webhook or policy objects. Called while the state is locked.
     pub(crate) fn invalidate(&self) {
         self.changes.fetch_add(1, Ordering::Release);

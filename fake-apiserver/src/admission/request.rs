@@ -61,7 +61,7 @@ pub struct AdmissionRequest {
     pub old: Option<Arc<Object>>,
 }
 
-/// The user who sends a request, and the options that the user sends.
+/// The user who sends a request, and the options of the request.
 pub struct Requester {
     /// The authenticated or impersonated user.
     pub user: Arc<User>,
@@ -90,8 +90,8 @@ impl Operation {
 }
 
 impl AdmissionTarget {
-    /// Group, version and kind of the object in an admission request: those of the resource or, for a subresource, of its body.
-    pub fn body_of(&self, kind: &Kind) -> (&'static str, &'static str, &'static str) {
+    /// Group, version and kind of the object in an admission request: of the resource or, for a subresource such as `scale`, of its body.
+    pub fn body_group_version_kind(&self, kind: &Kind) -> (&'static str, &'static str, &'static str) {
         let of = |kind: &Kind| (kind.group, kind.version, kind.kind);
         let own = of(kind);
         match self.part {
@@ -100,13 +100,13 @@ impl AdmissionTarget {
         }
     }
 
-    /// Whether the target is a Namespace: then `namespace` is its own name. Also for its subresources.
+    /// Whether the target is a Namespace or a subresource of one: then `namespace` is the name of that Namespace.
     pub fn is_namespace(&self) -> bool {
         self.kind == NAMESPACE
     }
 
     /// Whether the object in the admission request has the kind of the resource itself, not the kind of a subresource body.
-    pub fn is_whole(&self) -> bool {
+    pub fn has_resource_kind(&self) -> bool {
         match self.part {
             Part::Main | Part::Status => true,
             Part::Sub(sub) => request_kind(sub).is_none(),

@@ -1,7 +1,7 @@
 //! The admission session of one request: webhook calls and their responses.
 //!
 //! A verb that needs a missing webhook response aborts without effect and is retried after the response has arrived. A response is valid
-//! only for an object equal to that in its request: if the object has changed in the meantime, the webhooks are called again.
+//! only while the object equals the object in the admission request: if it has changed in the meantime, the webhooks are called again.
 
 use super::registry::Registry;
 use super::request::{AdmissionRequest, Requester};
@@ -27,7 +27,7 @@ pub(crate) struct AdmissionSession {
     pub(crate) to_convert: Vec<(Kind, Arc<Object>)>,
     /// Objects to convert before they are stored, each with the resource in its storage version.
     pub(crate) values_to_convert: Vec<(Kind, Value)>,
-    /// The error if a conversion failed, which then fails the request.
+    /// The error of a failed conversion. The request then fails with this error.
     pub(crate) unconvertible: Option<Status>,
     values: Vec<(&'static str, Value, Value)>,
 }
@@ -67,7 +67,7 @@ impl AdmissionSession {
         found.map(|(_, _, converted)| converted.clone())
     }
 
-    /// Records the conversion of the object `from` to a version.
+    /// Records that the conversion of the object `from` to `version` had the result `converted`.
     pub(crate) fn record_converted(&mut self, version: &'static str, from: Value, converted: Value) {
         self.values.push((version, from, converted));
     }

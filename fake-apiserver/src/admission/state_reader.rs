@@ -14,7 +14,7 @@ pub trait StateReader {
     /// The Namespace with this name. An error if it does not exist.
     fn namespace(&self, name: &str) -> Result<Arc<Object>, Status> {
         let found = self.object(&NAMESPACE, name);
-        found.ok_or_else(|| Status::not_found(NAMESPACE.resource(), name))
+        found.ok_or_else(|| Status::not_found(NAMESPACE.group_resource(), name))
     }
     /// All stored objects of a resource, by storage key.
     fn objects(&self, kind: &Kind) -> Objects;

@@ -27,7 +27,7 @@ pub trait Webhooks: Debug + Send + Sync {
     fn dispatch<'a>(&'a self, context: WebhookContext<'a>) -> BoxFuture<'a, AdmissionResponse>;
 }
 
-/// What webhooks need to be called for one request.
+/// The request for which webhooks are called, and the interfaces that the calls use.
 #[derive(Clone, Copy)]
 pub struct WebhookContext<'a> {
     /// The request to admit, with the new and the old object.
@@ -47,7 +47,7 @@ pub trait ObjectConverter: Sync {
     /// Converts an object to the version of `kind`, in which webhooks receive it.
     fn convert<'a>(&'a self, kind: &'a Kind, object: &'a Value) -> BoxFuture<'a, Result<Value, String>>;
 
-    /// Converts an object that a webhook changed in the version of `kind` back to the version in which writes are validated.
+    /// Converts `changed`, which a webhook returned in the version of `kind`, to the version in which writes are validated.
     fn convert_back<'a>(
         &'a self,
         kind: &'a Kind,

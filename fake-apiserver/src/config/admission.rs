@@ -126,8 +126,8 @@ const PLUGINS: &[PluginEntry] = &[
     disabled_by_default("AlwaysDeny", Implemented(Plugin::AlwaysDeny)),
 ];
 
-/// The enabled admission plugins, by their names on the command line of kube-apiserver. Plugins of other crates run only if the server was
-/// created with them ([`crate::ApiServer::with_extensions`]).
+/// The enabled admission plugins of a server. Plugins of other crates run only if the server was created with them
+/// ([`crate::ApiServer::with_extensions`]).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Admission {
     enabled: BTreeSet<Plugin>,
@@ -198,7 +198,7 @@ impl Admission {
 
     /// Enables a plugin, for chained calls. Debug builds panic if the server does not support the plugin.
     #[must_use]
-    pub fn with(mut self, name: &str) -> Self {
+    pub fn with_plugin(mut self, name: &str) -> Self {
         let known = self.enable(name);
         debug_assert!(known.is_ok(), "{name} is not an admission plugin");
         self

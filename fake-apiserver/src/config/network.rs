@@ -38,7 +38,7 @@ pub struct Cidr {
 
 /// Parse error: the text is not an address and a prefix length, such as `10.96.0.0/12`. Contains the text.
 #[derive(Debug, thiserror::Error)]
-#[error("invalid CIDR address: {0}; write an address, a slash and a length, such as 10.96.0.0/12")]
+#[error("invalid CIDR address: {0}; write an address, a slash and a prefix length, such as 10.96.0.0/12")]
 pub struct InvalidCidr(String);
 
 impl FromStr for Cidr {
@@ -53,7 +53,7 @@ impl FromStr for Cidr {
         };
         let range = read().ok_or_else(|| InvalidCidr(text.to_owned()))?;
         Ok(Self {
-            address: range.at(0),
+            address: range.address_at(0),
             ..range
         })
     }
@@ -82,8 +82,8 @@ impl Cidr {
     }
 
     /// The address at an offset from the network address.
-    pub fn at(&self, number: u64) -> IpAddr {
-        match ip::first(self.address, self.prefix) {
+    pub fn address_at(&self, number: u64) -> IpAddr {
+        match ip::network_address(self.address, self.prefix) {
             IpAddr::V4(first) => {
                 let offset = u32::try_from(number).unwrap_or(u32::MAX);
                 Ipv4Addr::from_bits(first.to_bits().saturating_add(offset)).into()
@@ -98,7 +98,7 @@ impl Cidr {
             address,
             prefix: self.prefix,
         };
-        address.is_ipv4() == self.is_ipv4() && of.at(0) == self.at(0)
+        address.is_ipv4() == self.is_ipv4() && of.address_at(0) == self.address_at(0)
     }
 }
 
@@ -110,12 +110,12 @@ mod tests {
     fn a_cidr_has_a_first_address_and_a_size() {
         let range: Cidr = "10.0.0.5/24".parse().unwrap();
         assert_eq!((range.to_string().as_str(), range.size()), ("10.0.0.0/24", 254));
-        assert_eq!(range.at(1).to_string(), "10.0.0.1");
+        assert_eq!(range.address_at(1).to_string(), "10.0.0.1");
         assert!(range.contains("10.0.0.255".parse().unwrap()));
         assert!(!range.contains("10.0.1.0".parse().unwrap()));
         let range: Cidr = "fd00::/108".parse().unwrap();
         assert_eq!(
-            (range.at(1).to_string().as_str(), range.size()),
+            (range.address_at(1).to_string().as_str(), range.size()),
             ("fd00::1", 1_048_575)
         );
         for wrong in ["10.0.0.0", "10.0.0.0/33", "x/8"] {

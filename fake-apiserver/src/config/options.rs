@@ -30,10 +30,10 @@ pub struct ServerOptions {
     pub admission: Admission,
     /// How long Event objects are retained after their last write (`--event-ttl`).
     pub event_ttl: Duration,
-    /// Interval of compaction. States older than one interval can no longer be read, so paged lists end with `410 Expired` after one to two
-    /// intervals. Watches can resume as far back as `history` reaches.
+    /// Interval of compaction. Old states can be read for one to two intervals; afterwards, paged lists that continue from them fail with
+    /// `410 Expired`. Watches can resume as far back as `history` reaches.
     pub compaction: Duration,
-    /// Who may do what over connections: everything allowed, or RBAC.
+    /// Authorization of requests over connections: AlwaysAllow or RBAC.
     pub authorization: Authorization,
     /// Create the service account `default` in each namespace, as kube-controller-manager does.
     pub default_service_accounts: bool,
@@ -46,7 +46,7 @@ pub struct ServerOptions {
     pub client_authority: Option<String>,
     /// Maximum numbers of connections and requests, and timeouts.
     pub limits: Limits,
-    /// The Kubernetes release whose API is served. API parts unrelated to KEP-1472 are those of 1.36 in all releases.
+    /// The Kubernetes release whose API is served. Except for storage capacity and a few other parts, all releases have the API of 1.36.
     pub release: Release,
     /// Feature gates by name. Only `CSIStorageCapacity` has an effect: it exists from 1.19, is on by default from 1.21 and is
     /// locked from 1.24 on.
@@ -59,8 +59,8 @@ pub struct ServerOptions {
     /// Latency added to every request over a connection. In simulated time, this makes the clock advance even if a client retries without a
     /// pause.
     pub latency: Duration,
-    /// Addresses of webhook services by `namespace/name`; the service port is ignored. The Endpoints and EndpointSlices of a service that
-    /// is not listed here determine its address.
+    /// Addresses of webhook services by `namespace/name`; the service port is ignored. Addresses of other services are read from their
+    /// Endpoints and EndpointSlices.
     pub services: BTreeMap<String, SocketAddr>,
     /// Allow webhooks at addresses other than loopback. Addresses in `services` are always allowed.
     pub remote_webhooks: bool,
@@ -96,11 +96,11 @@ pub struct Limits {
     pub handshake: Duration,
     /// Timeout for receiving the headers of a request, also of the first request on a new connection.
     pub headers: Duration,
-    /// Timeout of a request, except of watches: then the request fails with 504. It starts after the headers, so it includes the body.
+    /// Time after which a request other than a watch fails with 504. It starts after the headers, so it includes reading the body.
     /// Clients can set a shorter timeout (parameter `timeout`).
     pub request: Duration,
-    /// Time after which a connection is closed because its client reads nothing: no data of a pending write or, up to twice this time, no
-    /// part of a pending response.
+    /// Time after which a connection is closed because a write made no progress. After at most twice this time, it is also closed if its
+    /// client has read no further part of one of its responses.
     pub stalled: Duration,
 }
 

@@ -93,7 +93,7 @@ pub enum Gate {
 }
 
 /// The minor releases in which a feature gate reached its stages.
-struct Stages {
+struct GateStages {
     name: &'static str,
     /// Alpha: the gate exists and is off by default.
     known: u8,
@@ -104,7 +104,7 @@ struct Stages {
 }
 
 /// The stages of each gate, indexed by [`Gate`].
-const GATES: [Stages; 1] = [Stages {
+const GATES: [GateStages; 1] = [GateStages {
     name: "CSIStorageCapacity",
     known: 19,
     on: 21,
@@ -153,13 +153,13 @@ impl Profile {
 
 /// The releases that serve a resource version, and the feature gate that it requires.
 #[derive(Clone, Copy, Debug)]
-pub struct Life {
+pub struct ServedReleases {
     first: u8,
     last: u8,
     gate: Option<Gate>,
 }
 
-impl Life {
+impl ServedReleases {
     /// Served by every supported release.
     pub const ALWAYS: Self = Self::since(0);
     /// Served by no release.
@@ -180,7 +180,7 @@ impl Life {
     }
 
     /// Additionally requires that a feature gate is on.
-    pub const fn behind(self, gate: Gate) -> Self {
+    pub const fn requiring_gate(self, gate: Gate) -> Self {
         Self {
             gate: Some(gate),
             ..self

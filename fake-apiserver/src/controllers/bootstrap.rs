@@ -19,7 +19,7 @@ const CLIENT: &str = "system:apiserver";
 /// The namespaces of a new cluster.
 const INITIAL: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
 
-/// Creates all initial objects, as the server itself; then those of controllers of other crates.
+/// Creates all initial objects, and then lets the controllers of other crates create theirs.
 pub(crate) fn create(store: &Store) {
     let client = CLIENT.into();
     store.bootstrap(&client, create_all);
@@ -44,7 +44,7 @@ fn create_all(txn: &mut Txn<'_>) {
 }
 
 /// Records kube-apiserver as field manager of the object.
-fn track(txn: &Txn<'_>, kind: &Kind, object: &mut Value) {
+fn record_field_manager(txn: &Txn<'_>, kind: &Kind, object: &mut Value) {
     let writer = FieldManager {
         kind,
         manager: SERVER,
@@ -57,7 +57,7 @@ fn create_class(txn: &mut Txn<'_>, mut class: Value) {
     metadata::set(&mut class, "uid", Some(txn.new_uid().into()));
     metadata::set(&mut class, "creationTimestamp", Some((*txn.now).into()));
     let name = metadata::text(&class, "name").to_owned();
-    track(txn, &PRIORITY_CLASS, &mut class);
+    record_field_manager(txn, &PRIORITY_CLASS, &mut class);
     txn.put(&PRIORITY_CLASS, &name, class);
 }
 
@@ -72,8 +72,8 @@ fn create_namespace(txn: &mut Txn<'_>, name: &str) {
         "status": {"phase": "Active"},
     });
     debug_assert_eq!(NAMESPACE.generation, Generation::None);
-    track(txn, &NAMESPACE, &mut object);
-    // In kube-apiserver, the strategy adds this field, so it has no field manager.
+    record_field_manager(txn, &NAMESPACE, &mut object);
+    // In kube-apiserver, the namespace strategy adds `spec.finalizers`, so the field has no manager.
     object["spec"] = json!({"finalizers": ["kubernetes"]});
     txn.put(&NAMESPACE, name, object);
     add_account(txn, name);
@@ -96,22 +96,22 @@ fn track_tokens(txn: &mut Txn<'_>) {
         },
         "data": {"since": today},
     });
-    track(txn, &CONFIG_MAP, &mut object);
+    record_field_manager(txn, &CONFIG_MAP, &mut object);
     txn.put(&CONFIG_MAP, &CONFIG_MAP.key(Some(namespace), name), object);
 }
 
 fn create_roles(txn: &mut Txn<'_>) {
     for role in rbac::default_roles() {
-        put(txn, [&CLUSTER_ROLE, &ROLE], &role);
+        create_role_or_binding(txn, [&CLUSTER_ROLE, &ROLE], &role);
     }
     for binding in rbac::default_bindings() {
-        put(txn, [&CLUSTER_ROLE_BINDING, &ROLE_BINDING], &binding);
+        create_role_or_binding(txn, [&CLUSTER_ROLE_BINDING, &ROLE_BINDING], &binding);
     }
-    roles::settle(txn);
+    roles::update_aggregated_roles(txn);
 }
 
 /// Creates a default role or binding. `kinds` contains the cluster-scoped kind, then the namespaced one.
-fn put(txn: &mut Txn<'_>, kinds: [&Kind; 2], made: &rbac::DefaultObject) {
+fn create_role_or_binding(txn: &mut Txn<'_>, kinds: [&Kind; 2], made: &rbac::DefaultObject) {
     let kind = kinds[usize::from(made.namespace.is_some())];
     let mut object = json!({
         "apiVersion": kind.api_version(), "kind": kind.kind,
@@ -133,6 +133,6 @@ fn put(txn: &mut Txn<'_>, kinds: [&Kind; 2], made: &rbac::DefaultObject) {
     for (field, value) in made.content.as_object().into_iter().flatten() {
         object[field] = value.clone();
     }
-    track(txn, kind, &mut object);
+    record_field_manager(txn, kind, &mut object);
     txn.put(kind, &kind.key(made.namespace, made.name), object);
 }

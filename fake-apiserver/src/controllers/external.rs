@@ -6,7 +6,7 @@ use crate::object::Object;
 use crate::patch::managed::{self, FieldManager};
 use crate::plugin::ControllerTransaction;
 use crate::store::Txn;
-use crate::verbs::remove::{is_finished, remove_in_all_namespaces};
+use crate::verbs::remove::{can_be_removed, remove_in_all_namespaces};
 use crate::verbs::rewrite_stored;
 use serde_json::Value;
 use std::sync::Arc;
@@ -25,21 +25,21 @@ impl ControllerTransaction for Txn<'_> {
     }
 
     fn custom_resource(&self, group: &str, plural: &str) -> Vec<Kind> {
-        self.api().catalogue.all_of(group, plural).to_vec()
+        self.api().catalogue.versions_of(group, plural).to_vec()
     }
 
     fn table_index(&mut self, group: &str, plural: &str) -> usize {
         self.allocate_table(group, plural)
     }
 
-    fn define(&mut self, kinds: Vec<Kind>, rewrite: bool) {
+    fn define_custom_resource(&mut self, kinds: Vec<Kind>, rewrite: bool) {
         if let Some(first) = kinds.first().filter(|_| rewrite) {
             self.rewrite_objects(first.table_index(), |object| rewrite_stored(&kinds, object));
         }
         self.serve(kinds);
     }
 
-    fn undefine(&mut self, group: &str, plural: &str) {
+    fn undefine_custom_resource(&mut self, group: &str, plural: &str) {
         self.stop_serving(group, plural);
     }
 
@@ -49,7 +49,7 @@ impl ControllerTransaction for Txn<'_> {
     }
 
     fn update_status(&mut self, kind: &Kind, key: &str, old: &Object, mut new: Value, manager: &str) {
-        if is_finished(kind, &new) {
+        if can_be_removed(kind, &new) {
             return self.remove(kind, key);
         }
         let writer = FieldManager {
@@ -70,7 +70,7 @@ impl ControllerTransaction for Txn<'_> {
         };
         match writer.apply(&self.now, Some(&found), status, true) {
             Ok((mut object, owners)) => {
-                managed::mark(&mut object, owners);
+                managed::set_managed_fields(&mut object, owners);
                 self.put(kind, key, object);
             }
             Err(why) => tracing::warn!(kind = kind.kind, key, %why, "the status could not be written"),

@@ -1,16 +1,16 @@
 //! Controller work that results from the changes of a transaction.
 
 use super::namespaces;
-use crate::store::{FollowUp, Txn};
+use crate::store::{ControllerWork, Txn};
 
 /// Runs the controllers for the changes of a transaction, within the transaction.
-pub(crate) fn follow_up(txn: &mut Txn<'_>) {
+pub(crate) fn run_queued_work(txn: &mut Txn<'_>) {
     while let Some(work) = txn.next_work() {
         match work {
-            FollowUp::NamespaceCreated(name) => namespaces::add_account(txn, &name),
-            FollowUp::NamespaceEnding(name) => namespaces::empty(txn, &name),
-            FollowUp::Deleted { namespace } => namespaces::settle(txn, &namespace),
-            FollowUp::Reconcile {
+            ControllerWork::NamespaceCreated(name) => namespaces::add_account(txn, &name),
+            ControllerWork::NamespaceEnding(name) => namespaces::delete_content(txn, &name),
+            ControllerWork::Deleted { namespace } => namespaces::finish_if_terminating(txn, &namespace),
+            ControllerWork::Reconcile {
                 controller,
                 kind,
                 key,

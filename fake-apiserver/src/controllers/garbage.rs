@@ -6,13 +6,13 @@
 //! between. Like upstream, which relies on discovery, skips resources that are not served and treats owners of such resources as existing;
 //! such dependents and owners are checked again when the set of served resources changes.
 
-use super::follow_up::follow_up;
+use super::follow_up::run_queued_work;
 use super::namespaces::CONTROLLERS;
 use crate::kinds::{Kind, Part};
 use crate::machinery::metadata;
 use crate::object::Object;
 use crate::patch::managed::FieldManager;
-use crate::store::{FOREGROUND, ORPHAN, Store, Txn, waits};
+use crate::store::{FOREGROUND, ORPHAN, Store, Txn, waits_for_dependents};
 use crate::verbs::call::Target;
 use crate::verbs::{remove, write};
 use serde_json::Value;
@@ -29,10 +29,10 @@ pub(crate) fn collect(store: &Arc<Store>) {
         let client: Arc<str> = CLIENT.into();
         loop {
             let mut txn = store.begin(&client);
-            if !step(&mut txn) {
+            if !process_next(&mut txn) {
                 break;
             }
-            follow_up(&mut txn);
+            run_queued_work(&mut txn);
         }
         drop(busy);
     };
@@ -43,7 +43,7 @@ pub(crate) fn collect(store: &Arc<Store>) {
 }
 
 /// Processes one object of the queue. Returns false if the queue is empty.
-fn step(txn: &mut Txn<'_>) -> bool {
+fn process_next(txn: &mut Txn<'_>) -> bool {
     let Some((kind, key)) = txn.next_to_collect() else {
         return false;
     };
@@ -57,18 +57,18 @@ fn step(txn: &mut Txn<'_>) -> bool {
     if has_hidden_owner(txn, object.value()) {
         txn.collect_later(&kind, &key);
     }
-    if waits(object.value()) {
-        owner(txn, &kind, &object);
+    if waits_for_dependents(object.value()) {
+        process_owner(txn, &kind, &object);
     } else if !metadata::is_deleting(object.value()) {
-        dependent(txn, &kind, &object);
+        process_dependent(txn, &kind, &object);
     }
     true
 }
 
 /// State of the owner that an ownerReference names.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Owner {
-    /// The owner exists and is not in foreground deletion. Also an owner that cannot be checked.
+enum OwnerState {
+    /// The owner exists and is not in foreground deletion, or it cannot be checked.
     Solid,
     /// The owner is in foreground deletion and waits for its dependents.
     Waiting,
@@ -76,28 +76,28 @@ enum Owner {
     Absent,
 }
 
-fn dependent(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>) {
+fn process_dependent(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>) {
     let references = object.value()["metadata"]["ownerReferences"]
         .as_array()
         .cloned()
         .unwrap_or_default();
-    let states: Vec<Owner> = references
+    let states: Vec<OwnerState> = references
         .iter()
-        .map(|reference| state(txn, object.value(), reference))
+        .map(|reference| owner_state(txn, object.value(), reference))
         .collect();
-    if states.iter().all(|state| *state == Owner::Solid) {
+    if states.iter().all(|state| *state == OwnerState::Solid) {
         return;
     }
-    if states.contains(&Owner::Solid) {
+    if states.contains(&OwnerState::Solid) {
         let remaining = references
             .iter()
             .zip(&states)
-            .filter(|(_, state)| **state == Owner::Solid);
+            .filter(|(_, state)| **state == OwnerState::Solid);
         let remaining: Value = remaining.map(|(reference, _)| reference.clone()).collect();
-        return write(txn, kind, object, "ownerReferences", remaining);
+        return write_metadata_list(txn, kind, object, "ownerReferences", remaining);
     }
-    // The object's owner waits for its deletion. If the object has dependents, they must be deleted first.
-    let dependents = match states.contains(&Owner::Waiting) {
+    // If an owner is in foreground deletion, the dependents of the object must be deleted before the object.
+    let dependents = match states.contains(&OwnerState::Waiting) {
         true => txn.dependents(metadata::text(object.value(), "uid")),
         false => Vec::new(),
     };
@@ -110,7 +110,7 @@ fn dependent(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>) {
         .into_iter()
         .find(|finalizer| finalizers.contains(finalizer));
     let propagation = propagation.or(blocks.then_some(FOREGROUND));
-    remove::collect(txn, &Target::of(kind, object.value()), object, propagation);
+    remove::remove_garbage(txn, &Target::of(kind, object.value()), object, propagation);
 }
 
 /// Whether an object is in foreground deletion: it exists until its dependents are deleted.
@@ -125,7 +125,7 @@ fn unblock(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>) -> Option<Arc<O
     for reference in references.as_array_mut().into_iter().flatten() {
         reference["blockOwnerDeletion"] = false.into();
     }
-    write(txn, kind, object, "ownerReferences", references);
+    write_metadata_list(txn, kind, object, "ownerReferences", references);
     let target = Target::of(kind, object.value());
     txn.get(kind, &target.key())
 }
@@ -152,30 +152,30 @@ fn owner_kind(txn: &Txn<'_>, reference: &Value) -> Option<Kind> {
     api.catalogue.find_kind(text("apiVersion"), text("kind")).cloned()
 }
 
-fn state(txn: &Txn<'_>, object: &Value, reference: &Value) -> Owner {
+fn owner_state(txn: &Txn<'_>, object: &Value, reference: &Value) -> OwnerState {
     let text = |field: &str| reference[field].as_str().unwrap_or_default();
     let Some(kind) = owner_kind(txn, reference).filter(|kind| is_reachable(txn, kind)) else {
-        return Owner::Solid;
+        return OwnerState::Solid;
     };
     let namespace = metadata::text(object, "namespace");
     if kind.namespaced && namespace.is_empty() {
         // A cluster-scoped object cannot have a namespaced owner, so the reference is ignored.
-        return Owner::Solid;
+        return OwnerState::Solid;
     }
     match txn.get(&kind, &kind.key(Some(namespace), text("name"))) {
         Some(owner) if metadata::text(owner.value(), "uid") == text("uid") => {
             if is_waiting(owner.value()) {
-                Owner::Waiting
+                OwnerState::Waiting
             } else {
-                Owner::Solid
+                OwnerState::Solid
             }
         }
-        _ => Owner::Absent,
+        _ => OwnerState::Absent,
     }
 }
 
 /// Processes an object that is being deleted and waits for its dependents.
-fn owner(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>) {
+fn process_owner(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>) {
     let uid = metadata::text(object.value(), "uid").to_owned();
     let dependents = txn.dependents(&uid);
     let owned = |reference: &Value| reference["uid"] == uid.as_str();
@@ -188,9 +188,9 @@ fn owner(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>) {
                 .filter(|each| !owned(each))
                 .cloned()
                 .collect();
-            write(txn, kind, dependent, "ownerReferences", remaining);
+            write_metadata_list(txn, kind, dependent, "ownerReferences", remaining);
         }
-        return release(txn, kind, object, ORPHAN);
+        return remove_finalizer(txn, kind, object, ORPHAN);
     }
     let blocking: Vec<_> = dependents
         .into_iter()
@@ -203,25 +203,25 @@ fn owner(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>) {
         })
         .collect();
     if blocking.is_empty() {
-        return release(txn, kind, object, FOREGROUND);
+        return remove_finalizer(txn, kind, object, FOREGROUND);
     }
     for (kind, dependent) in blocking {
         if !metadata::is_deleting(dependent.value()) {
-            self::dependent(txn, &kind, &dependent);
+            process_dependent(txn, &kind, &dependent);
         }
     }
 }
 
-fn release(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>, finalizer: &str) {
+fn remove_finalizer(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>, finalizer: &str) {
     let remaining: Value = metadata::finalizers(object.value())
         .into_iter()
         .filter(|each| *each != finalizer)
         .collect();
-    write(txn, kind, object, "finalizers", remaining);
+    write_metadata_list(txn, kind, object, "finalizers", remaining);
 }
 
 /// Sets a list in the `metadata` of an object; removes the field if the list is empty.
-fn write(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>, field: &str, list: Value) {
+fn write_metadata_list(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object>, field: &str, list: Value) {
     let mut changed = object.value().clone();
     let empty = list.as_array().is_none_or(Vec::is_empty);
     metadata::set(&mut changed, field, Some(list).filter(|_| !empty));

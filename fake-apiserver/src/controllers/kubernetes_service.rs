@@ -24,7 +24,7 @@ pub(super) fn create(txn: &mut Txn<'_>) {
     } else {
         "IPv6"
     };
-    let address = network.services.at(1).to_string();
+    let address = network.services.address_at(1).to_string();
     let service = json!({
         "metadata": {"labels": {"component": "apiserver", "provider": "kubernetes"}},
         "spec": {
@@ -35,11 +35,11 @@ pub(super) fn create(txn: &mut Txn<'_>) {
         "status": {"loadBalancer": {}},
     });
     write(txn, &SERVICE, (NAMESPACE, NAME), SERVER, service);
-    endpoints(txn, &network);
+    create_endpoints(txn, &network);
 }
 
 /// Creates the Endpoints and EndpointSlice of the server.
-fn endpoints(txn: &mut Txn<'_>, network: &Network) {
+fn create_endpoints(txn: &mut Txn<'_>, network: &Network) {
     let (ip, port) = (network.advertise.ip().to_string(), network.advertise.port());
     let ports = json!([{"name": "https", "port": port, "protocol": "TCP"}]);
     let old = json!({

@@ -15,6 +15,6 @@ mod roles;
 
 pub(crate) use bootstrap::create as bootstrap;
 pub(crate) use expiry::expire;
-pub(crate) use follow_up::follow_up;
+pub(crate) use follow_up::run_queued_work;
 pub(crate) use garbage::collect as collect_garbage;
-pub(crate) use roles::settle as aggregate_roles;
+pub(crate) use roles::update_aggregated_roles as aggregate_roles;

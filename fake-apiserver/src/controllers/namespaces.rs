@@ -6,7 +6,7 @@ use crate::kinds::{Kind, NAMESPACE, Part, SERVICE_ACCOUNT, Subresource};
 use crate::machinery::metadata;
 use crate::patch::managed::FieldManager;
 use crate::store::Txn;
-use crate::verbs::remove::{is_finished, remove_all};
+use crate::verbs::remove::{can_be_removed, remove_all_in_namespace};
 use serde_json::json;
 
 /// The field manager for writes that kube-controller-manager performs in a real cluster.
@@ -29,27 +29,28 @@ pub(super) fn add_account(txn: &mut Txn<'_>, namespace: &str) {
 }
 
 /// Deletes the content of a terminating namespace, and then the namespace.
-pub(super) fn empty(txn: &mut Txn<'_>, namespace: &str) {
+pub(super) fn delete_content(txn: &mut Txn<'_>, namespace: &str) {
     let api = txn.api();
     // Like upstream, which relies on discovery, skips resources that are not served.
-    let served =
-        |kind: &&Kind| kind.namespaced && kind.is_stored() && api.catalogue.is_reachable(kind, api.profile);
+    let served = |kind: &&Kind| {
+        kind.namespaced && kind.is_storage_version() && api.catalogue.is_reachable(kind, api.profile)
+    };
     for kind in api.catalogue.kinds().filter(served) {
-        remove_all(txn, kind, namespace);
+        remove_all_in_namespace(txn, kind, namespace);
     }
-    finish(txn, namespace);
+    remove_finalizer_if_empty(txn, namespace);
 }
 
-/// Called after the deletion of an object: completes the termination of its namespace if that is empty now.
-pub(super) fn settle(txn: &mut Txn<'_>, namespace: &str) {
+/// Called after an object was deleted: completes the termination of its namespace if the namespace is empty now.
+pub(super) fn finish_if_terminating(txn: &mut Txn<'_>, namespace: &str) {
     let found = txn.get(&NAMESPACE, namespace);
     if found.is_some_and(|found| metadata::is_deleting(found.value())) {
-        finish(txn, namespace);
+        remove_finalizer_if_empty(txn, namespace);
     }
 }
 
 /// Removes the `kubernetes` finalizer of an empty namespace.
-fn finish(txn: &mut Txn<'_>, namespace: &str) {
+fn remove_finalizer_if_empty(txn: &mut Txn<'_>, namespace: &str) {
     let api = txn.api();
     let content = api
         .catalogue
@@ -71,7 +72,7 @@ fn finish(txn: &mut Txn<'_>, namespace: &str) {
     } else {
         json!({"finalizers": left})
     };
-    if is_finished(&NAMESPACE, &object) {
+    if can_be_removed(&NAMESPACE, &object) {
         txn.remove(&NAMESPACE, namespace);
     } else if object != *found.value() {
         let writer = FieldManager {

@@ -9,17 +9,17 @@ use serde_json::Value;
 
 /// Updates the rules of all aggregated ClusterRoles. Because these can select each other, repeats this until nothing changes, at most once
 /// per role.
-pub(crate) fn settle(txn: &mut Txn<'_>) {
+pub(crate) fn update_aggregated_roles(txn: &mut Txn<'_>) {
     let rounds = txn.snapshot(&CLUSTER_ROLE).objects.len();
     for _ in 0..rounds {
-        if !round(txn) {
+        if !update_outdated_roles(txn) {
             return;
         }
     }
 }
 
 /// Updates each outdated aggregated ClusterRole once. Returns whether any was outdated.
-fn round(txn: &mut Txn<'_>) -> bool {
+fn update_outdated_roles(txn: &mut Txn<'_>) -> bool {
     let roles = txn.snapshot(&CLUSTER_ROLE).objects;
     let mut changed = false;
     for (key, role) in &roles {
@@ -42,7 +42,7 @@ fn round(txn: &mut Txn<'_>) -> bool {
         } else {
             rules.into()
         };
-        if !same(&role.value()["rules"], &rules) {
+        if !has_same_rules(&role.value()["rules"], &rules) {
             let mut role = role.value().clone();
             role["rules"] = rules;
             txn.put(&CLUSTER_ROLE, key, role);
@@ -54,7 +54,7 @@ fn round(txn: &mut Txn<'_>) -> bool {
 
 /// Whether two lists contain the same rules in any order. The order is ignored because roles that select each other could otherwise rewrite
 /// each other's list forever.
-fn same(one: &Value, other: &Value) -> bool {
+fn has_same_rules(one: &Value, other: &Value) -> bool {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let (one, other) = (list(one), list(other));
     one.len() == other.len() && one.iter().all(|rule| other.contains(rule))

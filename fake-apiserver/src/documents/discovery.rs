@@ -2,7 +2,7 @@
 //!
 //! Does not know HTTP or content negotiation.
 
-use super::served::{groups, of_group, parts, verbs};
+use super::served::{groups, kinds_of_version, subresources, verbs};
 use crate::kinds::{Api, Kind};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -23,19 +23,19 @@ pub(crate) enum DiscoveryDocument {
 }
 
 /// A discovery document and the media type of the response.
-pub(crate) struct Cached {
+pub(crate) struct DiscoveryResponse {
     pub(crate) media: &'static str,
     pub(crate) document: Value,
 }
 
-/// Builds a discovery document. `aggregated` is the version of aggregated discovery that the client accepts, if any; `address` is the
-/// server's address as the client sees it.
+/// Builds a discovery document. `aggregated`: the version of aggregated discovery that the client accepts. `address`: the server's
+/// address as the client sees it.
 pub(crate) fn document(
     which: &DiscoveryDocument,
     aggregated: Option<&'static str>,
     address: &str,
     api: &Api,
-) -> Cached {
+) -> DiscoveryResponse {
     if let Some(version) = aggregated.and_then(|requested| aggregated_version(requested, api)) {
         let media = if version == "v2" {
             "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
@@ -44,15 +44,15 @@ pub(crate) fn document(
         };
         match which {
             DiscoveryDocument::Core => {
-                return Cached {
+                return DiscoveryResponse {
                     media,
-                    document: all_in_one(version, vec![("", vec!["v1"])], api),
+                    document: aggregated_document(version, vec![("", vec!["v1"])], api),
                 };
             }
             DiscoveryDocument::Groups => {
-                return Cached {
+                return DiscoveryResponse {
                     media,
-                    document: all_in_one(version, groups(api), api),
+                    document: aggregated_document(version, groups(api), api),
                 };
             }
             DiscoveryDocument::Group(_) | DiscoveryDocument::Resources(..) => {}
@@ -79,7 +79,7 @@ pub(crate) fn document(
         }
         DiscoveryDocument::Resources(group, version) => resources(group, version, api),
     };
-    Cached {
+    DiscoveryResponse {
         media: "application/json",
         document,
     }
@@ -103,7 +103,7 @@ fn group_entry(group: &str, versions: &[&str]) -> Value {
 
 fn resources(group: &str, version: &str, api: &Api) -> Value {
     let mut entries = Vec::new();
-    for kind in of_group(group, version, api) {
+    for kind in kinds_of_version(group, version, api) {
         let mut entry = json!({
             "name": kind.plural,
             "singularName": kind.singular,
@@ -116,10 +116,10 @@ fn resources(group: &str, version: &str, api: &Api) -> Value {
             .into_iter()
             .for_each(|entry| add_names(entry, kind));
         if kind.unstored.is_none() {
-            entry["storageVersionHash"] = storage_version(&kind.stored()).into();
+            entry["storageVersionHash"] = storage_version_hash(&kind.in_storage_version()).into();
         }
         entries.push(entry);
-        for part in parts(kind) {
+        for part in subresources(kind) {
             let mut entry = json!({
                 "name": format!("{}/{}", kind.plural, part.name),
                 "singularName": "",
@@ -150,7 +150,7 @@ fn resources(group: &str, version: &str, api: &Api) -> Value {
 }
 
 /// `storageVersionHash`: a short hash that changes if the storage version changes.
-fn storage_version(stored: &Kind) -> String {
+fn storage_version_hash(stored: &Kind) -> String {
     let version = stored.storage_version.unwrap_or(stored.version);
     let text = format!("{}/{version}/{}", stored.group, stored.kind);
     let hash = digest(&SHA256, text.as_bytes());
@@ -165,13 +165,19 @@ fn add_names(entry: &mut Map<String, Value>, kind: &Kind) {
     }
 }
 
-/// The `APIGroupDiscoveryList` of the given groups.
-fn all_in_one(document_version: &str, groups: Vec<(&'static str, Vec<&'static str>)>, api: &Api) -> Value {
+/// The aggregated discovery document (`APIGroupDiscoveryList`) of the given groups.
+fn aggregated_document(
+    document_version: &str,
+    groups: Vec<(&'static str, Vec<&'static str>)>,
+    api: &Api,
+) -> Value {
     let items: Vec<Value> = groups
         .into_iter()
         .map(|(group, versions)| {
             let entry = |version: &&str| {
-                let resources: Vec<Value> = of_group(group, version, api).map(aggregated_resource).collect();
+                let resources: Vec<Value> = kinds_of_version(group, version, api)
+                    .map(aggregated_resource)
+                    .collect();
                 json!({"version": version, "resources": resources, "freshness": "Current"})
             };
             let versions: Vec<Value> = versions.iter().map(entry).collect();
@@ -208,7 +214,7 @@ fn aggregated_resource(kind: &Kind) -> Value {
         .as_object_mut()
         .into_iter()
         .for_each(|entry| add_names(entry, kind));
-    let subresources: Vec<Value> = parts(kind)
+    let subresources: Vec<Value> = subresources(kind)
         .into_iter()
         .map(|part| {
             let body = response(part.body, part.home);

@@ -35,7 +35,7 @@ const STATUS_VERBS: [&str; 3] = ["get", "patch", "update"];
 pub(super) fn groups(api: &Api) -> Vec<(&'static str, Vec<&'static str>)> {
     let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
     for kind in api.served().filter(|kind| !kind.group.is_empty()) {
-        // A custom resource may belong to a group that a preceding resource has added.
+        // Usually the group of the preceding resource. A custom resource may also belong to an earlier group.
         let known = match groups.last() {
             Some((last, _)) if *last == kind.group => groups.last_mut(),
             _ => groups.iter_mut().find(|(group, _)| *group == kind.group),
@@ -63,7 +63,11 @@ pub(super) fn versions(api: &Api) -> Vec<(&'static str, &'static str)> {
         .collect()
 }
 
-pub(super) fn of_group<'a>(group: &'a str, version: &'a str, api: &'a Api) -> impl Iterator<Item = &'a Kind> {
+pub(super) fn kinds_of_version<'a>(
+    group: &'a str,
+    version: &'a str,
+    api: &'a Api,
+) -> impl Iterator<Item = &'a Kind> {
     let all = api.catalogue.of_group(group);
     all.filter(move |kind| kind.version == version && kind.life.contains(api.profile))
 }
@@ -94,7 +98,7 @@ pub(super) fn verbs(kind: &Kind) -> Vec<&'static str> {
 /// A subresource, as in discovery documents.
 pub(super) struct Subentry {
     pub(super) name: &'static str,
-    /// The kind of its request and response bodies.
+    /// The kind of the request and response bodies.
     pub(super) body: &'static str,
     /// Group and version of the body's kind, if they differ from those of the resource.
     pub(super) home: Option<(&'static str, &'static str)>,
@@ -103,7 +107,7 @@ pub(super) struct Subentry {
     pub(super) is_connection: bool,
 }
 
-pub(super) fn parts(kind: &Kind) -> Vec<Subentry> {
+pub(super) fn subresources(kind: &Kind) -> Vec<Subentry> {
     let part = |name, body: Option<&'static Kind>, verbs: &[&'static str]| Subentry {
         name,
         body: body.map_or(kind.kind, |body| body.kind),
@@ -127,8 +131,8 @@ pub(super) fn parts(kind: &Kind) -> Vec<Subentry> {
         };
         let entry = part(sub.as_str(), request_kind(*sub), verbs);
         Subentry {
-            body: sub.options_of(kind.kind).unwrap_or(entry.body),
-            is_connection: sub.is_connection(),
+            body: sub.connect_options_kind(kind.kind).unwrap_or(entry.body),
+            is_connection: sub.is_forwarded(),
             ..entry
         }
     });

@@ -29,7 +29,7 @@ pub struct InstalledRule {
     pub rule: Rule,
     /// Whether a real API server may behave like the rule's effect ([`Rule::is_legal`]).
     pub legal: bool,
-    /// Number of requests and watches that the rule's selector matched.
+    /// Number of requests and watches that the rule's selector matched, including skipped ones, until `times` was reached.
     pub matched: u64,
     /// Number of matches to which the rule was applied.
     pub applied: u64,
@@ -189,7 +189,7 @@ impl Rules {
     pub fn record_application(&mut self, id: RuleId) -> Option<AppliedFault> {
         let entry = self.entries.iter_mut().find(|entry| entry.id == id)?;
         entry.matched += 1;
-        Some(entry.applied(None))
+        Some(entry.count_application(None))
     }
 }
 
@@ -220,11 +220,11 @@ impl RuleEntry {
         {
             return None;
         }
-        Some(self.applied(Some(request)))
+        Some(self.count_application(Some(request)))
     }
 
-    /// Counts one application of the rule, to a request or, if `None`, to the history.
-    fn applied(&mut self, request: Option<&RequestAttributes<'_>>) -> AppliedFault {
+    /// Counts one application of the rule and returns the fault. `request` is `None` if the rule was applied to the history.
+    fn count_application(&mut self, request: Option<&RequestAttributes<'_>>) -> AppliedFault {
         self.applied += 1;
         let path = request.and_then(|request| request.resource);
         let resource = match request {
@@ -274,7 +274,7 @@ fn is_resource(wanted: &str, path: &ResourcePath) -> bool {
         None => (wanted, None),
     };
     let is_it = path.resource == resource && path.subresource.as_deref() == subresource;
-    is_it || (path.is_bindings() && path.acted_on() == wanted)
+    is_it || (path.is_bindings() && path.affected_resource() == wanted)
 }
 
 /// Whether the effect applies to the request: `Stale` applies to reads only, the effects on watches and history to no request.

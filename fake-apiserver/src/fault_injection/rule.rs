@@ -1,6 +1,6 @@
 //! Fault rules as data: which requests and watches match, and the effect.
 //!
-//! Classifies each rule by whether a real API server may behave like that. Does not match or apply rules: the table in `mod` matches
+//! Classifies each rule by whether a real API server may behave like its effect. Does not match or apply rules: the table in `mod` matches
 //! requests, `store` and `http` apply the effects.
 
 use crate::request::Verb;
@@ -44,7 +44,7 @@ pub struct Match {
     /// Plural resource name; `pods/binding` for a subresource.
     #[serde(default)]
     pub resource: Option<String>,
-    /// The object name in the path. The path of a create contains no name, so a create never matches.
+    /// The object name in the path. The path of a create contains a name only for a subresource, such as `pods/binding`.
     #[serde(default)]
     pub name: Option<String>,
 }

@@ -1,12 +1,12 @@
 //! The handling of one request, from its head to its response.
 //!
 //! Owns the order of the steps: authorization, in-flight limit, timeout, fault injection, reading the body, executing the verb. All
-//! requests end in `answer`, which reports the outcome, responds and updates metrics.
+//! requests pass through one function, which also reports the outcome and updates metrics.
 
 use super::body::Body;
-use super::endpoint::Endpoint;
+use super::endpoint::ConnectionContext;
 use super::head::RequestHead;
-use super::inflight::RequestHold;
+use super::inflight::InFlightGuard;
 use super::metrics::Labels;
 use super::offload::LongWork;
 use super::outcome::{Outcome, Rendered};
@@ -46,7 +46,7 @@ pub(super) struct ConnectionClosed;
 
 /// A request that is being handled.
 struct Exchange<'a> {
-    endpoint: &'a Endpoint,
+    endpoint: &'a ConnectionContext,
     head: &'a RequestHead,
     params: Params,
     labels: Labels,
@@ -55,8 +55,8 @@ struct Exchange<'a> {
 }
 
 /// Handles a request, reports its response and updates metrics. Returns an error if a fault rule closes the connection instead.
-pub(super) async fn answer(
-    endpoint: &Endpoint,
+pub(super) async fn handle_request(
+    endpoint: &ConnectionContext,
     pending: &Arc<PendingResponses>,
     request: Request<Incoming>,
 ) -> Result<Response<Body>, ConnectionClosed> {
@@ -67,7 +67,7 @@ pub(super) async fn answer(
     }
     let began = Instant::now();
     let audit_id = audit_id(&request);
-    let mut hold = RequestHold::new(
+    let mut hold = InFlightGuard::new(
         service.store.activity().begin(),
         pending.clone(),
         service.in_flight.unread.clone(),
@@ -171,7 +171,7 @@ impl Exchange<'_> {
                 route
             }
             Some(FaultAction::LoseAnswer) => {
-                // After execution, the response is dropped; if it is a watch, the watch ends.
+                // The request is executed and reported, but its response is dropped. If the response is a watch, the watch ends.
                 self.handle(request, route).await.report(head, service);
                 return Err(ConnectionClosed);
             }
@@ -183,7 +183,7 @@ impl Exchange<'_> {
     fn expired_watch(&self, target: &Target, status: Status) -> Outcome {
         let store = &self.endpoint.service.store;
         let plan = WatchPlan {
-            watcher: Err((store.number_watch(), status)),
+            watcher: Err((store.allocate_watch_id(), status)),
             bookmarks: false,
             marks_end: false,
             timeout_seconds: None,
@@ -201,7 +201,7 @@ impl Exchange<'_> {
             self.head.form(include_object),
             self.endpoint.stop.clone(),
             self.head.user.name.clone(),
-            service.metrics.watch(self.labels),
+            service.metrics.begin_watch(self.labels),
         )))
     }
 
@@ -210,7 +210,8 @@ impl Exchange<'_> {
         match route {
             Ok(Route::Resource { verb, target }) => self.handle_resource(request, verb, target).await,
             Ok(Route::NonResource(path)) => {
-                let answer = non_resource::answer(self.endpoint, head, &request, &path, &self.params);
+                let answer =
+                    non_resource::non_resource_response(self.endpoint, head, &request, &path, &self.params);
                 payload::drain(request).await;
                 Outcome::of(head, Ok(Rendered::Plain(answer)))
             }
@@ -232,7 +233,7 @@ impl Exchange<'_> {
         let payload = match payload::read(request, verb, &target).await {
             Ok(payload) => payload,
             Err(refusal) => {
-                let refusal = options::refusal(verb, &self.params, refusal);
+                let refusal = options::invalid_body_error(verb, &self.params, refusal);
                 return Outcome::of(head, Err(refusal));
             }
         };
@@ -252,10 +253,10 @@ impl Exchange<'_> {
             outcome,
             mut warnings,
         } = execute_call(store, &self.endpoint.service.in_flight.long_work, call).await;
-        warnings.splice(0..0, target.kind.advice(store.profile()));
-        let form_check = head.form(include_object.clone()).check();
+        warnings.splice(0..0, target.kind.deprecation_warning(store.profile()));
+        let form_check = head.form(include_object.clone()).validate_include_object();
         let answer = match outcome {
-            Ok(Answer::Watch(plan)) => match head.accept.without_stream().map_or(form_check, Err) {
+            Ok(Answer::Watch(plan)) => match head.accept.stream_unavailable().map_or(form_check, Err) {
                 Err(refusal) => {
                     plan.abandon(store);
                     Err(refusal)
@@ -264,7 +265,7 @@ impl Exchange<'_> {
             },
             Ok(_) if let Err(refusal) = form_check => Err(refusal),
             Ok(Answer::Object { .. } | Answer::List(_)) if let Some(refusal) = &head.metadata_mismatch => {
-                return Outcome::executed(head, Err(refusal.clone()), warnings).refused_in_json();
+                return Outcome::executed(head, Err(refusal.clone()), warnings).with_error_as_json();
             }
             Ok(answer) => match self.render(&target, answer, include_object).await {
                 Some(rendered) => rendered,
@@ -293,8 +294,10 @@ impl Exchange<'_> {
         if matches!(answer, Answer::List(_)) && in_flight.unread.is_full() {
             return None;
         }
-        let plain = offload::run(permit, move || respond::answer(&kind, answer, &form)).await;
-        Some(plain.map(|plain| Rendered::Plain(plain.zipped(self.head.accepts_gzip, gzip::OBJECT_BYTES_MIN))))
+        let plain = offload::run(permit, move || respond::render_answer(&kind, answer, &form)).await;
+        Some(plain.map(|plain| {
+            Rendered::Plain(plain.gzip_if_accepted(self.head.accepts_gzip, gzip::OBJECT_BYTES_MIN))
+        }))
     }
 
     /// Waits some seconds for a requested revision that does not exist yet. Does not wait for Event objects: kube-apiserver has no watch
@@ -307,7 +310,7 @@ impl Exchange<'_> {
             && reads
             && requested > store.revision()
         {
-            store.reached(requested).await;
+            store.wait_for_revision(requested).await;
         }
     }
 }
@@ -321,7 +324,7 @@ async fn execute_call(store: &Arc<Store>, long_work: &LongWork, call: Call) -> R
         let permit = long_work.permit(is_long).await;
         let waiting = match offload::run(permit, move || execution.attempt(&executing)).await {
             Progress::Done(reply) if kind.conversion().is_none() => return reply,
-            Progress::Done(reply) => return Box::pin(execute::convert(store, &kind, reply)).await,
+            Progress::Done(reply) => return Box::pin(execute::convert_reply(store, &kind, reply)).await,
             Progress::Waits(waiting) => waiting,
         };
         if waiting.has_exceeded_attempts() {

@@ -2,7 +2,7 @@
 //!
 //! Owns the mapping from a route to authorization attributes. Does not know tokens or roles.
 
-use super::endpoint::Endpoint;
+use super::endpoint::ConnectionContext;
 use super::impersonate;
 use super::route::Route;
 use crate::access::auth::User;
@@ -16,7 +16,10 @@ use hyper::{Method, Request};
 use std::sync::Arc;
 
 /// The user of the bearer token, else of the client certificate, else the default user of the listener.
-pub(super) fn authenticate(endpoint: &Endpoint, request: &Request<Incoming>) -> Result<Arc<User>, Status> {
+pub(super) fn authenticate(
+    endpoint: &ConnectionContext,
+    request: &Request<Incoming>,
+) -> Result<Arc<User>, Status> {
     let store = &endpoint.service.store;
     let header = request
         .headers()
@@ -38,7 +41,7 @@ pub(super) fn authenticate(endpoint: &Endpoint, request: &Request<Incoming>) -> 
 
 /// The user on whose behalf a request is sent: the impersonated user, or without impersonation the authenticated user.
 pub(super) fn effective_user(
-    endpoint: &Endpoint,
+    endpoint: &ConnectionContext,
     request: &Request<Incoming>,
     authenticated: Arc<User>,
 ) -> Result<Arc<User>, Status> {
@@ -56,14 +59,14 @@ impl OwnedAttributes {
     pub(super) fn of(route: &Route, request: &Request<Incoming>, params: &Params) -> Self {
         let known = route.resource();
         let is_known = known.is_some();
-        let mut resource = known.or_else(|| unknown(request.uri().path()));
+        let mut resource = known.or_else(|| parse_unknown_resource(request.uri().path()));
         let verb = match &resource {
             Some(_) if is_known => route.verb(),
             Some(path) => resource_verb(request.method(), path),
             None => Verb::Get,
         };
         if let Some(path) = &mut resource {
-            complete(path, verb, params);
+            set_namespace_and_name(path, verb, params);
         }
         let verb = match resource {
             Some(_) => verb.as_str(),
@@ -94,7 +97,7 @@ impl OwnedAttributes {
     }
 
     /// Authorizes the request and records the permission in the usage log. Returns an error if the request is denied.
-    pub(super) fn authorize(&self, endpoint: &Endpoint, user: &User) -> Result<(), Status> {
+    pub(super) fn authorize(&self, endpoint: &ConnectionContext, user: &User) -> Result<(), Status> {
         let attributes = self.attributes();
         let decision = endpoint.service.store.authorize(user, attributes);
         let usage = &endpoint.service.usage;
@@ -103,9 +106,9 @@ impl OwnedAttributes {
     }
 }
 
-/// Sets namespace and name as kube-apiserver's `RequestInfo` does: for Namespace objects, and from a `metadata.name` field selector.
-fn complete(path: &mut ResourcePath, verb: Verb, params: &Params) {
-    // A Namespace object is in its own namespace.
+/// Sets the namespace of Namespace objects, and the name from a `metadata.name` field selector, as kube-apiserver's `RequestInfo` does.
+fn set_namespace_and_name(path: &mut ResourcePath, verb: Verb, params: &Params) {
+    // The namespace of a request for a Namespace object is the name of that object.
     if path.group.is_empty() && path.resource == "namespaces" && path.name.is_some() {
         path.namespace.clone_from(&path.name);
     }
@@ -124,7 +127,7 @@ fn complete(path: &mut ResourcePath, verb: Verb, params: &Params) {
 }
 
 /// The resource in a path below `/api/VERSION` or `/apis/GROUP/VERSION`. The resource need not exist.
-fn unknown(path: &str) -> Option<ResourcePath> {
+fn parse_unknown_resource(path: &str) -> Option<ResourcePath> {
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
     let (group, version, rest) = match parts.as_slice() {
         ["api", version, rest @ ..] => ("", version, rest),

@@ -52,7 +52,7 @@ impl hyper::body::Body for Body {
                 return bytes.map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes))));
             }
         };
-        pending.progressed();
+        pending.record_progress();
         Poll::Ready(piece.map(|bytes| Ok(Frame::data(bytes))))
     }
 

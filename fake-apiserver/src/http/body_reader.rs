@@ -3,7 +3,7 @@
 //! Owns which verb accepts which media type. API types are decoded by `verbs::decode`.
 
 use crate::kinds::{Kind, Part, request_kind};
-use crate::machinery::document::{Document, misfit};
+use crate::machinery::document::{Document, type_meta_error};
 use crate::machinery::status::Status;
 use crate::machinery::{go, yaml};
 use crate::protobuf::{self, MEDIA};
@@ -36,15 +36,15 @@ pub(super) fn content_type(headers: &HeaderMap) -> String {
     }
 }
 
-/// The verb and target for which a body is read.
+/// The verb and target of the request whose body is decoded.
 #[derive(Clone, Copy)]
-pub(super) struct Purpose<'a> {
+pub(super) struct BodyContext<'a> {
     pub(super) verb: Verb,
     pub(super) target: &'a Target,
 }
 
-/// Decodes a body into the payload that a verb expects.
-type Reader = fn(Purpose<'_>, &Bytes) -> Result<Payload, Status>;
+/// A function that decodes a body into the payload of a verb.
+type Reader = fn(BodyContext<'_>, &Bytes) -> Result<Payload, Status>;
 
 /// Media types accepted for objects of custom resources.
 const UNTYPED: &str = "application/json, application/yaml";
@@ -59,13 +59,13 @@ const PATCHES: [(&str, Reader); 4] = [
         Ok(patch(Patch::Merge, body))
     }),
     (STRATEGIC, |_, body| Ok(patch(Patch::Strategic, body))),
-    ("application/apply-patch+yaml", |_, body| Ok(apply(body))),
+    ("application/apply-patch+yaml", |_, body| Ok(parse_apply(body))),
 ];
 
 /// The decoder of a request body; `None` if the verb has no body.
 pub(super) fn reader(verb: Verb, media: &str, kind: &Kind) -> Result<Option<Reader>, Status> {
     if kind.defined().is_some() {
-        untyped(verb, media)?;
+        reject_typed_media(verb, media)?;
     }
     let reader: Reader = match verb {
         // Some clients send a Content-Type, or even an empty object, with requests that have no body.
@@ -75,8 +75,8 @@ pub(super) fn reader(verb: Verb, media: &str, kind: &Kind) -> Result<Option<Read
             None => return Err(Status::unsupported_patch("415: Unsupported Media Type")),
         },
         Verb::Create | Verb::Update | Verb::Delete | Verb::DeleteCollection => match media {
-            "application/json" => |purpose, body| object(purpose, body, json),
-            yaml::MEDIA => |purpose, body| object(purpose, body, yaml),
+            "application/json" => |purpose, body| decode_object(purpose, body, json),
+            yaml::MEDIA => |purpose, body| decode_object(purpose, body, yaml),
             MEDIA => protobuf_object,
             _ => return Err(Status::unsupported_body(BODIES)),
         },
@@ -85,7 +85,7 @@ pub(super) fn reader(verb: Verb, media: &str, kind: &Kind) -> Result<Option<Read
 }
 
 /// Rejects media types that require a built-in type: custom resources support neither protobuf nor strategic merge patch.
-fn untyped(verb: Verb, media: &str) -> Result<(), Status> {
+fn reject_typed_media(verb: Verb, media: &str) -> Result<(), Status> {
     let patches: Vec<&str> = PATCHES
         .iter()
         .map(|(known, _)| *known)
@@ -99,8 +99,8 @@ fn untyped(verb: Verb, media: &str) -> Result<(), Status> {
 }
 
 /// Reads an object from a JSON or YAML body.
-fn object(
-    purpose: Purpose<'_>,
+fn decode_object(
+    purpose: BodyContext<'_>,
     body: &Bytes,
     parse: fn(&Bytes) -> Result<Document, String>,
 ) -> Result<Payload, Status> {
@@ -109,14 +109,14 @@ fn object(
     }
     let unrecognized = |why: String| match purpose.is_deletion() {
         true => Status::bad_request(why),
-        false => Status::unrecognized(purpose.expected().1, &why, body),
+        false => Status::unrecognized(purpose.expected_type().1, &why, body),
     };
     let mut document = parse(body).map_err(unrecognized)?;
     if document.value.is_null() {
         // An empty document counts as an empty object.
         document.value = Value::Object(Map::new());
     }
-    match misfit(&document.value) {
+    match type_meta_error(&document.value) {
         Some(why) => Err(unrecognized(format!(
             "couldn't get version/kind; json parse error: {why}"
         ))),
@@ -146,17 +146,17 @@ fn yaml(body: &Bytes) -> Result<Document, String> {
     })
 }
 
-fn protobuf_object(purpose: Purpose<'_>, body: &Bytes) -> Result<Payload, Status> {
+fn protobuf_object(purpose: BodyContext<'_>, body: &Bytes) -> Result<Payload, Status> {
     if body.is_empty() && purpose.is_deletion() {
         return Ok(Payload::None);
     }
-    let (version, kind) = purpose.expected();
+    let (version, kind) = purpose.expected_type();
     Ok(Payload::Object(protobuf::decode(body, (&version, kind))?.into()))
 }
 
-impl Purpose<'_> {
+impl BodyContext<'_> {
     /// The expected `apiVersion` and `kind` of the body.
-    fn expected(self) -> (String, &'static str) {
+    fn expected_type(self) -> (String, &'static str) {
         let own = &self.target.kind;
         let kind = match self.target.part {
             _ if self.is_deletion() => return ("v1".to_owned(), "DeleteOptions"),
@@ -175,13 +175,13 @@ impl Purpose<'_> {
 /// Parses the body of a server-side apply as YAML, of which JSON is a subset.
 ///
 /// A parse error is reported later, because other errors of the request take precedence.
-fn apply(body: &Bytes) -> Payload {
+fn parse_apply(body: &Bytes) -> Payload {
     let parsed = Document::parse(body).or_else(|_| yaml::parse(body));
     let document = parsed.and_then(|document| match document.value {
         Value::Object(_) | Value::Null => Ok(document),
         _ => Err(format!(
             "error unmarshaling JSON: while decoding JSON: {}",
-            go::cannot_unmarshal(document.form(), "value of type map[string]interface {}")
+            go::cannot_unmarshal(document.json_type(), "value of type map[string]interface {}")
         )),
     });
     Payload::Apply(document.map(|document| match document.duplicates.as_slice() {

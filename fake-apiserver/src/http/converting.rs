@@ -2,23 +2,23 @@
 
 use crate::kinds::Kind;
 use crate::machinery::status::Status;
-use crate::store::{Delivered, Store};
+use crate::store::{QueuedEvent, Store};
 use crate::webhook::convert_objects;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 /// Watch events that wait for the conversion of their objects.
-pub(super) struct Converting {
-    events: Vec<Delivered>,
-    /// How many of the events the server's activity counter counts as undelivered.
+pub(super) struct ConvertingEvents {
+    events: Vec<QueuedEvent>,
+    /// Number of these events that the server's activity counter counts as undelivered.
     pub(super) counted: usize,
     work: Pin<Box<dyn Future<Output = Result<(), Status>> + Send>>,
 }
 
-impl Converting {
+impl ConvertingEvents {
     /// Starts the conversion of the objects in `events` to the version of `kind`.
-    pub(super) fn new(store: &Arc<Store>, kind: &Kind, events: Vec<Delivered>, counted: usize) -> Self {
+    pub(super) fn new(store: &Arc<Store>, kind: &Kind, events: Vec<QueuedEvent>, counted: usize) -> Self {
         let (store, kind) = (store.clone(), kind.clone());
         let objects: Vec<_> = events.iter().map(|event| event.object.clone()).collect();
         Self {
@@ -28,8 +28,11 @@ impl Converting {
         }
     }
 
-    /// Polls the conversion. Returns its result, the events, and how many of them the activity counter counts.
-    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<(Result<(), Status>, Vec<Delivered>, usize)> {
+    /// Polls the conversion. When it is complete, returns its result, the events and `counted`.
+    pub(super) fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<(Result<(), Status>, Vec<QueuedEvent>, usize)> {
         let outcome = ready!(self.work.as_mut().poll(cx));
         Poll::Ready((outcome, std::mem::take(&mut self.events), self.counted))
     }

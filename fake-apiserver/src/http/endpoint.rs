@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 /// The context of a listener, or of one connection to it.
 #[derive(Clone)]
-pub(super) struct Endpoint {
+pub(super) struct ConnectionContext {
     pub(super) service: Arc<Service>,
     /// The user of requests without a token. `None`: the anonymous user.
     pub(super) default_user: Option<Arc<User>>,

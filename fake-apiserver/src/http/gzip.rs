@@ -35,9 +35,9 @@ pub(super) fn is_accepted(headers: &HeaderMap) -> bool {
 
 /// A response body that is compressed while it is sent.
 pub(super) struct Zipped {
-    /// Rest of the list; `None` if the body is not a list.
+    /// The part of the list that is not compressed yet; `None` if the body is not a list.
     list: Option<Box<Pieces>>,
-    /// Rest of the body, if it is not a list.
+    /// The part of the body that is not compressed yet; empty if the body is a list.
     rest: Bytes,
     /// `None` after everything was sent.
     encoder: Option<GzEncoder<Vec<u8>>>,

@@ -1,7 +1,7 @@
 //! The head of a request: user, verb, resource, and the accepted media type of the response.
 
 use super::authorize::{self, OwnedAttributes};
-use super::endpoint::Endpoint;
+use super::endpoint::ConnectionContext;
 use super::negotiate::{Accept, ResponseForm};
 use super::route::Route;
 use super::service::Service;
@@ -24,7 +24,7 @@ pub(super) struct RequestHead {
     /// The path of a discovery request for a group or version; `None` for other paths.
     pub(super) group_path: Option<String>,
     pub(super) accept: Accept,
-    /// The 406 to send instead of a successful response, because the accepted form is not available for it.
+    /// The 406 to send instead of a successful response that has no such form, for example list metadata of a single object.
     pub(super) metadata_mismatch: Option<Status>,
     pub(super) pretty: bool,
     pub(super) accepts_gzip: bool,
@@ -34,7 +34,7 @@ pub(super) struct RequestHead {
 impl RequestHead {
     /// Reads user, verb, resource and accepted form. The result is an error if the request can be rejected without its body.
     pub(super) fn read(
-        endpoint: &Endpoint,
+        endpoint: &ConnectionContext,
         request: &Request<Incoming>,
         route: &Route,
         params: &Params,
@@ -48,7 +48,7 @@ impl RequestHead {
         let metadata_mismatch = accept
             .as_ref()
             .ok()
-            .and_then(|form| form.metadata_mismatch(request.headers(), route.available_forms()));
+            .and_then(|form| form.form_mismatch(request.headers(), route.available_forms()));
         let attributes = OwnedAttributes::of(route, request, params);
         let head = Self {
             metadata_mismatch,
@@ -61,9 +61,11 @@ impl RequestHead {
             accepts_gzip: gzip::is_accepted(request.headers()),
             began: Instant::now(),
         };
-        // If the request is rejected in any case, the client gets that error instead of a 406, in an available form.
+        // A request that is rejected for another reason, such as its path, gets that error instead of a 406, in an available form.
         let acceptable = match accept {
-            Err((_, status)) if !route.is_refused(&body_reader::content_type(request.headers())) => {
+            Err((_, status))
+                if !route.is_rejected_for_all_users(&body_reader::content_type(request.headers())) =>
+            {
                 Err(status)
             }
             _ => Ok(()),

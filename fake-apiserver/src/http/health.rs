@@ -2,7 +2,7 @@
 //!
 //! Owns the checks and their output. Does not know authorization.
 
-use super::respond::{self, Plain};
+use super::respond::{self, CompleteResponse};
 use crate::store::Store;
 use crate::verbs::call::Params;
 use hyper::header::X_CONTENT_TYPE_OPTIONS;
@@ -88,7 +88,7 @@ const CHECKS: &[Check] = &[
     },
 ];
 
-/// The paths of the three endpoints and of all individual checks.
+/// `/healthz`, `/livez`, `/readyz` and the paths of all individual checks below them.
 pub(super) fn paths() -> impl Iterator<Item = String> {
     let one = |check: &'static Check| check.endpoints.iter().map(|of| format!("/{of}/{}", check.name));
     let all = ALL.iter().map(|of| format!("/{of}"));
@@ -96,7 +96,7 @@ pub(super) fn paths() -> impl Iterator<Item = String> {
 }
 
 /// The checks as service level indicators (`/metrics/slis`).
-pub(super) fn indicators(store: &Store, stop: &CancellationToken) -> String {
+pub(super) fn service_level_indicators(store: &Store, stop: &CancellationToken) -> String {
     let (mut now, mut total) = (String::new(), String::new());
     for check in CHECKS {
         for of in check.endpoints {
@@ -120,14 +120,14 @@ pub(super) fn indicators(store: &Store, stop: &CancellationToken) -> String {
     )
 }
 
-/// Responds to a path below one of the three endpoints; `None` if the path names no check.
-pub(super) fn answer(
+/// Responds to `/healthz`, `/livez`, `/readyz` or the path of a check below them. `None` if the path names no check.
+pub(super) fn health_response(
     endpoint: &str,
     rest: &[String],
     params: &Params,
     store: &Store,
     stop: &CancellationToken,
-) -> Option<Plain> {
+) -> Option<CompleteResponse> {
     let all = CHECKS.iter().filter(|check| check.endpoints.contains(&endpoint));
     let chosen: Vec<&Check> = match rest {
         [] => all.collect(),

@@ -36,7 +36,7 @@ pub(super) fn resolve(store: &Store, headers: &HeaderMap, user: Arc<User>) -> Re
         };
     }
     check(store, &user, &wanted)?;
-    Ok(with_groups(wanted))
+    Ok(add_implied_groups(wanted))
 }
 
 fn read(headers: &HeaderMap) -> User {
@@ -96,8 +96,8 @@ fn check(store: &Store, user: &User, wanted: &User) -> Result<(), Status> {
     Ok(())
 }
 
-/// Adds the groups of a service account, or of the anonymous user.
-fn with_groups(mut user: User) -> Arc<User> {
+/// Adds the groups that the user name implies: of a service account, the anonymous user, or all authenticated users.
+fn add_implied_groups(mut user: User) -> Arc<User> {
     if let Some((namespace, _)) = account_of(&user.name)
         && user.groups.is_empty()
     {

@@ -9,7 +9,7 @@ use super::pending_responses::{PendingResponse, PendingResponses, UnreadBytes};
 use crate::access::auth::{MASTERS, User};
 use crate::config::options::Limits;
 use crate::request::Verb;
-use crate::store::activity::Busy;
+use crate::store::activity::ActivityGuard;
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -25,16 +25,16 @@ pub(crate) struct InFlight {
 }
 
 /// The resources that a request holds until its response is ready.
-pub(super) struct RequestHold {
-    busy: Busy,
+pub(super) struct InFlightGuard {
+    busy: ActivityGuard,
     pending: Arc<PendingResponses>,
     unread: UnreadBytes,
     permit: Option<OwnedSemaphorePermit>,
 }
 
-impl RequestHold {
-    /// Creates a hold without an in-flight permit.
-    pub(super) fn new(busy: Busy, pending: Arc<PendingResponses>, unread: UnreadBytes) -> Self {
+impl InFlightGuard {
+    /// Creates a guard that has no in-flight permit yet.
+    pub(super) fn new(busy: ActivityGuard, pending: Arc<PendingResponses>, unread: UnreadBytes) -> Self {
         Self {
             busy,
             pending,

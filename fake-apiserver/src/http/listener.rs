@@ -2,9 +2,9 @@
 //!
 //! Owns the limits on connections. Does not know the content of requests.
 
-use super::answer::answer;
+use super::answer::handle_request;
 use super::client_certificate;
-use super::endpoint::Endpoint;
+use super::endpoint::ConnectionContext;
 use super::pending_responses::PendingResponses;
 use super::service::Service;
 use super::write_timeout::WriteTimeout;
@@ -76,7 +76,7 @@ pub(crate) async fn serve(
     let stop = CancellationToken::new();
     let _stop_on_drop = stop.clone().drop_guard();
     let limits = service.store.limits();
-    let endpoint = Endpoint {
+    let endpoint = ConnectionContext {
         service: service.clone(),
         default_user: listener_config.default_user,
         certificate_user: None,
@@ -110,7 +110,7 @@ pub(crate) async fn serve(
             );
             continue;
         };
-        drop(tasks.spawn(accept(
+        drop(tasks.spawn(serve_accepted(
             endpoint.clone(),
             listener_config.tls.clone(),
             stream,
@@ -141,18 +141,18 @@ pub(crate) async fn serve_connection(
     stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
     shutdown: CancellationToken,
 ) {
-    let endpoint = Endpoint {
+    let endpoint = ConnectionContext {
         service: service.clone(),
         default_user: None,
         certificate_user: None,
         stop: shutdown,
     };
-    connection(endpoint, stream, service.store.limits()).await;
+    serve_http(endpoint, stream, service.store.limits()).await;
 }
 
 /// Serves one accepted connection; releases its connection permit at the end.
-async fn accept(
-    endpoint: Endpoint,
+async fn serve_accepted(
+    endpoint: ConnectionContext,
     tls: Option<Tls>,
     stream: TcpStream,
     limits: Limits,
@@ -163,7 +163,7 @@ async fn accept(
     }
     let stream = WriteTimeout::new(stream, limits.stalled);
     let Some(tls) = tls else {
-        return connection(endpoint, stream, limits).await;
+        return serve_http(endpoint, stream, limits).await;
     };
     let handshake = tokio::time::timeout(limits.handshake, tls.acceptor().accept(stream));
     let handshake = tokio::select! {
@@ -177,8 +177,8 @@ async fn accept(
             let certificate_user = chain
                 .first()
                 .map(|first| client_certificate::user(first).filter(|_| tls.trusts(chain)));
-            connection(
-                Endpoint {
+            serve_http(
+                ConnectionContext {
                     certificate_user,
                     ..endpoint
                 },
@@ -192,8 +192,8 @@ async fn accept(
     }
 }
 
-async fn connection(
-    endpoint: Endpoint,
+async fn serve_http(
+    endpoint: ConnectionContext,
     stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
     limits: Limits,
 ) {
@@ -215,7 +215,7 @@ async fn connection(
     let service = service_fn(|request| {
         has_request.store(true, Ordering::Relaxed);
         let (endpoint, pending_responses) = (endpoint.clone(), pending_responses.clone());
-        async move { answer(&endpoint, &pending_responses, request).await }
+        async move { handle_request(&endpoint, &pending_responses, request).await }
     });
     let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), service));
     // hyper applies its header timeout only after it has detected HTTP/1.1, and has none for HTTP/2.
@@ -230,7 +230,7 @@ async fn connection(
         biased;
         ended = connection.as_mut() => ended,
         () = first_request_timeout => return tracing::debug!("a connection was closed: no request arrived in time"),
-        () = pending_responses.stalled_for(limits.stalled) => {
+        () = pending_responses.wait_until_stalled(limits.stalled) => {
             return tracing::debug!("a connection was closed: the client did not read a response in time");
         }
         () = endpoint.stop.cancelled() => {

@@ -67,9 +67,9 @@ pub(crate) struct Metrics {
 }
 
 /// Counts a request or watch in a gauge until it is dropped.
-pub(crate) struct Flight(Gauge);
+pub(crate) struct GaugeGuard(Gauge);
 
-impl Drop for Flight {
+impl Drop for GaugeGuard {
     fn drop(&mut self) {
         self.0.dec();
     }
@@ -121,7 +121,7 @@ impl Metrics {
     }
 
     /// Counts a request as in flight until the guard is dropped.
-    pub(crate) fn begin(&self, reads: bool) -> Flight {
+    pub(crate) fn begin(&self, reads: bool) -> GaugeGuard {
         let request_kind = if reads {
             RequestKind::readOnly
         } else {
@@ -129,17 +129,17 @@ impl Metrics {
         };
         let gauge = self.in_flight.get_or_create_owned(&InFlight { request_kind });
         gauge.inc();
-        Flight(gauge)
+        GaugeGuard(gauge)
     }
 
     /// Counts a watch as open until the guard is dropped.
-    pub(crate) fn watch(&self, labels: Labels) -> Flight {
+    pub(crate) fn begin_watch(&self, labels: Labels) -> GaugeGuard {
         let gauge = self.watches.get_or_create_owned(&labels);
         gauge.inc();
-        Flight(gauge)
+        GaugeGuard(gauge)
     }
 
-    /// Records a response. Does not record the duration of a watch, which is the time that the watch was open.
+    /// Counts a response and, unless the request is a watch, records its duration.
     pub(crate) fn record(&self, request: Labels, code: u16, elapsed: Duration) {
         self.requests
             .get_or_create(&ResponseLabels { request, code })
@@ -155,13 +155,13 @@ impl Metrics {
     pub(crate) fn text(&self) -> String {
         let mut metrics = String::new();
         encode(&mut metrics, &self.registry).expect("writing to a String cannot fail");
-        of_prometheus(&metrics)
+        to_prometheus_text(&metrics)
     }
 }
 
-/// Converts OpenMetrics to the Prometheus text format, which has no end mark, and whose `# HELP` and `# TYPE` lines name a counter like its
-/// samples.
-fn of_prometheus(open: &str) -> String {
+/// Converts OpenMetrics to the Prometheus text format: removes `# EOF`, and adds the suffix `_total` to names of counters in `# HELP` and
+/// `# TYPE` lines.
+fn to_prometheus_text(open: &str) -> String {
     let mut text = String::with_capacity(open.len());
     let mut lines = open.lines().peekable();
     while let Some(line) = lines.next() {

@@ -87,9 +87,9 @@ impl AvailableForms<'_> {
     fn refuse(self, ranges: &[&str]) -> Status {
         match self.document {
             Some(Document::One(media)) => return Status::not_acceptable(media),
-            Some(Document::Groups) => return Status::no_such_form(BODIES),
+            Some(Document::Groups) => return Status::no_accepted_media_type(BODIES),
             Some(Document::Log) if ranges.iter().any(|range| media_type(range) == "text/plain") => {
-                return Status::no_such_form(BODIES);
+                return Status::no_accepted_media_type(BODIES);
             }
             _ => {}
         }
@@ -97,7 +97,7 @@ impl AvailableForms<'_> {
             .iter()
             .any(|range| SUPPORTED_TYPES.contains(&media_type(range)))
         {
-            return Status::no_such_form(BODIES);
+            return Status::no_accepted_media_type(BODIES);
         }
         Status::not_acceptable(match self.document {
             Some(Document::Log) => LOGS,
@@ -111,16 +111,16 @@ impl AvailableForms<'_> {
         let is_list = self.list || self.swept;
         let kind = self.kind.filter(|_| self.one || (is_list && !self.stream))?;
         let wants_list = range.contains("as=PartialObjectMetadataList");
-        let package = match kind.stored().group.split('.').next() {
+        let package = match kind.in_storage_version().group.split('.').next() {
             None | Some("") => "core",
             Some(package) => package,
         };
-        let found = format!("*{package}.{}", kind.stored().kind);
+        let found = format!("*{package}.{}", kind.in_storage_version().kind);
         match (wants_list, is_list) {
-            (true, false) => Some(Status::no_such_form_because(format!(
+            (true, false) => Some(Status::not_acceptable_because(format!(
                 "you requested PartialObjectMetadataList, but the requested object is not a list ({found})"
             ))),
-            (false, true) => Some(Status::no_such_form_because(format!(
+            (false, true) => Some(Status::not_acceptable_because(format!(
                 "you requested PartialObjectMetadata, but the requested object is a list ({found}List)"
             ))),
             _ => None,
@@ -128,10 +128,10 @@ impl AvailableForms<'_> {
     }
 
     /// The 406 for a request for a table, if the kind is not stored and has no columns.
-    fn without_table(self) -> Option<Status> {
+    fn table_unavailable(self) -> Option<Status> {
         let kind = self.kind.filter(|kind| kind.unstored.is_some())?;
         let (group, plural) = (kind.group, kind.plural);
-        Some(Status::no_such_form_because(format!(
+        Some(Status::not_acceptable_because(format!(
             "the resource {plural}.{group} does not support being converted to a Table"
         )))
     }
@@ -152,7 +152,7 @@ pub(super) struct ResponseForm {
 
 impl ResponseForm {
     /// Validates the `includeObject` parameter.
-    pub(super) fn check(&self) -> Result<(), Status> {
+    pub(super) fn validate_include_object(&self) -> Result<(), Status> {
         let known = ["", "Metadata", "Object", "None"];
         let included = self.include_object.as_str();
         if !matches!(self.accept, Accept::Table(_)) || known.contains(&included) {
@@ -202,7 +202,7 @@ impl Accept {
             return Ok(chosen.unwrap_or_default());
         }
         if let Some(Document::One(only)) = forms.document {
-            // Other ranges may be preferred, but only this document's media type is served. Errors are served in all forms.
+            // The only media type of the document is served even if the client prefers another one. Errors are served in all forms.
             let takes_it = ranges
                 .iter()
                 .any(|range| [only, "*/*"].contains(&media_type(range)));
@@ -214,10 +214,10 @@ impl Accept {
         chosen.ok_or_else(|| (Self::Json, forms.refuse(&ranges)))
     }
 
-    /// The 406 for a request for object metadata where the response is a list, or the reverse. Checked after all other errors.
-    pub(super) fn metadata_mismatch(self, headers: &HeaderMap, forms: AvailableForms<'_>) -> Option<Status> {
+    /// The 406 for list metadata of an object, object metadata of a list, or a table of a kind without columns. Checked last.
+    pub(super) fn form_mismatch(self, headers: &HeaderMap, forms: AvailableForms<'_>) -> Option<Status> {
         if let Self::Table(_) = self {
-            return forms.without_table();
+            return forms.table_unavailable();
         }
         if !matches!(self, Self::Metadata(_) | Self::ProtobufMetadata(_)) {
             return None;
@@ -228,8 +228,8 @@ impl Accept {
     }
 
     /// The 406 for a watch whose requested form is not available as a stream. Checked after all other errors.
-    pub(super) fn without_stream(self) -> Option<Status> {
-        (self == Self::Yaml).then(|| Status::no_such_form(STREAMS))
+    pub(super) fn stream_unavailable(self) -> Option<Status> {
+        (self == Self::Yaml).then(|| Status::no_accepted_media_type(STREAMS))
     }
 
     pub(super) fn is_protobuf(self) -> bool {

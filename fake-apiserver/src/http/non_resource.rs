@@ -2,10 +2,10 @@
 //!
 //! Owns which document belongs to which path. Does not know authorization.
 
-use super::endpoint::Endpoint;
+use super::endpoint::ConnectionContext;
 use super::head::RequestHead;
 use super::negotiate::Accept;
-use super::respond::{self, Plain};
+use super::respond::{self, CompleteResponse};
 use super::route::NonResource;
 use super::{gzip, health, openapi};
 use crate::documents::{discovery, root};
@@ -16,30 +16,32 @@ use hyper::header::{HOST, HeaderValue, IF_NONE_MATCH, VARY};
 use hyper::http::uri::Authority;
 use hyper::{Method, Request, StatusCode};
 
-/// Responds to a non-resource request. The method matters for metrics only.
-pub(super) fn answer(
-    endpoint: &Endpoint,
+/// Responds to a non-resource request. Only the metrics paths distinguish methods: DELETE resets the metrics.
+pub(super) fn non_resource_response(
+    endpoint: &ConnectionContext,
     head: &RequestHead,
     request: &Request<Incoming>,
     special: &NonResource,
     params: &Params,
-) -> Plain {
+) -> CompleteResponse {
     let api = &endpoint.service.store.api();
     let open_api = endpoint.service.store.open_api.as_ref();
     match special {
         NonResource::Health(which, rest) => {
             let (store, stop) = (&endpoint.service.store, &endpoint.stop);
-            health::answer(which, rest, params, store, stop).unwrap_or_else(respond::not_found_text)
+            health::health_response(which, rest, params, store, stop).unwrap_or_else(respond::not_found_text)
         }
         NonResource::Metrics | NonResource::Indicators if request.method() == Method::DELETE => {
             // The service level indicators have no counters to reset.
             endpoint.service.metrics.reset();
             respond::text(200, "metrics reset\n")
         }
-        NonResource::Metrics => respond::typed(200, metrics::MEDIA, endpoint.service.metrics.text()),
+        NonResource::Metrics => {
+            respond::text_with_media_type(200, metrics::MEDIA, endpoint.service.metrics.text())
+        }
         NonResource::Indicators => {
-            let text = health::indicators(&endpoint.service.store, &endpoint.stop);
-            respond::typed(200, metrics::MEDIA, text)
+            let text = health::service_level_indicators(&endpoint.service.store, &endpoint.stop);
+            respond::text_with_media_type(200, metrics::MEDIA, text)
         }
         NonResource::Version => respond::json(200, &root::version(api), head.pretty),
         NonResource::Paths => {
@@ -50,7 +52,7 @@ pub(super) fn answer(
         NonResource::Swagger => match open_api {
             Some(forms) => openapi::swagger(api, forms, request.headers())
                 .header(VARY, HeaderValue::from_static("Accept-Encoding"))
-                .zipped(head.accepts_gzip, gzip::DOCUMENT_BYTES_MIN),
+                .gzip_if_accepted(head.accepts_gzip, gzip::DOCUMENT_BYTES_MIN),
             None => respond::not_found_text(),
         },
         NonResource::OpenApi(None) => openapi::index(api, request.headers()),
@@ -66,10 +68,12 @@ pub(super) fn answer(
             };
             let found = discovery::document(document, aggregated, address(request), api);
             let document = match aggregated {
-                Some(_) => respond::cached(&found, head.pretty, request.headers().get(IF_NONE_MATCH)),
+                Some(_) => {
+                    respond::cacheable_document(&found, head.pretty, request.headers().get(IF_NONE_MATCH))
+                }
                 None => respond::document(200, &found.document, head.accept, head.pretty),
             };
-            document.zipped(head.accepts_gzip, gzip::OBJECT_BYTES_MIN)
+            document.gzip_if_accepted(head.accepts_gzip, gzip::OBJECT_BYTES_MIN)
         }
     }
 }

@@ -12,8 +12,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 /// Maximum number of objects of a list that is rendered on the runtime worker, which takes a few milliseconds.
 const INLINE_OBJECTS_MAX: usize = 5_000;
 
-/// Permits for long work: one per CPU and at most four, because each may hold a list in several forms in memory. Without a limit, the
-/// runtime could lack CPU time, also for requests that clients have already reset.
+/// Permits for long work: one per CPU and at most four, because each may hold a list in several forms in memory. Without a limit, long
+/// work, even for requests that clients have already reset, could leave the runtime no CPU time.
 #[derive(Clone)]
 pub(super) struct LongWork(Arc<Semaphore>);
 
@@ -46,8 +46,8 @@ pub(super) fn is_long(answer: &Answer) -> bool {
     matches!(answer, Answer::List(plan) if plan.snapshot.objects.len() > INLINE_OBJECTS_MAX)
 }
 
-/// Runs work on the current thread or, with a permit, on a blocking thread. There, the work completes even if its request is dropped, and
-/// holds the permit until then.
+/// Runs work on the current thread or, with a permit, on a blocking thread. On a blocking thread, the work completes, and holds its permit,
+/// even if its request is dropped.
 pub(super) async fn run<T: Send + 'static>(
     permit: Option<OwnedSemaphorePermit>,
     work: impl FnOnce() -> T + Send + 'static,

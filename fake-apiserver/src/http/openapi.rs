@@ -4,10 +4,10 @@
 
 use super::body_reader::media_type;
 use super::negotiate;
-use super::respond::{self, Plain};
-use crate::documents::openapi::{OpenApiDocument, document, everything, group_paths};
+use super::respond::{self, CompleteResponse};
+use crate::documents::openapi::{OpenApiDocument, group_paths, v2_document, v3_document};
 use crate::kinds::Api;
-use crate::plugin::OpenApiForms;
+use crate::plugin::OpenApiEncoders;
 use crate::verbs::call::Params;
 use hyper::header::{
     CACHE_CONTROL, ETAG, EXPIRES, HeaderValue, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED, LOCATION,
@@ -39,27 +39,27 @@ const V3_PROTOBUF: [&str; 2] = [
 ];
 
 /// `/openapi/v2`: one document for all groups.
-pub(super) fn swagger(api: &Api, forms: &OpenApiForms, headers: &HeaderMap) -> Plain {
+pub(super) fn swagger(api: &Api, forms: &OpenApiEncoders, headers: &HeaderMap) -> CompleteResponse {
     let Some(media) = negotiate_media_type(headers, &V2_PROTOBUF) else {
         return respond::empty(StatusCode::NOT_ACCEPTABLE).header(VARY, HeaderValue::from_static("Accept"));
     };
     document_response(
-        &everything(api, forms),
+        &v2_document(api, forms),
         (media, Some(forms.version2_protobuf)),
         headers,
     )
 }
 
 /// `/openapi/v3`: the index of documents.
-pub(super) fn index(api: &Api, headers: &HeaderMap) -> Plain {
+pub(super) fn index(api: &Api, headers: &HeaderMap) -> CompleteResponse {
     let documents = group_paths(api)
         .into_iter()
-        .filter_map(|group_path| document(&group_path, api).map(|document| (group_path, document)));
+        .filter_map(|group_path| v3_document(&group_path, api).map(|document| (group_path, document)));
     let mut last = Timestamp::UNIX_EPOCH;
     let mut paths = Map::new();
     for (group_path, document) in documents {
         last = last.max(document.made);
-        let url = address(&group_path, &document);
+        let url = document_url(&group_path, &document);
         paths.insert(group_path, json!({"serverRelativeURL": url}));
     }
     let mut answer = respond::text(200, json!({ "paths": paths }).to_string());
@@ -76,8 +76,8 @@ pub(super) fn group(
     encode: Option<Encode>,
     params: &Params,
     headers: &HeaderMap,
-) -> Option<Plain> {
-    let found = document(group_path, api)?;
+) -> Option<CompleteResponse> {
+    let found = v3_document(group_path, api)?;
     let protobuf: &[&str] = if encode.is_some() { &V3_PROTOBUF } else { &[] };
     let Some(media) = negotiate_media_type(headers, protobuf) else {
         let refused = respond::empty(StatusCode::NOT_ACCEPTABLE);
@@ -89,7 +89,7 @@ pub(super) fn group(
     }
     if requested_hash != found.hash {
         let redirect = respond::empty(StatusCode::MOVED_PERMANENTLY);
-        let redirect = redirect.header(LOCATION, header(address(group_path, &found)));
+        let redirect = redirect.header(LOCATION, header(document_url(group_path, &found)));
         return Some(redirect.header(ETAG, tag(&found)));
     }
     let end = Timestamp::now() + SignedDuration::from_hours(LIFETIME_HOURS);
@@ -103,7 +103,7 @@ fn document_response(
     document: &OpenApiDocument,
     (media, encode): (&'static str, Option<Encode>),
     headers: &HeaderMap,
-) -> Plain {
+) -> CompleteResponse {
     let tag = tag(document);
     let known = headers.get(IF_NONE_MATCH);
     let is_known = match known.and_then(|known| known.to_str().ok()) {
@@ -113,8 +113,8 @@ fn document_response(
     let answer = match is_known {
         true => respond::empty(StatusCode::NOT_MODIFIED),
         false => match encode.filter(|_| media != JSON) {
-            Some(encode) => respond::typed(200, media, document.protobuf(encode)),
-            None => respond::typed(200, media, document.json.clone()),
+            Some(encode) => respond::text_with_media_type(200, media, document.protobuf(encode)),
+            None => respond::text_with_media_type(200, media, document.json.clone()),
         },
     };
     answer
@@ -151,7 +151,7 @@ fn is_unchanged_since(headers: &HeaderMap, built: Timestamp) -> bool {
     since.is_some_and(|since| built.as_second() <= since.timestamp().as_second())
 }
 
-fn address(group_path: &str, document: &OpenApiDocument) -> String {
+fn document_url(group_path: &str, document: &OpenApiDocument) -> String {
     format!("/openapi/v3/{group_path}?hash={}", document.hash)
 }
 

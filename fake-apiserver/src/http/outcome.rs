@@ -2,16 +2,16 @@
 
 use super::body::Body;
 use super::head::RequestHead;
-use super::inflight::RequestHold;
+use super::inflight::InFlightGuard;
 use super::negotiate::Accept;
-use super::respond::{self, Plain};
+use super::respond::{self, CompleteResponse};
 use super::service::Service;
 use super::stream::WatchBody;
 use crate::machinery::status::Status;
 use hyper::Response;
 
 pub(super) enum Rendered {
-    Plain(Plain),
+    Plain(CompleteResponse),
     Watch(Box<WatchBody>),
 }
 
@@ -21,7 +21,7 @@ pub(super) struct Outcome {
     /// The form in which to render the answer if it is an error.
     accept: Accept,
     warnings: Vec<String>,
-    /// Whether the store executed the request: then it has already reported the response, under its lock.
+    /// Whether the response is already reported: the store reports the responses of the requests that it executes.
     is_reported: bool,
 }
 
@@ -50,7 +50,7 @@ impl Outcome {
     }
 
     /// Renders an error as JSON, regardless of the `Accept` header.
-    pub(super) fn refused_in_json(self) -> Self {
+    pub(super) fn with_error_as_json(self) -> Self {
         Self {
             accept: Accept::Json,
             ..self
@@ -69,14 +69,14 @@ impl Outcome {
         }
     }
 
-    /// Builds the response. `hold` is released when the connection has accepted the whole body.
-    pub(super) fn respond(self, head: &RequestHead, hold: RequestHold) -> Response<Body> {
+    /// Builds the response. Unless it is a watch, the request counts as in flight until the connection has accepted the whole body.
+    pub(super) fn respond(self, head: &RequestHead, hold: InFlightGuard) -> Response<Body> {
         match self.answer {
-            Ok(Rendered::Plain(plain)) => plain.warned(&self.warnings).with(hold),
+            Ok(Rendered::Plain(plain)) => plain.warned(&self.warnings).into_response(hold),
             Ok(Rendered::Watch(body)) => respond::watch(body, head.accept, &self.warnings),
             Err(refusal) => {
                 let plain = respond::status(&refusal, self.accept, head.pretty);
-                plain.warned(&self.warnings).with(hold)
+                plain.warned(&self.warnings).into_response(hold)
             }
         }
     }

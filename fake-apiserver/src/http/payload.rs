@@ -1,6 +1,6 @@
 //! Request bodies: read within limits and decoded, or read and discarded.
 
-use super::body_reader::{self, Purpose};
+use super::body_reader::{self, BodyContext};
 use crate::machinery::status::Status;
 use crate::request::Verb;
 use crate::verbs::call::{Payload, Target};
@@ -23,14 +23,14 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 /// Reads and decodes the body of a request, if its verb has one.
 pub(super) async fn read(request: Request<Incoming>, verb: Verb, target: &Target) -> Result<Payload, Status> {
     if target.is_connection() {
-        // The backend of the connection consumes the body.
+        // kube-apiserver forwards this body to the backend of the connection. Here, no backend exists, so the body is discarded.
         let upgrades = request.headers().contains_key(UPGRADE);
         drain(request).await;
         return Ok(if upgrades { Payload::Upgrade } else { Payload::None });
     }
     let media = body_reader::content_type(request.headers());
     match body_reader::reader(verb, &media, &target.kind) {
-        Ok(Some(reader)) => reader(Purpose { verb, target }, &collect(request).await?),
+        Ok(Some(reader)) => reader(BodyContext { verb, target }, &collect(request).await?),
         Ok(None) => {
             discard(request.into_body(), BODY_BYTES_MAX).await;
             Ok(Payload::None)

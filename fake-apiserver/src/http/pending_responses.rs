@@ -3,7 +3,7 @@
 //! Owns the limit on how long a client may leave a response unread. `write_timeout` limits pending writes only. Over HTTP/2, a client can
 //! leave one stream unread without a pending write, because the connection remains active. Does not know the content of responses.
 
-use crate::store::activity::Busy;
+use crate::store::activity::ActivityGuard;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -61,13 +61,13 @@ struct LastProgress {
 pub(super) struct PendingResponse {
     of: Arc<PendingResponses>,
     id: u64,
-    _busy: Busy,
+    _busy: ActivityGuard,
     _unread: UnreadGuard,
 }
 
 impl PendingResponses {
     /// Registers a response that is ready to send.
-    pub(super) fn add(self: &Arc<Self>, busy: Busy, unread: UnreadGuard) -> PendingResponse {
+    pub(super) fn add(self: &Arc<Self>, busy: ActivityGuard, unread: UnreadGuard) -> PendingResponse {
         let mut responses = self.0.lock();
         responses.count += 1;
         let id = responses.count;
@@ -80,8 +80,8 @@ impl PendingResponses {
         }
     }
 
-    /// Resolves if the client has read no part of some response for `timeout`, at the latest after twice that time.
-    pub(super) async fn stalled_for(&self, timeout: Duration) {
+    /// Waits until the client has read no part of some pending response for `timeout`.
+    pub(super) async fn wait_until_stalled(&self, timeout: Duration) {
         loop {
             let oldest = self.0.lock().times.values().min().copied();
             let end = oldest.unwrap_or_else(Instant::now) + timeout;
@@ -95,7 +95,7 @@ impl PendingResponses {
 
 impl PendingResponse {
     /// Records that the client read a part of the response.
-    pub(super) fn progressed(&self) {
+    pub(super) fn record_progress(&self) {
         if let Some(time) = self.of.0.lock().times.get_mut(&self.id) {
             *time = Instant::now();
         }

@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 /// The media type of watch streams.
 pub(super) const STREAM: HeaderValue =
     HeaderValue::from_static("application/vnd.kubernetes.protobuf;stream=watch");
-/// The media type of all other responses.
+/// The media type of all responses except watch streams.
 pub(super) const WHOLE: HeaderValue = HeaderValue::from_static(crate::protobuf::MEDIA);
 
 pub(super) fn object(object: &Object) -> Result<Bytes, Status> {
@@ -39,7 +39,11 @@ pub(super) fn document(value: &Value) -> Result<Bytes, Status> {
         .map_err(|why| unencodable(value, &why))
 }
 
-pub(super) fn objects(kind: &Kind, listing: &Listing, metadata: Map<String, Value>) -> Result<Bytes, Status> {
+pub(super) fn encode_list(
+    kind: &Kind,
+    listing: &Listing,
+    metadata: Map<String, Value>,
+) -> Result<Bytes, Status> {
     let items: Vec<&Encoded> = listing
         .objects
         .iter()

@@ -5,7 +5,7 @@
 use super::negotiate::{Accept, ResponseForm};
 use super::pieces::Pieces;
 use super::protobuf;
-use super::table::{columns_of, partial, row, table, version_of};
+use super::table::{columns_of, partial, row, table, table_metadata};
 use crate::kinds::Kind;
 use crate::machinery::status::Status;
 use crate::machinery::{json, yaml};
@@ -20,12 +20,12 @@ pub(super) fn object_body(kind: &Kind, object: &Object, form: &ResponseForm) -> 
         Accept::Json | Accept::Yaml | Accept::Aggregated(_) => object.bytes().clone(),
         Accept::Protobuf => protobuf::object(object)?,
         Accept::ProtobufMetadata(version) => protobuf::metadata(&object.document(), version)?,
-        Accept::Metadata(version) => bytes(&partial(&object.document(), version)),
+        Accept::Metadata(version) => json_bytes(&partial(&object.document(), version)),
         Accept::Table(version) => {
             let document = object.document();
             let rows = json!([row(kind, &document, form, version, Timestamp::now())]);
             let columns = columns_of(kind, &document).definitions();
-            bytes(&table(&columns, &rows, &version_of(&document), version))
+            json_bytes(&table(&columns, &rows, &table_metadata(&document), version))
         }
     })
 }
@@ -34,9 +34,9 @@ pub(super) fn list_body(kind: &Kind, listing: Listing, form: &ResponseForm) -> R
     let metadata = list_metadata(&listing);
     Ok(match form.accept {
         Accept::Json | Accept::Yaml | Accept::Aggregated(_) => plain_list(kind, listing).whole(),
-        Accept::Protobuf => protobuf::objects(kind, &listing, metadata)?,
+        Accept::Protobuf => protobuf::encode_list(kind, &listing, metadata)?,
         Accept::ProtobufMetadata(version) => protobuf::metadata_list(&listing, version, metadata)?,
-        Accept::Metadata(version) => bytes(&json!({
+        Accept::Metadata(version) => json_bytes(&json!({
             "kind": "PartialObjectMetadataList",
             "apiVersion": format!("meta.k8s.io/{version}"),
             "metadata": metadata,
@@ -51,7 +51,7 @@ pub(super) fn list_body(kind: &Kind, listing: Listing, form: &ResponseForm) -> R
                 false => json!([]),
             };
             let definitions = kind.columns().definitions();
-            let empty = bytes(&table(&definitions, &none, &metadata.into(), version));
+            let empty = json_bytes(&table(&definitions, &none, &metadata.into(), version));
             let rows = objects.iter();
             with_rows(
                 empty,
@@ -115,7 +115,7 @@ pub(super) fn document_body(value: &Value, accept: Accept) -> Bytes {
     if accept.is_protobuf() {
         protobuf::document(value).unwrap_or_default()
     } else {
-        bytes(value)
+        json_bytes(value)
     }
 }
 
@@ -127,7 +127,7 @@ pub(super) fn status_body(status: &Status, pretty: bool) -> Bytes {
     text.expect("strings and numbers serialize to JSON").into()
 }
 
-pub(super) fn bytes(value: &Value) -> Bytes {
+pub(super) fn json_bytes(value: &Value) -> Bytes {
     let mut out = BytesMut::new();
     json::write(&mut out, value);
     out.put_slice(b"\n");

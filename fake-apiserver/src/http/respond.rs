@@ -4,15 +4,15 @@
 
 use super::body::Body;
 use super::gzip::{self, Zipped};
-use super::inflight::RequestHold;
+use super::inflight::InFlightGuard;
 use super::negotiate::{Accept, ResponseForm};
 use super::pieces::Pieces;
 use super::render::{
-    bytes, document_body, list_body, object_body, plain_list, pretty_body, status_body, yaml_body,
+    document_body, json_bytes, list_body, object_body, plain_list, pretty_body, status_body, yaml_body,
 };
 use super::stream::WatchBody;
 use super::{protobuf, warnings};
-use crate::documents::discovery::Cached;
+use crate::documents::discovery::DiscoveryResponse;
 use crate::kinds::Kind;
 use crate::machinery::status::Status;
 use crate::machinery::yaml;
@@ -31,8 +31,8 @@ const YAML: HeaderValue = HeaderValue::from_static(yaml::MEDIA);
 pub(super) const NO_SNIFF: HeaderValue = HeaderValue::from_static("nosniff");
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 
-/// A response that is complete when it is built, unlike that of a watch.
-pub(super) struct Plain {
+/// A response whose content is known when it is built, unlike the response to a watch.
+pub(super) struct CompleteResponse {
     code: u16,
     headers: Vec<(HeaderName, HeaderValue)>,
     body: Bytes,
@@ -42,7 +42,7 @@ pub(super) struct Plain {
     is_zipped: bool,
 }
 
-impl Plain {
+impl CompleteResponse {
     pub(super) fn code(&self) -> u16 {
         self.code
     }
@@ -59,7 +59,7 @@ impl Plain {
     }
 
     /// Compresses the response if the client accepts gzip and the body is large enough.
-    pub(super) fn zipped(mut self, accepts_gzip: bool, bytes_min: usize) -> Self {
+    pub(super) fn gzip_if_accepted(mut self, accepts_gzip: bool, bytes_min: usize) -> Self {
         let length = self.list.as_ref().map_or(self.body.len(), |list| list.left());
         if accepts_gzip && length > bytes_min {
             self.is_zipped = true;
@@ -73,8 +73,8 @@ impl Plain {
         self
     }
 
-    /// Converts to an HTTP response. `hold` is released when the connection has accepted the whole body.
-    pub(super) fn with(self, hold: RequestHold) -> Response<Body> {
+    /// Converts to an HTTP response. The request counts as in flight until the connection has accepted the whole body.
+    pub(super) fn into_response(self, hold: InFlightGuard) -> Response<Body> {
         let encoder = if self.is_zipped { gzip::ENCODER_BYTES } else { 0 };
         let list = self.list.as_ref().map_or(0, |list| list.held_bytes());
         let pending = hold.response_ready(self.body.len() + list + encoder);
@@ -98,7 +98,11 @@ impl Plain {
 }
 
 /// Renders the result of a verb.
-pub(super) fn answer(kind: &Kind, answer: Answer, form: &ResponseForm) -> Result<Plain, Status> {
+pub(super) fn render_answer(
+    kind: &Kind,
+    answer: Answer,
+    form: &ResponseForm,
+) -> Result<CompleteResponse, Status> {
     let is_plain = matches!(form.accept, Accept::Json | Accept::Aggregated(_)) && !form.pretty;
     let mut list = None;
     let (code, body) = match answer {
@@ -123,7 +127,7 @@ pub(super) fn answer(kind: &Kind, answer: Answer, form: &ResponseForm) -> Result
         body if form.pretty && !form.accept.is_protobuf() => pretty_body(body),
         body => body,
     };
-    Ok(Plain {
+    Ok(CompleteResponse {
         code,
         headers: vec![(CONTENT_TYPE, media(form.accept))],
         body,
@@ -146,7 +150,7 @@ pub(super) fn watch(body: Box<WatchBody>, accept: Accept, warnings: &[String]) -
     response
 }
 
-pub(super) fn status(status: &Status, accept: Accept, pretty: bool) -> Plain {
+pub(super) fn status(status: &Status, accept: Accept, pretty: bool) -> CompleteResponse {
     // A client that accepts only metadata as protobuf cannot decode a protobuf Status.
     let accept = match accept {
         Accept::ProtobufMetadata(_) => Accept::Json,
@@ -167,17 +171,17 @@ pub(super) fn status(status: &Status, accept: Accept, pretty: bool) -> Plain {
 }
 
 /// Renders a document as protobuf if the client accepts protobuf and the document is available as protobuf; otherwise as JSON.
-pub(super) fn document(code: u16, value: &Value, accept: Accept, pretty: bool) -> Plain {
+pub(super) fn document(code: u16, value: &Value, accept: Accept, pretty: bool) -> CompleteResponse {
     let encoded = accept.is_protobuf().then(|| protobuf::document(value));
     match encoded {
-        Some(Ok(body)) => Plain {
+        Some(Ok(body)) => CompleteResponse {
             code,
             headers: vec![(CONTENT_TYPE, protobuf::WHOLE)],
             body,
             list: None,
             is_zipped: false,
         },
-        Some(Err(_)) | None if accept == Accept::Yaml => Plain {
+        Some(Err(_)) | None if accept == Accept::Yaml => CompleteResponse {
             code,
             headers: vec![(CONTENT_TYPE, YAML)],
             body: yaml::write(value),
@@ -197,17 +201,17 @@ fn media(accept: Accept) -> HeaderValue {
     }
 }
 
-pub(super) fn json(code: u16, value: &Value, pretty: bool) -> Plain {
+pub(super) fn json(code: u16, value: &Value, pretty: bool) -> CompleteResponse {
     let body = if pretty {
-        pretty_body(bytes(value))
+        pretty_body(json_bytes(value))
     } else {
-        bytes(value)
+        json_bytes(value)
     };
     in_json(code, body)
 }
 
-fn in_json(code: u16, body: Bytes) -> Plain {
-    Plain {
+fn in_json(code: u16, body: Bytes) -> CompleteResponse {
+    CompleteResponse {
         code,
         headers: vec![(CONTENT_TYPE, JSON)],
         body,
@@ -216,8 +220,8 @@ fn in_json(code: u16, body: Bytes) -> Plain {
     }
 }
 
-pub(super) fn text(code: u16, text: impl Into<Bytes>) -> Plain {
-    Plain {
+pub(super) fn text(code: u16, text: impl Into<Bytes>) -> CompleteResponse {
+    CompleteResponse {
         code,
         headers: vec![(CONTENT_TYPE, TEXT)],
         body: text.into(),
@@ -227,9 +231,9 @@ pub(super) fn text(code: u16, text: impl Into<Bytes>) -> Plain {
 }
 
 /// Renders a text with the given media type.
-pub(super) fn typed(code: u16, media: &str, text: impl Into<Bytes>) -> Plain {
+pub(super) fn text_with_media_type(code: u16, media: &str, text: impl Into<Bytes>) -> CompleteResponse {
     let media = HeaderValue::from_str(media).expect("a media type is a valid header value");
-    Plain {
+    CompleteResponse {
         code,
         headers: vec![(CONTENT_TYPE, media)],
         body: text.into(),
@@ -239,20 +243,20 @@ pub(super) fn typed(code: u16, media: &str, text: impl Into<Bytes>) -> Plain {
 }
 
 /// The 429 response if too many requests are in flight, with the message of kube-apiserver's filter.
-pub(super) fn too_many() -> Plain {
+pub(super) fn too_many() -> CompleteResponse {
     let mut plain = text(429, "Too many requests, please try again later.\n");
     plain.headers.push((RETRY_AFTER, HeaderValue::from_static("1")));
     plain.header(X_CONTENT_TYPE_OPTIONS, NO_SNIFF)
 }
 
 /// The 504 response if a request times out: a Status without kind and apiVersion, as in kube-apiserver's timeout filter.
-pub(super) fn timed_out() -> Plain {
+pub(super) fn timed_out() -> CompleteResponse {
     let status = r#"{"metadata":{},"status":"Failure","message":"Timeout: request did not complete within the allotted timeout","reason":"Timeout","details":{},"code":504}"#;
     text(504, format!("{status}\n"))
 }
 
-pub(super) fn empty(code: StatusCode) -> Plain {
-    Plain {
+pub(super) fn empty(code: StatusCode) -> CompleteResponse {
+    CompleteResponse {
         code: code.as_u16(),
         headers: Vec::new(),
         body: Bytes::new(),
@@ -262,12 +266,16 @@ pub(super) fn empty(code: StatusCode) -> Plain {
 }
 
 /// The plain-text 404 for paths outside the API.
-pub(super) fn not_found_text() -> Plain {
+pub(super) fn not_found_text() -> CompleteResponse {
     text(404, "404 page not found\n").header(X_CONTENT_TYPE_OPTIONS, NO_SNIFF)
 }
 
 /// Renders a document with an `ETag`, or a 304 if the client has cached the document.
-pub(super) fn cached(found: &Cached, pretty: bool, known: Option<&HeaderValue>) -> Plain {
+pub(super) fn cacheable_document(
+    found: &DiscoveryResponse,
+    pretty: bool,
+    known: Option<&HeaderValue>,
+) -> CompleteResponse {
     let mut response = json(200, &found.document, pretty);
     let mut hasher = DefaultHasher::new();
     response.body.hash(&mut hasher);

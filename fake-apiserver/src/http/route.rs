@@ -32,7 +32,7 @@ pub(super) enum Route {
     Unknown,
 }
 
-/// A path that is no API resource.
+/// A path that names no API resource, such as `/healthz` or `/apis`.
 pub(super) enum NonResource {
     /// A health endpoint and the path segments after it.
     Health(&'static str, Vec<String>),
@@ -83,11 +83,13 @@ impl Route {
             ["version", ..] => Self::refused_path(method, Status::no_such_resource()),
             ["api"] => document(DiscoveryDocument::Core),
             ["apis"] => document(DiscoveryDocument::Groups),
-            ["api", version, rest @ ..] => Self::versioned(method, params, catalogue, ("", version), rest),
+            ["api", version, rest @ ..] => {
+                Self::parse_versioned(method, params, catalogue, ("", version), rest)
+            }
             ["apis", group] => known_group(catalogue, group)
                 .map_or(Self::Unknown, |group| document(DiscoveryDocument::Group(group))),
             ["apis", group, version, rest @ ..] => {
-                Self::versioned(method, params, catalogue, (group, version), rest)
+                Self::parse_versioned(method, params, catalogue, (group, version), rest)
             }
             _ => Self::Unknown,
         }
@@ -96,13 +98,13 @@ impl Route {
     /// The route for a known path that is not a resource and whose requests fail with `status`.
     fn refused_path(method: &Method, status: Status) -> Self {
         Self::Refused {
-            verb: verb(method),
+            verb: fallback_verb(method),
             resource: None,
             status,
         }
     }
 
-    fn versioned(
+    fn parse_versioned(
         method: &Method,
         params: &Params,
         catalogue: &Catalogue,
@@ -124,7 +126,7 @@ impl Route {
                 sample.version,
             ))),
             ["watch", rest @ ..] if !rest.is_empty() => {
-                let target = target(catalogue, (group, version), rest);
+                let target = parse_target(catalogue, (group, version), rest);
                 target.map_or_else(nothing, |target| match target {
                     Ok(target) if target.part != Part::Main => {
                         refused(method, &target, Status::no_such_resource())
@@ -139,14 +141,14 @@ impl Route {
             }
             // An empty namespace selects all namespaces, for requests that support this.
             ["namespaces", "", plural] if method == Method::GET => {
-                Self::versioned(method, params, catalogue, (group, version), &[plural])
+                Self::parse_versioned(method, params, catalogue, (group, version), &[plural])
             }
             ["namespaces", "", rest @ ..]
-                if target(catalogue, (group, version), &with_default_namespace(rest)).is_some() =>
+                if parse_target(catalogue, (group, version), &with_default_namespace(rest)).is_some() =>
             {
                 Self::refused_path(method, Status::bad_request("Namespace parameter required."))
             }
-            rest => match target(catalogue, (group, version), rest) {
+            rest => match parse_target(catalogue, (group, version), rest) {
                 None => nothing(),
                 Some(Err(refusal)) => refusal.route(method),
                 Some(Ok(target)) => match target_verb(method, params, &target) {
@@ -160,7 +162,10 @@ impl Route {
     /// Resolves the route for the served release: either to the definition that this release serves, or to an error.
     pub(super) fn served_by(self, api: &Api, _options: &ServerOptions) -> Self {
         match self {
-            Self::Resource { verb, target } => match api.catalogue.served(&target.kind, api.profile).cloned()
+            Self::Resource { verb, target } => match api
+                .catalogue
+                .served_definition(&target.kind, api.profile)
+                .cloned()
             {
                 Some(kind) => Self::Resource {
                     verb,
@@ -205,8 +210,8 @@ impl Route {
         }
     }
 
-    /// Whether the request is rejected for all users if its body has this media type.
-    pub(super) fn is_refused(&self, media: &str) -> bool {
+    /// Whether the request is rejected for all users because of its path, its method or the media type of its body.
+    pub(super) fn is_rejected_for_all_users(&self, media: &str) -> bool {
         match self {
             Self::Refused { .. } => true,
             Self::Resource {
@@ -308,22 +313,22 @@ fn metric_verb(verb: Verb) -> &'static str {
     }
 }
 
-/// A request for a subresource that its resource does not have, which fails with 404.
-struct Refusal {
+/// A path that names a subresource which the resource does not have. The request fails with 404.
+struct UnknownSubresource {
     target: Target,
     subresource: String,
 }
 
-impl Refusal {
+impl UnknownSubresource {
     fn route(self, method: &Method) -> Route {
-        let status = Status::no_such_subresource(self.target.kind.resource(), &self.subresource);
+        let status = Status::no_such_subresource(self.target.kind.group_resource(), &self.subresource);
         refused(method, &self.target, status)
     }
 }
 
 fn refused(method: &Method, target: &Target, status: Status) -> Route {
     Route::Refused {
-        verb: verb(method),
+        verb: fallback_verb(method),
         resource: Some(target.path()),
         status,
     }
@@ -334,11 +339,11 @@ fn known_group(catalogue: &Catalogue, group: &str) -> Option<&'static str> {
 }
 
 /// Parses the path below group and version: `[namespaces/NS/]RESOURCE[/NAME[/SUBRESOURCE]]`.
-fn target(
+fn parse_target(
     catalogue: &Catalogue,
     (group, version): (&str, &str),
     rest: &[&str],
-) -> Option<Result<Target, Refusal>> {
+) -> Option<Result<Target, UnknownSubresource>> {
     let (namespace, rest) = match rest {
         // `namespaces/NAME` and its subresources address the Namespace object itself.
         ["namespaces", _] | ["namespaces", _, "status" | "finalize"] if group.is_empty() => (None, rest),
@@ -368,7 +373,7 @@ fn target(
         Some("status") => Some(Part::Status),
         Some(other) => Subresource::find(other).map(Part::Sub),
     };
-    let part = part.filter(|part| kind.has(*part));
+    let part = part.filter(|part| kind.has_part(*part));
     let target = Target {
         kind: kind.clone(),
         namespace: namespace.map(str::to_owned),
@@ -376,7 +381,7 @@ fn target(
         part: part.unwrap_or(Part::Main),
     };
     if part.is_none() {
-        return Some(Err(Refusal {
+        return Some(Err(UnknownSubresource {
             target,
             subresource: subresource.unwrap_or_default().to_owned(),
         }));
@@ -403,7 +408,7 @@ fn target_verb(method: &Method, params: &Params, target: &Target) -> Option<Verb
     // Whether the target is the object itself, or a subresource that is read and written like the object.
     let whole = match target.part {
         Part::Main | Part::Status => true,
-        Part::Sub(sub) => sub.is_of_whole() || sub == Subresource::Scale,
+        Part::Sub(sub) => sub.has_object_type() || sub == Subresource::Scale,
     };
     match (method, target.part, target.name.is_some()) {
         (&Method::GET, Part::Main, false) if watch => Some(Verb::Watch),
@@ -428,13 +433,13 @@ fn target_verb(method: &Method, params: &Params, target: &Target) -> Option<Verb
             Part::Sub(Subresource::Attach | Subresource::Exec | Subresource::PortForward),
             true,
         )
-        | (_, Part::Sub(Subresource::Proxy), true) => Some(verb(method)),
+        | (_, Part::Sub(Subresource::Proxy), true) => Some(fallback_verb(method)),
         _ => None,
     }
 }
 
 /// The verb of a request whose path does not determine it: on an unknown path, or through a proxy.
-fn verb(method: &Method) -> Verb {
+fn fallback_verb(method: &Method) -> Verb {
     match *method {
         Method::POST => Verb::Create,
         Method::PUT => Verb::Update,

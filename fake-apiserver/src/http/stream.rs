@@ -2,16 +2,16 @@
 //!
 //! Owns timers and framing. The watcher determines the events and their order.
 
-use super::converting::Converting;
+use super::converting::ConvertingEvents;
 use super::negotiate::{Accept, ResponseForm};
-use super::render::{bytes, document_body, object_body, status_body};
+use super::render::{document_body, json_bytes, object_body, status_body};
 use super::table;
-use crate::http::metrics::Flight;
+use crate::http::metrics::GaugeGuard;
 use crate::kinds::Kind;
 use crate::machinery::status::Status;
 use crate::observe::WatchEnd;
 use crate::protobuf::watch_frame;
-use crate::store::{Batch, Delivered, FrameForm, Store, Watcher};
+use crate::store::{Batch, FrameForm, QueuedEvent, Store, Watcher};
 use crate::verbs::call::WatchPlan;
 use crate::verbs::to_requested_version;
 use bytes::{BufMut, Bytes, BytesMut};
@@ -48,11 +48,11 @@ pub(super) struct WatchBody {
     deadline: Pin<Box<Sleep>>,
     bookmark: Pin<Box<Sleep>>,
     stop: Pin<Box<WaitForCancellationFutureOwned>>,
-    _flight: Flight,
-    /// Timer for the end of a hold by a fault rule.
+    _flight: GaugeGuard,
+    /// The time until which a fault rule holds the watch (`HoldWatch`).
     held: Option<Pin<Box<Sleep>>>,
     /// Events whose objects are being converted by a webhook.
-    converting: Option<Converting>,
+    converting: Option<ConvertingEvents>,
 }
 
 enum Source {
@@ -81,7 +81,7 @@ impl WatchBody {
         form: ResponseForm,
         stop: CancellationToken,
         client: Arc<str>,
-        flight: Flight,
+        flight: GaugeGuard,
     ) -> Self {
         let limit = match plan.timeout_seconds {
             Some(seconds) => Duration::from_secs(seconds),
@@ -112,7 +112,7 @@ impl WatchBody {
     pub(super) fn poll_bytes(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let watcher = match &self.source {
             Source::Ended => return Poll::Ready(None),
-            Source::Failed(..) => return Poll::Ready(self.fail()),
+            Source::Failed(..) => return Poll::Ready(self.take_start_error()),
             Source::Open(watcher) => watcher.clone(),
         };
         if self.stop.as_mut().poll(cx).is_ready() {
@@ -123,15 +123,15 @@ impl WatchBody {
             return Poll::Ready(Some(frame));
         }
         loop {
-            match watcher.take(EVENTS_PER_FRAME, self.store.activity(), cx) {
+            match watcher.take_batch(EVENTS_PER_FRAME, self.store.activity(), cx) {
                 Batch::Events { events, .. } if events.is_empty() => {}
                 Batch::Events { events, counted } if self.kind.conversion().is_some() => {
-                    self.converting = Some(Converting::new(&self.store, &self.kind, events, counted));
+                    self.converting = Some(ConvertingEvents::new(&self.store, &self.kind, events, counted));
                     let frame = ready!(self.poll_converted(&watcher, cx));
                     return Poll::Ready(Some(frame));
                 }
                 Batch::Events { events, counted } => {
-                    return Poll::Ready(Some(self.send(&watcher, &events, counted)));
+                    return Poll::Ready(Some(self.deliver(&watcher, &events, counted)));
                 }
                 Batch::Complete(revision) if self.marks_end => {
                     return Poll::Ready(Some(self.bookmark(revision, true)));
@@ -151,9 +151,9 @@ impl WatchBody {
     }
 
     /// Serializes events into one frame and reports their delivery.
-    fn send(&mut self, watcher: &Watcher, events: &[Delivered], counted: usize) -> Bytes {
+    fn deliver(&mut self, watcher: &Watcher, events: &[QueuedEvent], counted: usize) -> Bytes {
         let (frame, sent) = self.frame(events);
-        self.store.delivered(watcher, &events[..sent]);
+        self.store.report_delivery(watcher, &events[..sent]);
         self.store.activity().done(counted);
         if sent < events.len() {
             self.end(WatchEnd::Failed);
@@ -169,7 +169,7 @@ impl WatchBody {
         let (outcome, events, counted) = ready!(converting.poll(cx));
         self.converting = None;
         Poll::Ready(match outcome {
-            Ok(()) => self.send(watcher, &events, counted),
+            Ok(()) => self.deliver(watcher, &events, counted),
             Err(failure) => {
                 self.store.activity().done(counted);
                 self.end(WatchEnd::Failed);
@@ -189,7 +189,7 @@ impl WatchBody {
             ready!(self.bookmark.as_mut().poll(cx));
             let next = next_bookmark(self.deadline.deadline());
             self.bookmark.as_mut().reset(next);
-            if let Some(revision) = self.store.bookmark(watcher) {
+            if let Some(revision) = self.store.bookmark_revision(watcher) {
                 return Poll::Ready(Some(self.bookmark(revision, false)));
             }
         }
@@ -197,7 +197,7 @@ impl WatchBody {
 
     /// Serializes events into one frame, and returns the number of events in it. If an event cannot be rendered, the frame ends with an
     /// ERROR event.
-    fn frame(&mut self, events: &[Delivered]) -> (Bytes, usize) {
+    fn frame(&mut self, events: &[QueuedEvent]) -> (Bytes, usize) {
         let mut pieces = Vec::with_capacity(events.len());
         for event in events {
             match self.event(event) {
@@ -213,13 +213,15 @@ impl WatchBody {
     }
 
     /// Serializes one event; watches with the same form share the bytes.
-    fn event(&mut self, event: &Delivered) -> Result<Bytes, Status> {
+    fn event(&mut self, event: &QueuedEvent) -> Result<Bytes, Status> {
         let (kind, form) = (&self.kind, &self.form);
         let first = std::mem::replace(&mut self.first, false);
         let render = || {
             let object = to_requested_version(kind, event.object.clone());
             let body = match form.accept {
-                Accept::Table(version) => bytes(&table::event(kind, &object, form, version, first)),
+                Accept::Table(version) => {
+                    json_bytes(&table::event_table(kind, &object, form, version, first))
+                }
                 _ => object_body(kind, &object, form)?,
             };
             let mut out = BytesMut::with_capacity(body.len() + 40);
@@ -240,7 +242,7 @@ impl WatchBody {
         }
     }
 
-    /// A BOOKMARK event. The object contains only kind and resourceVersion, and an annotation if it marks the end of the initial events.
+    /// A BOOKMARK event. Its object has only a type, a resourceVersion and, at the end of the initial events, an annotation.
     fn bookmark(&self, revision: u64, marks_end: bool) -> Bytes {
         let mut metadata = json!({"resourceVersion": revision.to_string()});
         if marks_end {
@@ -251,7 +253,7 @@ impl WatchBody {
                 "kind": "Table", "apiVersion": format!("meta.k8s.io/{version}"),
                 "metadata": {"resourceVersion": revision.to_string()},
                 "columnDefinitions": null,
-                "rows": [{"cells": self.kind.columns().row(&self.kind.nothing(), Timestamp::now()), "object": {
+                "rows": [{"cells": self.kind.columns().row(&self.kind.zero_value(), Timestamp::now()), "object": {
                     "kind": "PartialObjectMetadata", "apiVersion": format!("meta.k8s.io/{version}"), "metadata": metadata,
                 }}],
             }),
@@ -259,7 +261,7 @@ impl WatchBody {
                 "kind": "PartialObjectMetadata", "apiVersion": format!("meta.k8s.io/{version}"), "metadata": metadata,
             }),
             _ => {
-                let mut object = self.kind.nothing();
+                let mut object = self.kind.zero_value();
                 object["kind"] = self.kind.kind.into();
                 object["apiVersion"] = self.kind.api_version().into();
                 if let (Some(own), Some(metadata)) =
@@ -276,7 +278,7 @@ impl WatchBody {
     }
 
     /// The ERROR event of a watch that could not start.
-    fn fail(&mut self) -> Option<Bytes> {
+    fn take_start_error(&mut self) -> Option<Bytes> {
         let Source::Failed(id, client, status) = std::mem::replace(&mut self.source, Source::Ended) else {
             return None;
         };
@@ -286,7 +288,7 @@ impl WatchBody {
 
     fn end(&mut self, why: WatchEnd) -> Option<Bytes> {
         if let Source::Open(watcher) = std::mem::replace(&mut self.source, Source::Ended) {
-            self.store.unwatch(&watcher, why);
+            self.store.close_watch(&watcher, why);
         }
         None
     }

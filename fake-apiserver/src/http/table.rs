@@ -10,10 +10,16 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 /// A table with one row, for a watch event. Only the first event of a watch includes the column definitions.
-pub(super) fn event(kind: &Kind, object: &Object, form: &ResponseForm, version: &str, first: bool) -> Value {
+pub(super) fn event_table(
+    kind: &Kind,
+    object: &Object,
+    form: &ResponseForm,
+    version: &str,
+    first: bool,
+) -> Value {
     let document = object.document();
     let rows = json!([row(kind, &document, form, version, Timestamp::now())]);
-    let metadata = version_of(&document);
+    let metadata = table_metadata(&document);
     let columns = if first {
         kind.columns().definitions()
     } else {
@@ -22,8 +28,8 @@ pub(super) fn event(kind: &Kind, object: &Object, form: &ResponseForm, version: 
     table(&columns, &rows, &metadata, version)
 }
 
-/// The `metadata` of a table with one object.
-pub(super) fn version_of(object: &Value) -> Value {
+/// The `metadata` of a table with one row: the resourceVersion of the object.
+pub(super) fn table_metadata(object: &Value) -> Value {
     json!({"resourceVersion": object["metadata"]["resourceVersion"]})
 }
 

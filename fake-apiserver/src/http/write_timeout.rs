@@ -31,7 +31,7 @@ impl<S> WriteTimeout<S> {
     }
 
     /// Returns the result of a write, or a timeout error if the write has been pending for too long.
-    fn check<T>(&mut self, cx: &mut Context<'_>, written: Poll<Result<T>>) -> Poll<Result<T>> {
+    fn apply_timeout<T>(&mut self, cx: &mut Context<'_>, written: Poll<Result<T>>) -> Poll<Result<T>> {
         if written.is_ready() {
             self.is_pending = false;
             return written;
@@ -59,17 +59,17 @@ impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeout<S> {
 impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(cx, buf);
-        self.check(cx, written)
+        self.apply_timeout(cx, written)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {
         let flushed = Pin::new(&mut self.stream).poll_flush(cx);
-        self.check(cx, flushed)
+        self.apply_timeout(cx, flushed)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {
         let shut = Pin::new(&mut self.stream).poll_shutdown(cx);
-        self.check(cx, shut)
+        self.apply_timeout(cx, shut)
     }
 
     fn poll_write_vectored(
@@ -78,7 +78,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
         bufs: &[IoSlice<'_>],
     ) -> Poll<Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
-        self.check(cx, written)
+        self.apply_timeout(cx, written)
     }
 
     fn is_write_vectored(&self) -> bool {

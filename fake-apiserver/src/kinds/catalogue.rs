@@ -48,7 +48,7 @@ const GROUPS: [&str; 21] = [
 pub(crate) struct Catalogue {
     /// The built-in resources, including those of other crates, in the order of discovery.
     built_in: Arc<[Kind]>,
-    /// Built-in resources by the numbers of their tables in the store: those of `KINDS`, then those of other crates.
+    /// Built-in resources, indexed by the number of their table in the store: first `KINDS`, then the resources of other crates.
     tables: Arc<[Kind]>,
     /// Custom resources by group and plural name. The preferred version of a resource is first.
     groups: OrdMap<&'static str, OrdMap<&'static str, Arc<[Kind]>>>,
@@ -74,7 +74,7 @@ impl Api {
     /// The served resource whose objects have this apiVersion and kind.
     pub(crate) fn served_kind(&self, api_version: &str, kind: &str) -> Option<&Kind> {
         let found = self.catalogue.find_kind(api_version, kind)?;
-        self.present(found).is_some().then_some(found)
+        self.current_definition(found).is_some().then_some(found)
     }
 
     /// The served versions of a resource.
@@ -86,7 +86,7 @@ impl Api {
 
     /// The current definition of the resource, which differs from `kind` if its CRD has changed. `None` if the resource is no longer
     /// served.
-    pub(crate) fn present<'a>(&'a self, kind: &'a Kind) -> Option<&'a Kind> {
+    pub(crate) fn current_definition<'a>(&'a self, kind: &'a Kind) -> Option<&'a Kind> {
         let present = match kind.defined() {
             Some(_) => self.catalogue.find(kind.group, kind.version, kind.plural),
             None => Some(kind),
@@ -102,18 +102,18 @@ impl Catalogue {
     }
 
     /// The catalogue of all built-in resources, including those that other crates serve.
-    pub(crate) fn known() -> &'static Arc<Self> {
+    pub(crate) fn all_built_in() -> &'static Arc<Self> {
         &KNOWN
     }
 
-    /// The catalogue with the resources of other crates, and without custom resources. A definition of another crate replaces the
-    /// one of this crate with the same group, version and plural name.
+    /// The catalogue of this crate's resources and `definitions`, the resources of other crates, without custom resources. Of definitions
+    /// with the same group, version and plural name, the one of the other crate is used.
     pub(crate) fn with_extensions(definitions: &[&'static ResourceDefinition]) -> Self {
         let mut tables = KINDS.to_vec();
         let mut built_in = KINDS.to_vec();
         for definition in definitions {
             let is_same = |kind: &&mut Kind| {
-                kind.is(definition.group, definition.plural) && kind.version == definition.version
+                kind.is_resource(definition.group, definition.plural) && kind.version == definition.version
             };
             if let Some(kind) = built_in.iter_mut().find(is_same) {
                 let table_index = kind.table_index();
@@ -145,13 +145,13 @@ impl Catalogue {
         self.built_in.len()
     }
 
-    /// A catalogue that contains the versions `kinds` of a custom resource instead of its previous versions.
-    pub(crate) fn with(&self, kinds: Vec<Kind>) -> Self {
+    /// A copy of the catalogue in which `kinds`, the versions of one custom resource, replace the previous versions of that resource.
+    pub(crate) fn with_custom_resource(&self, kinds: Vec<Kind>) -> Self {
         let mut changed = self.clone();
         let Some(first) = kinds.first().cloned() else {
             return changed;
         };
-        changed = changed.without(first.group, first.plural);
+        changed = changed.without_custom_resource(first.group, first.plural);
         let kinds: Arc<[Kind]> = kinds.into();
         changed.by_table.insert(first.table_index(), kinds.clone());
         let group = changed.groups.entry(first.group).or_default();
@@ -159,10 +159,10 @@ impl Catalogue {
         changed
     }
 
-    /// A catalogue without this custom resource.
-    pub(crate) fn without(&self, group: &str, plural: &str) -> Self {
+    /// A copy of the catalogue without this custom resource.
+    pub(crate) fn without_custom_resource(&self, group: &str, plural: &str) -> Self {
         let mut changed = self.clone();
-        let Some(first) = self.all_of(group, plural).first() else {
+        let Some(first) = self.versions_of(group, plural).first() else {
             return changed;
         };
         changed.by_table.remove(&first.table_index());
@@ -173,7 +173,7 @@ impl Catalogue {
     }
 
     /// All versions of a custom resource.
-    pub(crate) fn all_of(&self, group: &str, plural: &str) -> &[Kind] {
+    pub(crate) fn versions_of(&self, group: &str, plural: &str) -> &[Kind] {
         let found = self.groups.get(group).and_then(|group| group.get(plural));
         found.map_or(&[], |kinds| kinds)
     }
@@ -226,7 +226,7 @@ impl Catalogue {
     }
 
     /// The definition that the release serves for the group, version and plural name of `kind`.
-    pub(crate) fn served<'a>(&'a self, kind: &'a Kind, profile: Profile) -> Option<&'a Kind> {
+    pub(crate) fn served_definition<'a>(&'a self, kind: &'a Kind, profile: Profile) -> Option<&'a Kind> {
         if kind.life.contains(profile) {
             return Some(kind);
         }
@@ -236,21 +236,21 @@ impl Catalogue {
     }
 
     /// The resource whose table in the store has this index, in its storage version.
-    pub(crate) fn at(&self, table_index: usize) -> Option<&Kind> {
+    pub(crate) fn find_by_table_index(&self, table_index: usize) -> Option<&Kind> {
         let defined = self
             .by_table
             .get(&table_index)
             .into_iter()
             .flat_map(|kinds| kinds.iter());
         let built_in = self.tables.get(table_index);
-        built_in.or_else(|| defined.into_iter().find(|kind| kind.is_stored()))
+        built_in.or_else(|| defined.into_iter().find(|kind| kind.is_storage_version()))
     }
 
     /// The first resource with this group and plural name that satisfies a condition.
     fn first(&self, group: &str, plural: &str, holds: impl Fn(&Kind) -> bool) -> Option<&Kind> {
         let mut built_in = self.built_in.iter();
         let found = built_in.find(|kind| kind.group == group && kind.plural == plural && holds(kind));
-        found.or_else(|| self.all_of(group, plural).iter().find(|kind| holds(kind)))
+        found.or_else(|| self.versions_of(group, plural).iter().find(|kind| holds(kind)))
     }
 }
 
@@ -266,7 +266,7 @@ impl Kind {
         if let Some(table_index) = self.own_table_index() {
             return table_index;
         }
-        let stored = self.stored();
+        let stored = self.in_storage_version();
         KINDS
             .iter()
             .position(|kind| *kind == stored)

@@ -151,9 +151,12 @@ impl Columns<'_> {
 
     pub(crate) fn row(self, object: &Value, now: Timestamp) -> Vec<Value> {
         match self {
-            Self::Table(columns) => columns.iter().map(|column| column.cell.of(object, now)).collect(),
+            Self::Table(columns) => columns
+                .iter()
+                .map(|column| column.cell.cell_value(object, now))
+                .collect(),
             Self::Defined(columns) => {
-                let name = NAME.cell.of(object, now);
+                let name = NAME.cell.cell_value(object, now);
                 std::iter::once(name)
                     .chain(columns.iter().map(|column| column.cell(object, now)))
                     .collect()
@@ -172,11 +175,11 @@ impl Columns<'_> {
 }
 
 impl Cell {
-    fn of(&self, object: &Value, now: Timestamp) -> Value {
+    fn cell_value(&self, object: &Value, now: Timestamp) -> Value {
         let at = |pointer: &str| object.pointer(pointer).unwrap_or(&Value::Null);
         match *self {
             Text(pointer) => at(pointer).as_str().unwrap_or_default().into(),
-            TextOr(pointer, instead) => or(at(pointer).as_str().unwrap_or_default(), instead),
+            TextOr(pointer, instead) => text_or_default(at(pointer).as_str().unwrap_or_default(), instead),
             Number(pointer) => at(pointer).as_i64().unwrap_or_default().into(),
             Digits(pointer, instead) => at(pointer)
                 .as_i64()
@@ -184,7 +187,7 @@ impl Cell {
             Plain(pointer) => at(pointer).clone(),
             Flag(pointer) => (*at(pointer) == true).into(),
             Self::Count(pointer) => count(at(pointer)).into(),
-            Join(pointer, instead) => or(&json::texts(at(pointer)).join(","), instead),
+            Join(pointer, instead) => text_or_default(&json::texts(at(pointer)).join(","), instead),
             Labels(pointer) => selector_text(at(pointer)),
             Of(cell) => cell(object),
             At(cell) => cell(object, now),
@@ -193,7 +196,7 @@ impl Cell {
 }
 
 /// A text, or the default if it is empty.
-pub fn or(text: &str, instead: &str) -> Value {
+pub fn text_or_default(text: &str, instead: &str) -> Value {
     if text.is_empty() {
         instead.into()
     } else {
@@ -201,8 +204,8 @@ pub fn or(text: &str, instead: &str) -> Value {
     }
 }
 
-/// The first entries of a list, and the number of the remaining entries.
-pub fn first(all: &[String], shown: usize, separator: &str) -> String {
+/// The first `shown` entries of a list and the number of the remaining entries, such as `a,b + 2 more...`.
+pub fn join_first(all: &[String], shown: usize, separator: &str) -> String {
     let text = all[..all.len().min(shown)].join(separator);
     match all.len().saturating_sub(shown) {
         0 => text,
@@ -214,7 +217,7 @@ pub fn first(all: &[String], shown: usize, separator: &str) -> String {
 fn selector_text(selector: &Value) -> Value {
     let labels = selector.get("matchLabels").unwrap_or(selector);
     let text: Vec<String> = json::pairs(labels).map(|(k, v)| format!("{k}={v}")).collect();
-    or(&text.join(","), "<none>")
+    text_or_default(&text.join(","), "<none>")
 }
 
 /// The number of entries of a list or map.
@@ -225,7 +228,7 @@ pub fn count(value: &Value) -> usize {
 }
 
 /// The values of one field of all containers in a list, joined by commas.
-pub(super) fn containers(list: &Value, field: &str) -> Value {
+pub(super) fn join_container_fields(list: &Value, field: &str) -> Value {
     let texts = json::list(list).iter().filter_map(|one| one[field].as_str());
     texts.collect::<Vec<_>>().join(",").into()
 }

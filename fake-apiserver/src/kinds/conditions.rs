@@ -19,13 +19,13 @@ pub fn validate(conditions: &Value, at: &str, errors: &mut ErrorList) {
         if !seen.insert(kind) {
             errors.duplicate(format!("{at}.type"), kind);
         }
-        one(condition, &at, errors);
+        validate_condition(condition, &at, errors);
     }
 }
 
-fn one(condition: &Value, at: &str, errors: &mut ErrorList) {
+fn validate_condition(condition: &Value, at: &str, errors: &mut ErrorList) {
     let kind = string(condition, "type");
-    errors.invalid_all(&format!("{at}.type"), kind, names::qualified(kind));
+    errors.invalid_all(&format!("{at}.type"), kind, names::qualified_name(kind));
     errors.one_of(&format!("{at}.status"), string(condition, "status"), &STATES);
     let generation = &condition["observedGeneration"];
     if generation.as_i64().is_some_and(|number| number < 0) {

@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 
 pub(super) static CONFIG_MAP: ResourceDefinition = ResourceDefinition {
     kind: "ConfigMap",
-    metadata_checks: MetadataChecks::core(2),
+    metadata_checks: MetadataChecks::core_v1_checks(2),
     plural: "configmaps",
     singular: "configmap",
     short_names: &["cm"],
     hooks: Hooks {
         validate_create: config_map_validate,
         validate_update: |new, old, errors| {
-            immutable_update(new, old, errors);
+            validate_immutable_update(new, old, errors);
             config_map_validate(new, errors);
         },
         ..NO_HOOKS
@@ -48,7 +48,7 @@ fn config_map_validate(object: &Value, errors: &mut ErrorList) {
     }
     for (key, value) in json::pairs(binary) {
         config_key("binaryData", key, errors);
-        bytes += decoded(value);
+        bytes += base64_decoded_len(value);
     }
     if bytes > BYTES_MAX {
         errors.too_long("", BYTES_MAX);
@@ -60,12 +60,12 @@ pub(super) fn config_key(list: &str, key: &str, errors: &mut ErrorList) {
 }
 
 /// The number of bytes that a base64 text decodes to.
-pub(super) fn decoded(text: &str) -> usize {
+pub(super) fn base64_decoded_len(text: &str) -> usize {
     text.trim_end_matches('=').len() * 3 / 4
 }
 
 /// Validates an update of an immutable object: it must remain immutable, and its data must not change.
-pub(super) fn immutable_update(new: &Value, old: &Value, errors: &mut ErrorList) {
+pub(super) fn validate_immutable_update(new: &Value, old: &Value, errors: &mut ErrorList) {
     if old["immutable"] != true {
         return;
     }

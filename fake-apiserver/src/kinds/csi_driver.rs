@@ -2,8 +2,8 @@
 //!
 //! Validation and messages follow kube-apiserver 1.36, including odd field paths such as `spec.attachedRequired`.
 
-use super::{Generation, Hooks, NO_HOOKS, PLAIN, ResourceDefinition, Setting, View};
-use crate::config::release::{Gate, Life, Profile};
+use super::{Generation, Hooks, NO_HOOKS, PLAIN, ResourceDefinition, StorageConversion, StrategyContext};
+use crate::config::release::{Gate, Profile, ServedReleases};
 use crate::kinds::columns::Cell::{Join, Of, Plain};
 use crate::kinds::columns::{AGE, NAME, boolean, text};
 use crate::kinds::token_lifetime;
@@ -24,12 +24,12 @@ const ANY_CSI_DRIVER: ResourceDefinition = ResourceDefinition {
     hooks: Hooks {
         default: driver_default,
         create: |object, setting| {
-            gate_tracking(object, None, setting);
-            drop_scaling(object, None);
+            drop_gated_storage_capacity(object, None, setting);
+            drop_prevent_pod_scheduling(object, None);
         },
         update: |object, old, setting| {
-            gate_tracking(object, Some(old), setting);
-            drop_scaling(object, Some(old));
+            drop_gated_storage_capacity(object, Some(old), setting);
+            drop_prevent_pod_scheduling(object, Some(old));
         },
         validate: driver_validate,
         validate_update: driver_validate_update,
@@ -51,18 +51,18 @@ const ANY_CSI_DRIVER: ResourceDefinition = ResourceDefinition {
 };
 
 pub(super) static CSI_DRIVER: ResourceDefinition = ResourceDefinition {
-    life: Life::since(19),
+    life: ServedReleases::since(19),
     ..ANY_CSI_DRIVER
 };
 
 /// CSIDriver before KEP-1472: `storageCapacity` is neither returned nor stored.
 pub(super) static CSI_DRIVER_1_18: ResourceDefinition = ResourceDefinition {
-    life: Life::during(18, 18),
-    view: Some(View {
+    life: ServedReleases::during(18, 18),
+    view: Some(StorageConversion {
         stored: &CSI_DRIVER,
         from_stored: |object| {
             let mut object = object.clone();
-            drop_tracking(&mut object);
+            drop_storage_capacity(&mut object);
             object
         },
         renamed: &[],
@@ -73,17 +73,17 @@ pub(super) static CSI_DRIVER_1_18: ResourceDefinition = ResourceDefinition {
 
 /// If the feature gate is off, drops `storageCapacity` unless the old object has the field. Releases without the gate do not know the
 /// field.
-fn gate_tracking(object: &mut Value, old: Option<&Value>, setting: &Setting<'_>) {
+fn drop_gated_storage_capacity(object: &mut Value, old: Option<&Value>, setting: &StrategyContext<'_>) {
     let had = old.is_some_and(|old| !old["spec"]["storageCapacity"].is_null());
     let knows = setting.profile.is_since(19);
     let is_retained = setting.profile.has(Gate::CsiStorageCapacity) || (knows && had);
     if !is_retained {
-        drop_tracking(object);
+        drop_storage_capacity(object);
     }
 }
 
 /// Drops the alpha field `preventPodSchedulingIfMissing`, whose gate is off, unless the old object has the field.
-fn drop_scaling(object: &mut Value, old: Option<&Value>) {
+fn drop_prevent_pod_scheduling(object: &mut Value, old: Option<&Value>) {
     let field = "preventPodSchedulingIfMissing";
     if old.is_none_or(|old| old["spec"][field].is_null())
         && let Some(spec) = object["spec"].as_object_mut()
@@ -92,7 +92,7 @@ fn drop_scaling(object: &mut Value, old: Option<&Value>) {
     }
 }
 
-fn drop_tracking(object: &mut Value) {
+fn drop_storage_capacity(object: &mut Value) {
     if let Some(spec) = object["spec"].as_object_mut() {
         spec.remove("storageCapacity");
     }
@@ -176,12 +176,12 @@ fn driver_warn(new: &Value, old: &Value) -> Vec<String> {
 
 fn driver_validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
     let (new, old) = (&new["spec"], &old["spec"]);
-    errors.unchanged(
+    errors.require_unchanged(
         "spec.attachedRequired",
         &new["attachRequired"],
         &old["attachRequired"],
     );
-    errors.unchanged(
+    errors.require_unchanged(
         "spec.volumeLifecycleModes",
         &new["volumeLifecycleModes"],
         &old["volumeLifecycleModes"],
@@ -206,7 +206,7 @@ fn driver_validate_update_then(new: &Value, old: &Value, profile: Profile, error
             Value::Null if field == "storageCapacity" => json!(false),
             value => value.clone(),
         };
-        errors.unchanged(path, &or_default(new), &or_default(old));
+        errors.require_unchanged(path, &or_default(new), &or_default(old));
     }
 }
 

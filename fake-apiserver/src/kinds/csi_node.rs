@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 pub(super) static CSI_NODE: ResourceDefinition = ResourceDefinition {
     group: "storage.k8s.io",
     kind: "CSINode",
-    metadata_checks: MetadataChecks::core(1).alone(),
+    metadata_checks: MetadataChecks::core_v1_checks(1).without_comparison(),
     plural: "csinodes",
     singular: "csinode",
     namespaced: false,
@@ -56,7 +56,7 @@ fn node_validate(object: &Value, errors: &mut ErrorList) {
             if !keys.insert(key) {
                 errors.duplicate(at.as_str(), key);
             }
-            errors.invalid_all(&at, key, names::qualified(key));
+            errors.invalid_all(&at, key, names::qualified_name(key));
         }
     }
 }

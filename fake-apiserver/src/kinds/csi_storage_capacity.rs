@@ -2,19 +2,21 @@
 //!
 //! Validation and messages follow kube-apiserver 1.36.
 
-use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, View, internal_form, selectors};
-use crate::config::release::{Gate, Life};
+use super::{
+    Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, StorageConversion, internal_form, selectors,
+};
+use crate::config::release::{Gate, ServedReleases};
 use crate::kinds::columns;
 use crate::machinery::error_list::ErrorList;
 use crate::machinery::names;
 use crate::machinery::quantity::Quantity;
 use serde_json::Value;
 
-/// Common to all versions. KEP-1472: an unset, an empty and a non-empty `nodeTopology` have three different meanings.
+/// Properties common to all versions. KEP-1472: an unset, an empty and a non-empty `nodeTopology` have three different meanings.
 const ALL_VERSIONS: ResourceDefinition = ResourceDefinition {
     group: "storage.k8s.io",
     kind: "CSIStorageCapacity",
-    metadata_checks: MetadataChecks::core(2),
+    metadata_checks: MetadataChecks::core_v1_checks(2),
     plural: "csistoragecapacities",
     singular: "csistoragecapacity",
     unconditional_update: false,
@@ -22,10 +24,10 @@ const ALL_VERSIONS: ResourceDefinition = ResourceDefinition {
         validate: capacity_validate,
         validate_update: |new, old, errors| {
             if new["nodeTopology"] != old["nodeTopology"] {
-                let shown = internal_form::shown("*LabelSelector", &new["nodeTopology"]);
+                let shown = internal_form::format_compact("*LabelSelector", &new["nodeTopology"]);
                 errors.invalid_as("nodeTopology", &shown, "field is immutable");
             }
-            errors.members_unchanged(new, old, &["storageClassName"]);
+            errors.require_members_unchanged(new, old, &["storageClassName"]);
         },
         ..NO_HOOKS
     },
@@ -33,19 +35,19 @@ const ALL_VERSIONS: ResourceDefinition = ResourceDefinition {
     ..PLAIN
 };
 
-/// The storage version, whatever the release serves.
+/// v1, the storage version in all releases, even in those that do not serve it.
 pub(super) static CSI_STORAGE_CAPACITY: ResourceDefinition = ResourceDefinition {
-    life: Life::since(24),
+    life: ServedReleases::since(24),
     ..ALL_VERSIONS
 };
 
 pub(super) static V1BETA1: ResourceDefinition = ResourceDefinition {
     version: "v1beta1",
-    life: Life::during(21, 26),
-    view: Some(View {
+    life: ServedReleases::during(21, 26),
+    view: Some(StorageConversion {
         stored: &CSI_STORAGE_CAPACITY,
-        from_stored: |object| versioned(object, &V1BETA1),
-        to_stored: |object| versioned(object, &CSI_STORAGE_CAPACITY),
+        from_stored: |object| convert_to_version(object, &V1BETA1),
+        to_stored: |object| convert_to_version(object, &CSI_STORAGE_CAPACITY),
         renamed: &[],
     }),
     ..ALL_VERSIONS
@@ -54,11 +56,11 @@ pub(super) static V1BETA1: ResourceDefinition = ResourceDefinition {
 /// v1alpha1 after `maximumVolumeSize` was added.
 pub(super) static V1ALPHA1: ResourceDefinition = ResourceDefinition {
     version: "v1alpha1",
-    life: Life::during(21, 23).behind(Gate::CsiStorageCapacity),
-    view: Some(View {
+    life: ServedReleases::during(21, 23).requiring_gate(Gate::CsiStorageCapacity),
+    view: Some(StorageConversion {
         stored: &CSI_STORAGE_CAPACITY,
-        from_stored: |object| versioned(object, &V1ALPHA1),
-        to_stored: |object| versioned(object, &CSI_STORAGE_CAPACITY),
+        from_stored: |object| convert_to_version(object, &V1ALPHA1),
+        to_stored: |object| convert_to_version(object, &CSI_STORAGE_CAPACITY),
         renamed: &[],
     }),
     ..ALL_VERSIONS
@@ -67,17 +69,17 @@ pub(super) static V1ALPHA1: ResourceDefinition = ResourceDefinition {
 /// v1alpha1 in the first releases, without `maximumVolumeSize`: the field is neither stored nor returned.
 pub(super) static V1ALPHA1_FIRST: ResourceDefinition = ResourceDefinition {
     version: "v1alpha1",
-    life: Life::during(19, 20).behind(Gate::CsiStorageCapacity),
-    view: Some(View {
+    life: ServedReleases::during(19, 20).requiring_gate(Gate::CsiStorageCapacity),
+    view: Some(StorageConversion {
         stored: &CSI_STORAGE_CAPACITY,
-        from_stored: |object| without_maximum(versioned(object, &V1ALPHA1_FIRST)),
-        to_stored: |object| without_maximum(versioned(object, &CSI_STORAGE_CAPACITY)),
+        from_stored: |object| without_maximum(convert_to_version(object, &V1ALPHA1_FIRST)),
+        to_stored: |object| without_maximum(convert_to_version(object, &CSI_STORAGE_CAPACITY)),
         renamed: &[],
     }),
     ..ALL_VERSIONS
 };
 
-fn versioned(object: &Value, kind: &ResourceDefinition) -> Value {
+fn convert_to_version(object: &Value, kind: &ResourceDefinition) -> Value {
     let mut object = object.clone();
     object["apiVersion"] = kind.api_version().into();
     object

@@ -1,7 +1,7 @@
 //! One version of a custom resource.
 //!
-//! Owns properties that only custom resources have: schema, printer columns, and the paths of the scale subresource. Another crate builds
-//! `Defined` from a CRD, and decodes and validates the objects (`CustomResourceStrategy`).
+//! Owns properties that only custom resources have: schema, printer columns, and the paths of the scale subresource. Another crate reads
+//! them from a CRD, and decodes and validates the objects (`CustomResourceStrategy`).
 
 use super::part::Part;
 use super::printer::PrinterColumn;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// One version of a custom resource.
-pub struct Defined {
+pub struct CustomResourceVersion {
     /// The properties that built-in resources have too, such as names.
     pub definition: ResourceDefinition,
     /// The index of the resource's table in the store, the same for all versions.
@@ -53,30 +53,35 @@ pub trait CustomResourceStrategy: Send + Sync {
     /// Prunes and coerces an object. Returns the paths of pruned fields.
     fn prune_and_coerce(
         &self,
-        defined: &Defined,
+        defined: &CustomResourceVersion,
         object: &mut Value,
-        nulls: Nulls,
-    ) -> Result<Vec<String>, Misfit>;
+        nulls: NullHandling,
+    ) -> Result<Vec<String>, SchemaMismatch>;
 
     /// Sets defaults of the schema for fields that the object does not have.
-    fn default(&self, defined: &Defined, object: &mut Value);
+    fn default(&self, defined: &CustomResourceVersion, object: &mut Value);
 
     /// Validates a new object and returns warnings.
-    fn validate(&self, defined: &Defined, object: &Value, errors: &mut ErrorList) -> Vec<String>;
+    fn validate(
+        &self,
+        defined: &CustomResourceVersion,
+        object: &Value,
+        errors: &mut ErrorList,
+    ) -> Vec<String>;
 
     /// Validates the update of an object `(new, old)` or of its status, and returns warnings.
     fn validate_update(
         &self,
-        defined: &Defined,
+        defined: &CustomResourceVersion,
         part: Part,
         objects: (&Value, &Value),
         errors: &mut ErrorList,
     ) -> Vec<String>;
 }
 
-/// How to handle a `null` that the schema does not allow and for which it has no default.
+/// How to handle a `null` in a field that is not nullable and has no default.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Nulls {
+pub enum NullHandling {
     /// Remove the `null`.
     Dropped,
     /// Retain the `null`, so that validation rejects it: in a server-side apply, each field expresses an intent.
@@ -84,16 +89,16 @@ pub enum Nulls {
 }
 
 /// Why an object does not match the schema of its resource.
-pub enum Misfit {
+pub enum SchemaMismatch {
     /// The metadata has invalid fields.
     Form(FormError),
     /// An embedded object has invalid `metadata` (`x-kubernetes-embedded-resource`).
-    EmbeddedObject(Box<Unfit>),
+    EmbeddedObject(Box<EmbeddedObjectError>),
 }
 
 /// The error for an invalid embedded object.
 #[derive(Debug)]
-pub struct Unfit {
+pub struct EmbeddedObjectError {
     /// Path of the invalid field in the object.
     pub path: String,
     /// The value that is invalid.
@@ -126,7 +131,7 @@ pub trait ConversionWebhook: Send + Sync {
     fn convert<'a>(
         &'a self,
         client: &'a dyn WebhookClient,
-        to: &'a Defined,
+        to: &'a CustomResourceVersion,
         objects: Vec<Value>,
     ) -> BoxFuture<'a, Result<Vec<Value>, String>>;
 }
@@ -143,7 +148,7 @@ impl Conversion {
     }
 }
 
-impl Defined {
+impl CustomResourceVersion {
     /// The selectable field with this label. The error is the message for an unknown label.
     pub(super) fn select_by(&self, label: &str) -> Result<Selectable, String> {
         match label {
@@ -156,8 +161,8 @@ impl Defined {
         }
     }
 
-    /// Whether the apiVersion is that of a version of this resource, served or not.
-    pub(crate) fn knows(&self, api_version: &str) -> bool {
+    /// Whether an apiVersion has the group of this resource and one of its versions, served or not.
+    pub(crate) fn has_api_version(&self, api_version: &str) -> bool {
         let version = api_version
             .split_once('/')
             .filter(|(group, _)| *group == self.definition.group);

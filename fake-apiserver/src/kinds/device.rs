@@ -1,9 +1,9 @@
 //! resource.k8s.io (dynamic resource allocation): stored with defaults; no device is allocated.
 
 use super::{
-    Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, Setting, StatusMetadata,
+    Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, StatusMetadata, StrategyContext,
 };
-use crate::config::release::Life;
+use crate::config::release::ServedReleases;
 use crate::kinds::columns::Cell::{Of, Text};
 use crate::kinds::columns::{AGE, NAME, count, text};
 use crate::machinery::selector::selectable;
@@ -13,13 +13,13 @@ use serde_json::Value;
 const RESOURCE: ResourceDefinition = ResourceDefinition {
     group: "resource.k8s.io",
     returns_deleted: true,
-    life: Life::since(34),
+    life: ServedReleases::since(34),
     ..PLAIN
 };
 
 pub(super) static DEVICE_CLASS: ResourceDefinition = ResourceDefinition {
     kind: "DeviceClass",
-    metadata_checks: MetadataChecks::core(2),
+    metadata_checks: MetadataChecks::core_v1_checks(2),
     plural: "deviceclasses",
     singular: "deviceclass",
     namespaced: false,
@@ -29,7 +29,7 @@ pub(super) static DEVICE_CLASS: ResourceDefinition = ResourceDefinition {
 
 pub(super) static RESOURCE_CLAIM: ResourceDefinition = ResourceDefinition {
     kind: "ResourceClaim",
-    metadata_checks: MetadataChecks::core(2).status(1, true),
+    metadata_checks: MetadataChecks::core_v1_checks(2).with_status_passes(1, true),
     plural: "resourceclaims",
     status_metadata: StatusMetadata::Described,
     singular: "resourceclaim",
@@ -44,7 +44,7 @@ pub(super) static RESOURCE_CLAIM: ResourceDefinition = ResourceDefinition {
 
 pub(super) static RESOURCE_CLAIM_TEMPLATE: ResourceDefinition = ResourceDefinition {
     kind: "ResourceClaimTemplate",
-    metadata_checks: MetadataChecks::core(2),
+    metadata_checks: MetadataChecks::core_v1_checks(2),
     plural: "resourceclaimtemplates",
     singular: "resourceclaimtemplate",
     hooks: Hooks {
@@ -61,8 +61,8 @@ pub(super) static RESOURCE_SLICE: ResourceDefinition = ResourceDefinition {
     namespaced: false,
     generation: Generation::FromCreation,
     hooks: Hooks {
-        create: date_taints,
-        update: |slice, _, setting| date_taints(slice, setting),
+        create: set_taint_times,
+        update: |slice, _, setting| set_taint_times(slice, setting),
         ..NO_HOOKS
     },
     selectable: &[
@@ -112,7 +112,7 @@ fn tolerations_default(object: &mut Value) {
 }
 
 /// Sets the time of a taint to the current time if it is unset.
-fn date_taints(slice: &mut Value, setting: &Setting<'_>) {
+fn set_taint_times(slice: &mut Value, setting: &StrategyContext<'_>) {
     for device in json::entries(slice, "/spec/devices") {
         for taint in json::entries(device, "/taints") {
             json::default_member(taint, "timeAdded", setting.now);

@@ -1,16 +1,16 @@
 //! EndpointSlice: defaults and columns.
 
-use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, Setting};
-use crate::config::release::Life;
+use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, StrategyContext};
+use crate::config::release::ServedReleases;
 use crate::kinds::columns::Cell::{Of, Text};
-use crate::kinds::columns::{AGE, NAME, first, or, text};
+use crate::kinds::columns::{AGE, NAME, join_first, text, text_or_default};
 use crate::machinery::json::{self, list, texts};
 use crate::machinery::metadata;
 use serde_json::Value;
 
 pub(super) static ENDPOINT_SLICE: ResourceDefinition = ResourceDefinition {
     kind: "EndpointSlice",
-    metadata_checks: MetadataChecks::core(1).alone(),
+    metadata_checks: MetadataChecks::core_v1_checks(1).without_comparison(),
     plural: "endpointslices",
     singular: "endpointslice",
     group: "discovery.k8s.io",
@@ -19,7 +19,7 @@ pub(super) static ENDPOINT_SLICE: ResourceDefinition = ResourceDefinition {
     hooks: Hooks {
         default: slice_default,
         update: slice_update,
-        validate_update: |new, old, errors| errors.members_unchanged(new, old, &["addressType"]),
+        validate_update: |new, old, errors| errors.require_members_unchanged(new, old, &["addressType"]),
         ..NO_HOOKS
     },
     columns: &[
@@ -29,11 +29,11 @@ pub(super) static ENDPOINT_SLICE: ResourceDefinition = ResourceDefinition {
         text("Endpoints", Of(slice_addresses)),
         AGE,
     ],
-    life: Life::since(21),
+    life: ServedReleases::since(21),
     ..PLAIN
 };
 
-/// The number of list entries that a cell contains; the rest is only counted.
+/// Maximum number of list entries in a cell, which shows only the number of further entries.
 pub(super) const SHOWN: usize = 3;
 
 fn slice_default(slice: &mut Value) {
@@ -44,7 +44,7 @@ fn slice_default(slice: &mut Value) {
 }
 
 /// A change of labels also increments the generation, because consumers select EndpointSlices by label.
-fn slice_update(new: &mut Value, old: &Value, _: &Setting<'_>) {
+fn slice_update(new: &mut Value, old: &Value, _: &StrategyContext<'_>) {
     let has_labels = |slice: &Value| json::pairs(&slice["metadata"]["labels"]).next().is_some();
     let labels = |slice: &Value| slice["metadata"]["labels"].clone();
     if labels(new) != labels(old) && (has_labels(new) || has_labels(old)) {
@@ -61,12 +61,12 @@ fn slice_ports(slice: &Value) -> Value {
             .map_or_else(|| "*".to_owned(), |port| port.to_string())
     };
     let ports: Vec<String> = ports.map(number).collect();
-    or(&first(&ports, SHOWN, ","), "<unset>")
+    text_or_default(&join_first(&ports, SHOWN, ","), "<unset>")
 }
 
 fn slice_addresses(slice: &Value) -> Value {
     let endpoints = list(&slice["endpoints"]).iter();
     let addresses = endpoints.flat_map(|endpoint| texts(&endpoint["addresses"]));
     let addresses: Vec<String> = addresses.map(str::to_owned).collect();
-    or(&first(&addresses, SHOWN, ","), "<unset>")
+    text_or_default(&join_first(&addresses, SHOWN, ","), "<unset>")
 }

@@ -2,14 +2,14 @@
 
 use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition};
 use crate::kinds::columns::Cell::Of;
-use crate::kinds::columns::{AGE, NAME, first, or, text};
+use crate::kinds::columns::{AGE, NAME, join_first, text, text_or_default};
 use crate::machinery::ip;
 use crate::machinery::json::{self, list, string};
 use serde_json::Value;
 
 pub(super) static ENDPOINTS: ResourceDefinition = ResourceDefinition {
     kind: "Endpoints",
-    metadata_checks: MetadataChecks::core(2),
+    metadata_checks: MetadataChecks::core_v1_checks(2),
     plural: "endpoints",
     registry: Some("services/endpoints"),
     singular: "endpoints",
@@ -46,12 +46,12 @@ pub(crate) fn first_ready(endpoints: &Value, port: &str) -> Option<String> {
     })
 }
 
-/// The number of addresses that a cell contains.
+/// Maximum number of addresses in a cell, which shows only the number of further addresses.
 const ADDRESSES_SHOWN: usize = 3;
 
 fn endpoints(endpoints: &Value) -> Value {
     let all: Vec<String> = list(&endpoints["subsets"]).iter().flat_map(addresses).collect();
-    or(&first(&all, ADDRESSES_SHOWN, ","), "<none>")
+    text_or_default(&join_first(&all, ADDRESSES_SHOWN, ","), "<none>")
 }
 
 /// Each address of a subset with each of its ports, as `address:port`; only the addresses if there are no ports.

@@ -1,8 +1,8 @@
 //! Events: stored as core/v1, and also served as events.k8s.io/v1.
 
 use super::resource_definition::not_supported;
-use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, View};
-use crate::config::release::Life;
+use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, StorageConversion};
+use crate::config::release::ServedReleases;
 use crate::kinds::ages::since;
 use crate::kinds::columns::Cell::{At, Of, Text};
 use crate::kinds::columns::{Column, NAME, text, wide};
@@ -27,7 +27,7 @@ pub(super) static EVENT: ResourceDefinition = ResourceDefinition {
     expires: true,
     kind: "Event",
     name_rule: names::path_segment,
-    metadata_checks: MetadataChecks::core(0),
+    metadata_checks: MetadataChecks::core_v1_checks(0),
     plural: "events",
     singular: "event",
     short_names: &["ev"],
@@ -78,7 +78,7 @@ pub(super) static EVENT_VIEW: ResourceDefinition = ResourceDefinition {
         validate_update: event_view_validate_update,
         ..NO_HOOKS
     },
-    view: Some(View {
+    view: Some(StorageConversion {
         stored: &EVENT,
         from_stored: to_view,
         to_stored: from_view,
@@ -91,7 +91,7 @@ pub(super) static EVENT_VIEW: ResourceDefinition = ResourceDefinition {
     create_on_update: true,
     unknown_label: not_supported,
     columns: EVENT_COLUMNS,
-    life: Life::since(19),
+    life: ServedReleases::since(19),
     ..PLAIN
 };
 
@@ -131,7 +131,7 @@ fn validate(object: &Value, controller: &str, errors: &mut ErrorList) {
     if by.is_empty() {
         errors.required(controller, "");
     }
-    errors.invalid_all(controller, by, names::qualified(by));
+    errors.invalid_all(controller, by, names::qualified_name(by));
     for (field, most) in LIMITS {
         if text(field).is_empty() {
             errors.required(field, "");
@@ -233,7 +233,7 @@ static EVENT_COLUMNS: &[Column] = &[
     text(
         "Last Seen",
         At(|o, now| {
-            event_time(
+            event_age(
                 o,
                 &[
                     "/series/lastObservedTime",
@@ -253,14 +253,14 @@ static EVENT_COLUMNS: &[Column] = &[
     text("Message", Of(|o| json::string(o, "message").trim().into())),
     wide(
         "First Seen",
-        At(|o, now| event_time(o, &["/firstTimestamp", "/eventTime"], now)),
+        At(|o, now| event_age(o, &["/firstTimestamp", "/eventTime"], now)),
     ),
     wide("Count", Of(event_count)),
     Column { priority: 1, ..NAME },
 ];
 
-/// The time since the first of the given fields that is set.
-fn event_time(event: &Value, pointers: &[&str], now: Timestamp) -> Value {
+/// The age of an event: the time since the first of the fields at `pointers` that is set.
+fn event_age(event: &Value, pointers: &[&str], now: Timestamp) -> Value {
     let mut times = pointers
         .iter()
         .filter_map(|pointer| event.pointer(pointer)?.as_str());

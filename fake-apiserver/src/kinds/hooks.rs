@@ -12,9 +12,9 @@ pub struct Hooks {
     /// Sets the defaults of a decoded object.
     pub default: fn(&mut Value),
     /// Prepares a new object: `PrepareForCreate` of the strategy, and the changes of built-in admission plugins.
-    pub create: fn(&mut Value, &Setting<'_>),
+    pub create: fn(&mut Value, &StrategyContext<'_>),
     /// Prepares an updated object (`PrepareForUpdate`); the second argument is the old object.
-    pub update: fn(&mut Value, &Value, &Setting<'_>),
+    pub update: fn(&mut Value, &Value, &StrategyContext<'_>),
     /// Validates the name of a new object against its other fields.
     pub validate_name: fn(&Value, &mut ErrorList),
     /// Validation for both create and update.
@@ -57,8 +57,8 @@ impl Hooks {
     }
 }
 
-/// What strategy functions know about the server and the request.
-pub struct Setting<'a> {
+/// The context of strategy functions: properties of the server and of the request.
+pub struct StrategyContext<'a> {
     /// The current time, formatted as in `metadata`.
     pub now: &'a str,
     /// Server options, such as `kubelet_less`.

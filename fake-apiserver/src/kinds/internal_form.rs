@@ -18,25 +18,25 @@ struct Member {
     /// The field path in the API type.
     place: Cow<'static, str>,
     kind: &'static str,
-    /// Whether the field is omitted if it is unset in the API.
+    /// Whether the output omits the field if it is unset in the API object.
     is_optional: bool,
 }
 
 /// The diff of two values of a type in `internal_types.txt`, as in kube-apiserver's errors.
 pub(super) fn diff(kind: &str, old: &Value, new: &Value) -> String {
-    unified_diff::of(&lines(kind, old), &lines(kind, new))
+    unified_diff::unified_diff(&lines(kind, old), &lines(kind, new))
 }
 
 /// A value of a type in `internal_types.txt`, on one line.
-pub fn shown(kind: &str, value: &Value) -> String {
-    written(kind, value, true).concat()
+pub fn format_compact(kind: &str, value: &Value) -> String {
+    write_lines(kind, value, true).concat()
 }
 
 fn lines(kind: &str, value: &Value) -> Vec<String> {
-    written(kind, value, false)
+    write_lines(kind, value, false)
 }
 
-fn written(kind: &str, value: &Value, is_compact: bool) -> Vec<String> {
+fn write_lines(kind: &str, value: &Value, is_compact: bool) -> Vec<String> {
     let mut writer = Writer {
         is_compact,
         ..Writer::default()
@@ -73,8 +73,8 @@ fn member(word: &'static str) -> Member {
     }
 }
 
-/// Whether Go omits the value of a field with `omitempty`.
-fn is_nothing(value: &Value) -> bool {
+/// Whether Go's JSON encoder omits a field with `omitempty` and this value.
+fn is_omitted_if_empty(value: &Value) -> bool {
     match value {
         Value::Null => true,
         Value::Array(entries) => entries.is_empty(),
@@ -94,7 +94,7 @@ struct Writer {
 }
 
 impl Writer {
-    fn put(&mut self, text: &str) {
+    fn push_line(&mut self, text: &str) {
         let indent = match self.is_compact {
             true => String::new(),
             false => " ".repeat(self.depth),
@@ -104,18 +104,18 @@ impl Writer {
     }
 
     /// Sets the name of the field that is written next.
-    fn name(&mut self, name: &str) {
+    fn set_label(&mut self, name: &str) {
         let space = if self.is_compact { "" } else { " " };
         self.label = format!("{name}:{space}");
     }
 
     /// Writes parts between brackets, separated by commas.
-    fn all<T>(&mut self, brackets: [&str; 2], parts: &[T], mut each: impl FnMut(&mut Self, &T)) {
+    fn write_list<T>(&mut self, brackets: [&str; 2], parts: &[T], mut each: impl FnMut(&mut Self, &T)) {
         let [open, close] = brackets;
         if parts.is_empty() {
-            return self.put(&format!("{open}{close}"));
+            return self.push_line(&format!("{open}{close}"));
         }
-        self.put(open);
+        self.push_line(open);
         self.depth += 1;
         for (at, part) in parts.iter().enumerate() {
             each(self, part);
@@ -124,19 +124,19 @@ impl Writer {
             }
         }
         self.depth -= 1;
-        self.put(close);
+        self.push_line(close);
     }
 
     fn structure(&mut self, kind: &str, value: &Value, parent: &Value) {
         let members = TYPES.get(kind).map_or(&[] as &[Member], Vec::as_slice);
         let members = members
             .iter()
-            .map(|member| (member, found(&member.place, value, parent)));
+            .map(|member| (member, find_field(&member.place, value, parent)));
         let members: Vec<_> = members
-            .filter(|(member, found)| !member.is_optional || !is_nothing(found))
+            .filter(|(member, found)| !member.is_optional || !is_omitted_if_empty(found))
             .collect();
-        self.all(["{", "}"], &members, |writer, (member, found)| {
-            writer.name(&format!("{:?}", member.name));
+        self.write_list(["{", "}"], &members, |writer, (member, found)| {
+            writer.set_label(&format!("{:?}", member.name));
             writer.member(member.kind, found, value);
         });
     }
@@ -144,44 +144,44 @@ impl Writer {
     fn member(&mut self, kind: &str, value: &Value, parent: &Value) {
         if let Some(items) = kind.strip_prefix("[]") {
             return match value.as_array() {
-                Some(list) => self.all(["[", "]"], list, |writer, item| {
+                Some(list) => self.write_list(["[", "]"], list, |writer, item| {
                     writer.member(items, item, value);
                 }),
-                None => self.put("null"),
+                None => self.push_line("null"),
             };
         }
         if let Some(kind) = kind.strip_prefix('*') {
             return match value {
                 Value::Object(_) => self.structure(kind, value, parent),
-                _ => self.put("null"),
+                _ => self.push_line("null"),
             };
         }
         match kind {
             _ if TYPES.contains_key(kind) => self.structure(kind, value, parent),
-            "-" if value.is_null() => self.put("null"),
-            // A type that is not in `TYPES` is the text to write for an unset value.
-            nothing if value.is_null() => self.put(nothing),
+            "-" if value.is_null() => self.push_line("null"),
+            // Any other kind, such as `0` or `false`, is itself the text to write for an unset value.
+            nothing if value.is_null() => self.push_line(nothing),
             _ => self.plain(value),
         }
     }
 
     fn plain(&mut self, value: &Value) {
         match value {
-            Value::Array(items) => self.all(["[", "]"], items, Self::plain),
+            Value::Array(items) => self.write_list(["[", "]"], items, Self::plain),
             Value::Object(members) => {
                 let members: Vec<_> = members.iter().collect();
-                self.all(["{", "}"], &members, |writer, (name, value)| {
-                    writer.name(&go::json(name));
+                self.write_list(["{", "}"], &members, |writer, (name, value)| {
+                    writer.set_label(&go::json_string(name));
                     writer.plain(value);
                 });
             }
-            Value::String(plain) => self.put(&go::json(plain)),
-            scalar => self.put(&scalar.to_string()),
+            Value::String(plain) => self.push_line(&go::json_string(plain)),
+            scalar => self.push_line(&scalar.to_string()),
         }
     }
 }
 
-fn found<'v>(place: &str, value: &'v Value, parent: &'v Value) -> &'v Value {
+fn find_field<'v>(place: &str, value: &'v Value, parent: &'v Value) -> &'v Value {
     match place.strip_prefix('^') {
         Some(place) => &parent[place],
         None => place.split('/').fold(value, |value, name| &value[name]),
@@ -223,11 +223,11 @@ mod tests {
 
     #[test]
     fn values_in_errors_are_shown_on_one_line() {
-        assert_eq!(shown("*VolumeNodeAffinity", &Value::Null), "null");
+        assert_eq!(format_compact("*VolumeNodeAffinity", &Value::Null), "null");
         let selector =
             json!({"matchExpressions": [{"key": "a", "operator": "Exists"}], "matchLabels": {"b": "c"}});
         let expected = r#"{"matchLabels":{"b":"c"},"matchExpressions":[{"key":"a","operator":"Exists"}]}"#;
-        assert_eq!(shown("*LabelSelector", &selector), expected);
+        assert_eq!(format_compact("*LabelSelector", &selector), expected);
     }
 
     #[test]

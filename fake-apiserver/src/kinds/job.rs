@@ -2,12 +2,13 @@
 
 use super::workload::{CONTAINERS, IMAGES, SELECTOR};
 use super::{
-    Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, Setting, pod, workload_rules,
+    Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, StrategyContext, pod,
+    workload_rules,
 };
-use crate::config::release::Life;
+use crate::config::release::ServedReleases;
 use crate::kinds::ages::since;
 use crate::kinds::columns::Cell::{At, Labels, Of, Text, TextOr};
-use crate::kinds::columns::{AGE, Cell, NAME, boolean, containers, integer, text, wide};
+use crate::kinds::columns::{AGE, Cell, NAME, boolean, integer, join_container_fields, text, wide};
 use crate::machinery::selector::selectable;
 use crate::machinery::{json, metadata};
 use jiff::Timestamp;
@@ -29,7 +30,7 @@ const BATCH: ResourceDefinition = ResourceDefinition {
 pub(super) static CRON_JOB: ResourceDefinition = ResourceDefinition {
     kind: "CronJob",
     template: Some("/spec/jobTemplate/spec/template"),
-    metadata_checks: MetadataChecks::core(1).status(0, false),
+    metadata_checks: MetadataChecks::core_v1_checks(1).with_status_passes(0, false),
     plural: "cronjobs",
     singular: "cronjob",
     short_names: &["cj"],
@@ -55,11 +56,17 @@ pub(super) static CRON_JOB: ResourceDefinition = ResourceDefinition {
         integer("Active", Cell::Count("/status/active")),
         text("Last Schedule", At(last_schedule)),
         AGE,
-        wide("Containers", Of(|o| containers(cron_containers(o), "name"))),
-        wide("Images", Of(|o| containers(cron_containers(o), "image"))),
+        wide(
+            "Containers",
+            Of(|o| join_container_fields(cron_containers(o), "name")),
+        ),
+        wide(
+            "Images",
+            Of(|o| join_container_fields(cron_containers(o), "image")),
+        ),
         wide("Selector", Labels("/spec/jobTemplate/spec/selector")),
     ],
-    life: Life::since(21),
+    life: ServedReleases::since(21),
     ..BATCH
 };
 
@@ -79,7 +86,7 @@ fn cron_job_default(object: &mut Value) {
 
 pub(super) static JOB: ResourceDefinition = ResourceDefinition {
     kind: "Job",
-    metadata_checks: MetadataChecks::core(2).status(1, true),
+    metadata_checks: MetadataChecks::core_v1_checks(2).with_status_passes(1, true),
     plural: "jobs",
     singular: "job",
     orphans_by_default: Some(Some(
@@ -137,14 +144,14 @@ fn job_default(object: &mut Value) {
     default_labels(object);
 }
 
-/// Without `manualSelector`, a Job's pods get labels unique to the Job. Labels of the Job that equal those of its template get the unique
-/// labels too, because in kube-apiserver both are one Go map.
-fn job_create(object: &mut Value, _: &Setting<'_>) {
+/// Without `manualSelector`, a Job's pods get labels unique to the Job. If the Job and its template have equal labels, the Job gets the
+/// unique labels too, because in kube-apiserver both use one Go map.
+fn job_create(object: &mut Value, _: &StrategyContext<'_>) {
     if object["spec"]["manualSelector"] == true {
         return;
     }
     let is_shared = object["metadata"]["labels"] == object["spec"]["template"]["metadata"]["labels"];
-    select_own(object);
+    add_generated_labels(object);
     if is_shared {
         metadata::set(object, "labels", None);
         default_labels(object);
@@ -161,7 +168,7 @@ fn default_labels(job: &mut Value) {
 }
 
 /// Adds the generated labels to the pod template and to the selector.
-fn select_own(object: &mut Value) {
+fn add_generated_labels(object: &mut Value) {
     let uid = metadata::text(object, "uid").to_owned();
     let name = metadata::text(object, "name").to_owned();
     let template = json::member(object, "spec")

@@ -4,7 +4,7 @@
 //! which resources exist.
 
 use super::columns::Columns;
-use super::defined::{Conversion, Defined};
+use super::defined::{Conversion, CustomResourceVersion};
 use super::resource_definition::ResourceDefinition;
 use crate::config::release::Profile;
 use crate::machinery::selector::Selectable;
@@ -23,7 +23,7 @@ enum Source {
     /// A built-in resource of another crate, and the index of its table in the store.
     Extension(&'static ResourceDefinition, usize),
     /// One version of a custom resource, and its storage version if that is a different version.
-    Defined(Arc<Defined>, Option<Arc<Defined>>),
+    Defined(Arc<CustomResourceVersion>, Option<Arc<CustomResourceVersion>>),
 }
 
 /// The structure of the objects of a resource.
@@ -32,12 +32,12 @@ pub(crate) enum Shape<'a> {
     /// Objects have a Go type, which is listed in `types.txt`.
     Typed(&'static Type),
     /// Objects have the schema of a CRD.
-    Defined(&'a Defined),
+    Defined(&'a CustomResourceVersion),
 }
 
 impl Kind {
     /// A built-in resource of this crate.
-    pub(super) const fn table(definition: &'static ResourceDefinition) -> Self {
+    pub(super) const fn built_in(definition: &'static ResourceDefinition) -> Self {
         Self(Source::Table(definition))
     }
 
@@ -56,12 +56,12 @@ impl Kind {
     }
 
     /// A custom resource. `storage` is the storage version, if that is a different version.
-    pub fn of(version: Arc<Defined>, storage: Option<Arc<Defined>>) -> Self {
+    pub fn of(version: Arc<CustomResourceVersion>, storage: Option<Arc<CustomResourceVersion>>) -> Self {
         Self(Source::Defined(version, storage))
     }
 
     /// The resource as the CRD defines it; `None` for built-in resources.
-    pub fn defined(&self) -> Option<&Defined> {
+    pub fn defined(&self) -> Option<&CustomResourceVersion> {
         match &self.0 {
             Source::Table(_) | Source::Extension(..) => None,
             Source::Defined(defined, _) => Some(defined),
@@ -73,9 +73,9 @@ impl Kind {
     }
 
     /// The resource in its storage version.
-    pub fn stored(&self) -> Self {
+    pub fn in_storage_version(&self) -> Self {
         let stored = match &self.0 {
-            Source::Table(definition) => definition.view.map(|view| Self::table(view.stored)),
+            Source::Table(definition) => definition.view.map(|view| Self::built_in(view.stored)),
             Source::Extension(definition, table_index) => definition
                 .view
                 .map(|view| Self::extension(view.stored, *table_index)),
@@ -88,12 +88,12 @@ impl Kind {
     pub(crate) fn validated_version(&self) -> Self {
         match self.defined() {
             Some(_) => self.clone(),
-            None => self.stored(),
+            None => self.in_storage_version(),
         }
     }
 
     /// Whether this version is the storage version.
-    pub(crate) fn is_stored(&self) -> bool {
+    pub(crate) fn is_storage_version(&self) -> bool {
         match &self.0 {
             Source::Table(definition) | Source::Extension(definition, _) => definition.view.is_none(),
             Source::Defined(_, storage) => storage.is_none(),
@@ -120,9 +120,9 @@ impl Kind {
     }
 
     /// The zero value of the objects' Go type: an object without any field set.
-    pub(crate) fn nothing(&self) -> Value {
+    pub(crate) fn zero_value(&self) -> Value {
         self.object_type()
-            .map_or_else(|| json!({"metadata": {}}), |of| of.nothing().clone())
+            .map_or_else(|| json!({"metadata": {}}), |of| of.empty_object().clone())
     }
 
     /// The columns of `kubectl get`.
@@ -136,9 +136,11 @@ impl Kind {
     }
 
     /// The deprecation warning, if the resource is deprecated in this release.
-    pub(crate) fn advice(&self, profile: Profile) -> Option<String> {
+    pub(crate) fn deprecation_warning(&self, profile: Profile) -> Option<String> {
         match &self.0 {
-            Source::Table(definition) | Source::Extension(definition, _) => definition.advice(profile),
+            Source::Table(definition) | Source::Extension(definition, _) => {
+                definition.deprecation_warning(profile)
+            }
             Source::Defined(defined, _) => defined.deprecation.clone(),
         }
     }

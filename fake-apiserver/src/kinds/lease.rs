@@ -10,7 +10,7 @@ use serde_json::Value;
 pub(super) static LEASE: ResourceDefinition = ResourceDefinition {
     group: "coordination.k8s.io",
     kind: "Lease",
-    metadata_checks: MetadataChecks::machinery(1),
+    metadata_checks: MetadataChecks::apimachinery_checks(1),
     plural: "leases",
     singular: "lease",
     generation: Generation::None,

@@ -52,11 +52,12 @@ mod workload_rules;
 pub(crate) use catalogue::{Api, Catalogue};
 pub use conditions::validate as validate_conditions;
 pub use defined::{
-    Conversion, ConversionWebhook, CustomResourceStrategy, Defined, Misfit, Nulls, ScalePaths, Unfit,
+    Conversion, ConversionWebhook, CustomResourceStrategy, CustomResourceVersion, EmbeddedObjectError,
+    NullHandling, ScalePaths, SchemaMismatch,
 };
 pub(crate) use endpoints::{first_ready, port_named};
-pub use hooks::{Hooks, NO_HOOKS, PartHooks, Paths, Requester, Setting};
-pub use internal_form::shown as internal_form;
+pub use hooks::{Hooks, NO_HOOKS, PartHooks, Paths, Requester, StrategyContext};
+pub use internal_form::format_compact as internal_form;
 pub use kind::Kind;
 pub(crate) use kind::Shape;
 pub use part::{Part, Subresource};
@@ -70,11 +71,12 @@ pub(crate) use priority_class::system_classes;
 pub(crate) use rbac::GROUP as RBAC_GROUP;
 pub use resource_definition::{
     Generation, Grants, MetadataChecks, MetadataPasses, PLAIN, ResourceDefinition, Review, StatusMetadata,
-    Unstored, View, not_supported,
+    StorageConversion, UnstoredAction, not_supported,
 };
 pub use selectors::labels as label_selector;
 pub(crate) use selectors::{
-    count as requirement_values, is_operator as is_label_operator, requirement as label_requirement,
+    is_operator as is_label_operator, requirement as label_requirement,
+    validate_value_count as requirement_values,
 };
 pub use service::DEFINITION as SERVICE_DEFINITION;
 
@@ -83,74 +85,74 @@ pub(crate) use request_body::{BINDING, EVICTION, SCALE, TOKEN_REQUEST, request_k
 /// All built-in resources, in kube-apiserver's order of discovery: by group, then by name. The preferred version of a
 /// resource is first.
 pub(crate) static KINDS: &[Kind] = &[
-    Kind::table(&request_body::BINDING_DEFINITION),
-    Kind::table(&config_map::CONFIG_MAP),
-    Kind::table(&endpoints::ENDPOINTS),
-    Kind::table(&event::EVENT),
-    Kind::table(&namespace::NAMESPACE),
-    Kind::table(&node::NODE),
-    Kind::table(&volume::PERSISTENT_VOLUME_CLAIM),
-    Kind::table(&volume::PERSISTENT_VOLUME),
-    Kind::table(&pod::POD),
-    Kind::table(&pod_template::POD_TEMPLATE),
-    Kind::table(&workload::REPLICATION_CONTROLLER),
-    Kind::table(&secret::SECRET),
-    Kind::table(&service_account::SERVICE_ACCOUNT),
-    Kind::table(&service::SERVICE),
-    Kind::table(&workload::CONTROLLER_REVISION),
-    Kind::table(&workload::DAEMON_SET),
-    Kind::table(&workload::DEPLOYMENT),
-    Kind::table(&workload::REPLICA_SET),
-    Kind::table(&workload::STATEFUL_SET),
-    Kind::table(&event::EVENT_VIEW),
-    Kind::table(&review::SELF_SUBJECT_REVIEW),
-    Kind::table(&review::TOKEN_REVIEW),
-    Kind::table(&review::LOCAL_SUBJECT_ACCESS_REVIEW),
-    Kind::table(&review::SELF_SUBJECT_ACCESS_REVIEW),
-    Kind::table(&review::SELF_SUBJECT_RULES_REVIEW),
-    Kind::table(&review::SUBJECT_ACCESS_REVIEW),
-    Kind::table(&job::CRON_JOB),
-    Kind::table(&job::JOB),
-    Kind::table(&pod_disruption_budget::POD_DISRUPTION_BUDGET),
-    Kind::table(&rbac::CLUSTER_ROLE_BINDING),
-    Kind::table(&rbac::CLUSTER_ROLE),
-    Kind::table(&rbac::ROLE_BINDING),
-    Kind::table(&rbac::ROLE),
-    Kind::table(&csi_driver::CSI_DRIVER),
-    Kind::table(&csi_driver::CSI_DRIVER_1_18),
-    Kind::table(&csi_node::CSI_NODE),
-    Kind::table(&csi_storage_capacity::CSI_STORAGE_CAPACITY),
-    Kind::table(&csi_storage_capacity::V1BETA1),
-    Kind::table(&csi_storage_capacity::V1ALPHA1),
-    Kind::table(&csi_storage_capacity::V1ALPHA1_FIRST),
-    Kind::table(&storage_class::STORAGE_CLASS),
-    Kind::table(&volume_attachment::VOLUME_ATTACHMENT),
-    Kind::table(&volume_attributes_class::VOLUME_ATTRIBUTES_CLASS),
-    Kind::table(&priority_class::PRIORITY_CLASS),
-    Kind::table(&lease::LEASE),
-    Kind::table(&endpoint_slice::ENDPOINT_SLICE),
-    Kind::table(&device::DEVICE_CLASS),
-    Kind::table(&device::RESOURCE_CLAIM),
-    Kind::table(&device::RESOURCE_CLAIM_TEMPLATE),
-    Kind::table(&device::RESOURCE_SLICE),
+    Kind::built_in(&request_body::BINDING_DEFINITION),
+    Kind::built_in(&config_map::CONFIG_MAP),
+    Kind::built_in(&endpoints::ENDPOINTS),
+    Kind::built_in(&event::EVENT),
+    Kind::built_in(&namespace::NAMESPACE),
+    Kind::built_in(&node::NODE),
+    Kind::built_in(&volume::PERSISTENT_VOLUME_CLAIM),
+    Kind::built_in(&volume::PERSISTENT_VOLUME),
+    Kind::built_in(&pod::POD),
+    Kind::built_in(&pod_template::POD_TEMPLATE),
+    Kind::built_in(&workload::REPLICATION_CONTROLLER),
+    Kind::built_in(&secret::SECRET),
+    Kind::built_in(&service_account::SERVICE_ACCOUNT),
+    Kind::built_in(&service::SERVICE),
+    Kind::built_in(&workload::CONTROLLER_REVISION),
+    Kind::built_in(&workload::DAEMON_SET),
+    Kind::built_in(&workload::DEPLOYMENT),
+    Kind::built_in(&workload::REPLICA_SET),
+    Kind::built_in(&workload::STATEFUL_SET),
+    Kind::built_in(&event::EVENT_VIEW),
+    Kind::built_in(&review::SELF_SUBJECT_REVIEW),
+    Kind::built_in(&review::TOKEN_REVIEW),
+    Kind::built_in(&review::LOCAL_SUBJECT_ACCESS_REVIEW),
+    Kind::built_in(&review::SELF_SUBJECT_ACCESS_REVIEW),
+    Kind::built_in(&review::SELF_SUBJECT_RULES_REVIEW),
+    Kind::built_in(&review::SUBJECT_ACCESS_REVIEW),
+    Kind::built_in(&job::CRON_JOB),
+    Kind::built_in(&job::JOB),
+    Kind::built_in(&pod_disruption_budget::POD_DISRUPTION_BUDGET),
+    Kind::built_in(&rbac::CLUSTER_ROLE_BINDING),
+    Kind::built_in(&rbac::CLUSTER_ROLE),
+    Kind::built_in(&rbac::ROLE_BINDING),
+    Kind::built_in(&rbac::ROLE),
+    Kind::built_in(&csi_driver::CSI_DRIVER),
+    Kind::built_in(&csi_driver::CSI_DRIVER_1_18),
+    Kind::built_in(&csi_node::CSI_NODE),
+    Kind::built_in(&csi_storage_capacity::CSI_STORAGE_CAPACITY),
+    Kind::built_in(&csi_storage_capacity::V1BETA1),
+    Kind::built_in(&csi_storage_capacity::V1ALPHA1),
+    Kind::built_in(&csi_storage_capacity::V1ALPHA1_FIRST),
+    Kind::built_in(&storage_class::STORAGE_CLASS),
+    Kind::built_in(&volume_attachment::VOLUME_ATTACHMENT),
+    Kind::built_in(&volume_attributes_class::VOLUME_ATTRIBUTES_CLASS),
+    Kind::built_in(&priority_class::PRIORITY_CLASS),
+    Kind::built_in(&lease::LEASE),
+    Kind::built_in(&endpoint_slice::ENDPOINT_SLICE),
+    Kind::built_in(&device::DEVICE_CLASS),
+    Kind::built_in(&device::RESOURCE_CLAIM),
+    Kind::built_in(&device::RESOURCE_CLAIM_TEMPLATE),
+    Kind::built_in(&device::RESOURCE_SLICE),
 ];
 
 /// Kinds whose objects the server itself creates.
-pub(crate) static CONFIG_MAP: Kind = Kind::table(&config_map::CONFIG_MAP);
-pub(crate) static NAMESPACE: Kind = Kind::table(&namespace::NAMESPACE);
+pub(crate) static CONFIG_MAP: Kind = Kind::built_in(&config_map::CONFIG_MAP);
+pub(crate) static NAMESPACE: Kind = Kind::built_in(&namespace::NAMESPACE);
 /// Kinds of the `kubernetes` service.
-pub(crate) static ENDPOINTS: Kind = Kind::table(&endpoints::ENDPOINTS);
-pub(crate) static ENDPOINT_SLICE: Kind = Kind::table(&endpoint_slice::ENDPOINT_SLICE);
-pub(crate) static SERVICE: Kind = Kind::table(&service::SERVICE);
+pub(crate) static ENDPOINTS: Kind = Kind::built_in(&endpoints::ENDPOINTS);
+pub(crate) static ENDPOINT_SLICE: Kind = Kind::built_in(&endpoint_slice::ENDPOINT_SLICE);
+pub(crate) static SERVICE: Kind = Kind::built_in(&service::SERVICE);
 /// Kinds whose objects admission, eviction and connect requests read.
-pub(crate) static NODE: Kind = Kind::table(&node::NODE);
-pub(crate) static POD: Kind = Kind::table(&pod::POD);
-pub(crate) static POD_DISRUPTION_BUDGET: Kind = Kind::table(&pod_disruption_budget::POD_DISRUPTION_BUDGET);
-pub(crate) static PRIORITY_CLASS: Kind = Kind::table(&priority_class::PRIORITY_CLASS);
-pub(crate) static STORAGE_CLASS: Kind = Kind::table(&storage_class::STORAGE_CLASS);
+pub(crate) static NODE: Kind = Kind::built_in(&node::NODE);
+pub(crate) static POD: Kind = Kind::built_in(&pod::POD);
+pub(crate) static POD_DISRUPTION_BUDGET: Kind = Kind::built_in(&pod_disruption_budget::POD_DISRUPTION_BUDGET);
+pub(crate) static PRIORITY_CLASS: Kind = Kind::built_in(&priority_class::PRIORITY_CLASS);
+pub(crate) static STORAGE_CLASS: Kind = Kind::built_in(&storage_class::STORAGE_CLASS);
 /// ServiceAccounts, for which tokens are issued.
-pub(crate) static SERVICE_ACCOUNT: Kind = Kind::table(&service_account::SERVICE_ACCOUNT);
-pub(crate) static CLUSTER_ROLE: Kind = Kind::table(&rbac::CLUSTER_ROLE);
-pub(crate) static CLUSTER_ROLE_BINDING: Kind = Kind::table(&rbac::CLUSTER_ROLE_BINDING);
-pub(crate) static ROLE: Kind = Kind::table(&rbac::ROLE);
-pub(crate) static ROLE_BINDING: Kind = Kind::table(&rbac::ROLE_BINDING);
+pub(crate) static SERVICE_ACCOUNT: Kind = Kind::built_in(&service_account::SERVICE_ACCOUNT);
+pub(crate) static CLUSTER_ROLE: Kind = Kind::built_in(&rbac::CLUSTER_ROLE);
+pub(crate) static CLUSTER_ROLE_BINDING: Kind = Kind::built_in(&rbac::CLUSTER_ROLE_BINDING);
+pub(crate) static ROLE: Kind = Kind::built_in(&rbac::ROLE);
+pub(crate) static ROLE_BINDING: Kind = Kind::built_in(&rbac::ROLE_BINDING);

@@ -1,7 +1,7 @@
 //! Namespaces: defaults, validation, and marking as terminating.
 
 use super::resource_definition::not_supported;
-use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, Setting, Subresource};
+use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, StrategyContext, Subresource};
 use crate::kinds::columns::Cell::Text;
 use crate::kinds::columns::{AGE, NAME, text};
 use crate::machinery::error_list::ErrorList;
@@ -11,14 +11,14 @@ use serde_json::{Value, json};
 
 pub(super) static NAMESPACE: ResourceDefinition = ResourceDefinition {
     kind: "Namespace",
-    metadata_checks: MetadataChecks::core(2).status(1, true),
+    metadata_checks: MetadataChecks::core_v1_checks(2).with_status_passes(1, true),
     plural: "namespaces",
     singular: "namespace",
     short_names: &["ns"],
     namespaced: false,
     status: true,
     subresources: &[Subresource::Finalize],
-    name_rule: names::label,
+    name_rule: names::dns_label,
     deletes_collection: false,
     returns_deleted: true,
     end: Some(namespace_end),
@@ -53,7 +53,7 @@ fn namespace_default(object: &mut Value) {
         .or_insert_with(|| ACTIVE.into());
 }
 
-fn namespace_create(object: &mut Value, _: &Setting<'_>) {
+fn namespace_create(object: &mut Value, _: &StrategyContext<'_>) {
     let mut finalizers = object["spec"]["finalizers"]
         .as_array()
         .cloned()
@@ -71,15 +71,15 @@ fn namespace_end(object: &mut Value) {
 }
 
 /// Resets `spec.finalizers`, which only `/finalize` can change.
-fn namespace_update(new: &mut Value, old: &Value, _: &Setting<'_>) {
+fn namespace_update(new: &mut Value, old: &Value, _: &StrategyContext<'_>) {
     new["spec"] = old["spec"].clone();
 }
 
 fn namespace_validate(object: &Value, errors: &mut ErrorList) {
     for finalizer in json::texts(&object["spec"]["finalizers"]) {
-        errors.invalid_all("spec.finalizers", finalizer, names::qualified(finalizer));
+        errors.invalid_all("spec.finalizers", finalizer, names::qualified_name(finalizer));
         let standard = ["kubernetes", "orphan"];
-        metadata::known_finalizer(finalizer, &standard, "spec.finalizers".to_owned(), errors);
+        metadata::validate_core_finalizer(finalizer, &standard, "spec.finalizers".to_owned(), errors);
     }
 }
 

@@ -2,10 +2,10 @@
 
 use super::pod::resources;
 use super::resource_definition::not_supported;
-use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, Setting, Subresource};
+use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, StrategyContext, Subresource};
 use crate::config::admission::Plugin;
 use crate::kinds::columns::Cell::{Of, Text, TextOr};
-use crate::kinds::columns::{AGE, NAME, condition, or, text, wide};
+use crate::kinds::columns::{AGE, NAME, condition, text, text_or_default, wide};
 use crate::machinery::error_list::ErrorList;
 use crate::machinery::selector::{Selectable, selectable};
 use crate::machinery::{json, names};
@@ -16,7 +16,7 @@ use std::net::IpAddr;
 
 pub(super) static NODE: ResourceDefinition = ResourceDefinition {
     kind: "Node",
-    metadata_checks: MetadataChecks::core(2).status(1, true),
+    metadata_checks: MetadataChecks::core_v1_checks(2).with_status_passes(1, true),
     plural: "nodes",
     registry: Some("minions"),
     singular: "node",
@@ -85,7 +85,7 @@ fn node_default(object: &mut Value) {
 
 /// The TaintNodesByCondition admission plugin: taints a new node as not ready. In a cluster, the node lifecycle controller removes the
 /// taint.
-fn node_create(object: &mut Value, setting: &Setting<'_>) {
+fn node_create(object: &mut Value, setting: &StrategyContext<'_>) {
     // Drops a field of dynamic kubelet configuration, which was removed from Kubernetes.
     json::assign(&mut object["spec"], "configSource", Value::Null);
     json::assign(&mut object["status"], "config", Value::Null);
@@ -107,7 +107,7 @@ fn node_create(object: &mut Value, setting: &Setting<'_>) {
 }
 
 /// Fields of dynamic kubelet configuration may be retained, but not added.
-fn node_update(new: &mut Value, old: &Value, _: &Setting<'_>) {
+fn node_update(new: &mut Value, old: &Value, _: &StrategyContext<'_>) {
     for (part, field) in [("spec", "configSource"), ("status", "config")] {
         if old[part][field].is_null() {
             json::assign(&mut new[part], field, Value::Null);
@@ -155,7 +155,11 @@ fn node_taints(object: &Value, errors: &mut ErrorList) {
     for (i, taint) in taints.iter().enumerate() {
         let text = |field: &str| taint[field].as_str().unwrap_or_default();
         let at = format!("metadata.taints[{i}]");
-        errors.invalid_all(&format!("{at}.key"), text("key"), names::qualified(text("key")));
+        errors.invalid_all(
+            &format!("{at}.key"),
+            text("key"),
+            names::qualified_name(text("key")),
+        );
         let complaints = names::label_value(text("value"));
         if !complaints.is_empty() {
             errors.invalid(format!("{at}.value"), text("value"), &complaints.join(";"));
@@ -225,7 +229,7 @@ fn node_validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
             errors.duplicate_as(format!("status.addresses[{i}]"), &shown);
         }
     }
-    node_given(&new["spec"], &old["spec"], errors);
+    validate_node_set_once_fields(&new["spec"], &old["spec"], errors);
     node_taints(new, errors);
     let id = |node: &Value| node["spec"]["externalID"].as_str().unwrap_or_default().to_owned();
     if id(new) != id(old) {
@@ -237,7 +241,7 @@ fn node_validate_status(new: &Value, old: &Value, errors: &mut ErrorList) {
     node_validate_update(new, old, errors);
 }
 
-fn node_given(new: &Value, old: &Value, errors: &mut ErrorList) {
+fn validate_node_set_once_fields(new: &Value, old: &Value, errors: &mut ErrorList) {
     let ranges = |spec: &Value| json::texts(&spec["podCIDRs"]).len();
     let only = |what: &str| format!("node updates may not change {what} except from \"\" to valid");
     if ranges(old) > 0 && new["podCIDRs"] != old["podCIDRs"] {
@@ -268,7 +272,7 @@ fn node_roles(node: &Value) -> Value {
         },
     );
     let roles: Vec<&str> = roles.filter(|role| !role.is_empty()).collect();
-    or(&roles.join(","), "<none>")
+    text_or_default(&roles.join(","), "<none>")
 }
 
 fn node_address(node: &Value, of: &str) -> Value {
@@ -276,5 +280,5 @@ fn node_address(node: &Value, of: &str) -> Value {
     let mut found = addresses
         .filter(|one| one["type"] == of)
         .filter_map(|one| one["address"].as_str());
-    or(found.next().unwrap_or_default(), "<none>")
+    text_or_default(found.next().unwrap_or_default(), "<none>")
 }

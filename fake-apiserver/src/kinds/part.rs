@@ -75,20 +75,20 @@ impl Subresource {
     }
 
     /// Whether the body of the subresource has the type of the object itself and updates a part of it.
-    pub(crate) fn is_of_whole(self) -> bool {
+    pub(crate) fn has_object_type(self) -> bool {
         matches!(self, Self::Approval | Self::EphemeralContainers | Self::Resize)
     }
 
     /// Whether the server forwards the request to a node, a pod or a service.
-    pub(crate) fn is_connection(self) -> bool {
+    pub(crate) fn is_forwarded(self) -> bool {
         matches!(
             self,
             Self::Attach | Self::Exec | Self::Log | Self::PortForward | Self::Proxy
         )
     }
 
-    /// The kind of the options of a connect subresource in discovery; `None` for logs, which have the kind Pod.
-    pub(crate) fn options_of(self, kind: &str) -> Option<&'static str> {
+    /// The kind of a connect subresource in discovery, such as `PodExecOptions`; `None` for logs, which have the kind Pod.
+    pub(crate) fn connect_options_kind(self, kind: &str) -> Option<&'static str> {
         match (self, kind) {
             (Self::Attach, _) => Some("PodAttachOptions"),
             (Self::Exec, _) => Some("PodExecOptions"),

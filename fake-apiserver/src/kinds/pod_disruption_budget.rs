@@ -1,7 +1,7 @@
 //! PodDisruptionBudget. No controller counts pods; clients write the status.
 
 use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, selectors};
-use crate::config::release::Life;
+use crate::config::release::ServedReleases;
 use crate::kinds::columns::Cell::{Number, Of};
 use crate::kinds::columns::{AGE, NAME, integer, text};
 use crate::machinery::error_list::ErrorList;
@@ -11,7 +11,7 @@ use serde_json::Value;
 pub(super) static POD_DISRUPTION_BUDGET: ResourceDefinition = ResourceDefinition {
     kind: "PodDisruptionBudget",
     name_rule: names::path_segment,
-    metadata_checks: MetadataChecks::core(0),
+    metadata_checks: MetadataChecks::core_v1_checks(0),
     plural: "poddisruptionbudgets",
     singular: "poddisruptionbudget",
     group: "policy",
@@ -25,12 +25,18 @@ pub(super) static POD_DISRUPTION_BUDGET: ResourceDefinition = ResourceDefinition
     },
     columns: &[
         NAME,
-        text("Min Available", Of(|o| bound(&o["spec"]["minAvailable"]))),
-        text("Max Unavailable", Of(|o| bound(&o["spec"]["maxUnavailable"]))),
+        text(
+            "Min Available",
+            Of(|o| int_or_percent_cell(&o["spec"]["minAvailable"])),
+        ),
+        text(
+            "Max Unavailable",
+            Of(|o| int_or_percent_cell(&o["spec"]["maxUnavailable"])),
+        ),
         integer("Allowed Disruptions", Number("/status/disruptionsAllowed")),
         AGE,
     ],
-    life: Life::since(21),
+    life: ServedReleases::since(21),
     ..PLAIN
 };
 
@@ -44,7 +50,7 @@ fn budget_validate(object: &Value, errors: &mut ErrorList) {
 }
 
 /// The cell for an int-or-percent value.
-fn bound(value: &Value) -> Value {
+fn int_or_percent_cell(value: &Value) -> Value {
     match value {
         Value::Null => "N/A".into(),
         Value::String(text) => text.as_str().into(),

@@ -7,31 +7,31 @@ use serde_json::Value;
 
 /// Total requests of a pod by resource: containers, init containers and pod overhead.
 pub fn pod_requests(pod: &Value) -> Amounts {
-    let mut all = altogether(pod, "requests");
+    let mut all = total_amounts(pod, "requests");
     all.add(&Amounts::read(&pod["spec"]["overhead"]));
     all
 }
 
 /// The limits of a pod. The pod overhead is added to resources that have a limit.
 pub fn pod_limits(pod: &Value) -> Amounts {
-    let mut all = altogether(pod, "limits");
+    let mut all = total_amounts(pod, "limits");
     let overhead = Amounts::read(&pod["spec"]["overhead"]);
     all.add(&overhead.filtered(|name, _| all.get(name).is_some()));
     all
 }
 
-/// The pod-level resources. Resources that are not set at pod level are summed over the containers.
-fn altogether(pod: &Value, side: &str) -> Amounts {
+/// The requests or limits of a pod (`side`): of each resource the pod-level value, or else the total of the containers.
+fn total_amounts(pod: &Value, side: &str) -> Amounts {
     let spec = &pod["spec"];
-    let mut all = of_containers(spec, side);
+    let mut all = container_amounts(spec, side);
     let whole = Amounts::read(&spec["resources"][side]);
     let whole = whole.filtered(|name, _| resource_names::is_of_whole_pod(name));
     all.0.extend(whole.0);
     all
 }
 
-/// The sum over the containers, or the maximum of the init containers if that is larger (`PodRequests` of component-helpers).
-pub(crate) fn of_containers(spec: &Value, side: &str) -> Amounts {
+/// The total of containers and sidecars, or the peak during initialization if it is larger (`PodRequests` of component-helpers).
+pub(crate) fn container_amounts(spec: &Value, side: &str) -> Amounts {
     let of = |container: &Value| Amounts::read(&container["resources"][side]);
     let mut all = Amounts::default();
     for container in list(&spec["containers"]) {

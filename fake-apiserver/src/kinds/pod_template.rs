@@ -2,7 +2,7 @@
 
 use super::{Generation, Hooks, NO_HOOKS, PLAIN, ResourceDefinition, pod};
 use crate::kinds::columns::Cell::{Labels, Of};
-use crate::kinds::columns::{NAME, containers, text};
+use crate::kinds::columns::{NAME, join_container_fields, text};
 
 pub(super) static POD_TEMPLATE: ResourceDefinition = ResourceDefinition {
     kind: "PodTemplate",
@@ -24,11 +24,11 @@ pub(super) static POD_TEMPLATE: ResourceDefinition = ResourceDefinition {
         NAME,
         text(
             "Containers",
-            Of(|o| containers(&o["template"]["spec"]["containers"], "name")),
+            Of(|o| join_container_fields(&o["template"]["spec"]["containers"], "name")),
         ),
         text(
             "Images",
-            Of(|o| containers(&o["template"]["spec"]["containers"], "image")),
+            Of(|o| join_container_fields(&o["template"]["spec"]["containers"], "image")),
         ),
         text("Pod Labels", Labels("/template/metadata/labels")),
     ],

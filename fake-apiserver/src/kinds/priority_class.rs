@@ -28,7 +28,7 @@ pub(super) static PRIORITY_CLASS: ResourceDefinition = ResourceDefinition {
             if new["value"] != old["value"] {
                 errors.forbidden("value", "may not be changed in an update.");
             }
-            errors.members_unchanged(new, old, &["preemptionPolicy"]);
+            errors.require_members_unchanged(new, old, &["preemptionPolicy"]);
         },
         ..NO_HOOKS
     },

@@ -17,14 +17,14 @@ pub(crate) const GROUP: &str = "rbac.authorization.k8s.io";
 /// Properties common to the four kinds.
 const OF_GROUP: ResourceDefinition = ResourceDefinition {
     group: GROUP,
-    name_rule: segment,
+    name_rule: validate_path_segment,
     create_on_update: true,
     ..PLAIN
 };
 
 pub(super) static ROLE: ResourceDefinition = ResourceDefinition {
     kind: "Role",
-    metadata_checks: MetadataChecks::core(2),
+    metadata_checks: MetadataChecks::core_v1_checks(2),
     plural: "roles",
     singular: "role",
     grants: Some(Grants::Rules),
@@ -39,7 +39,7 @@ pub(super) static ROLE: ResourceDefinition = ResourceDefinition {
 
 pub(super) static CLUSTER_ROLE: ResourceDefinition = ResourceDefinition {
     kind: "ClusterRole",
-    metadata_checks: MetadataChecks::core(2),
+    metadata_checks: MetadataChecks::core_v1_checks(2),
     plural: "clusterroles",
     singular: "clusterrole",
     namespaced: false,
@@ -55,7 +55,7 @@ pub(super) static CLUSTER_ROLE: ResourceDefinition = ResourceDefinition {
 
 pub(super) static ROLE_BINDING: ResourceDefinition = ResourceDefinition {
     kind: "RoleBinding",
-    metadata_checks: MetadataChecks::core(2),
+    metadata_checks: MetadataChecks::core_v1_checks(2),
     plural: "rolebindings",
     singular: "rolebinding",
     grants: Some(Grants::Role),
@@ -69,7 +69,7 @@ pub(super) static ROLE_BINDING: ResourceDefinition = ResourceDefinition {
 
 pub(super) static CLUSTER_ROLE_BINDING: ResourceDefinition = ResourceDefinition {
     kind: "ClusterRoleBinding",
-    metadata_checks: MetadataChecks::core(2),
+    metadata_checks: MetadataChecks::core_v1_checks(2),
     plural: "clusterrolebindings",
     singular: "clusterrolebinding",
     namespaced: false,
@@ -97,7 +97,7 @@ const BINDING_HOOKS: Hooks = Hooks {
 };
 
 /// Validates a name: it must be a valid path segment.
-fn segment(name: &str) -> Messages {
+fn validate_path_segment(name: &str) -> Messages {
     if name == "." || name == ".." {
         return vec![format!("may not be '{name}'")];
     }
@@ -201,7 +201,7 @@ fn binding_validate(binding: &Value, kinds: &[&str], namespaced: bool, errors: &
     if text("name").is_empty() {
         errors.required("roleRef.name", "");
     }
-    errors.invalid_all("roleRef.name", text("name"), segment(text("name")));
+    errors.invalid_all("roleRef.name", text("name"), validate_path_segment(text("name")));
     for (i, subject) in binding["subjects"].as_array().into_iter().flatten().enumerate() {
         subject_validate(subject, namespaced, &format!("subjects[{i}]"), errors);
     }

@@ -5,14 +5,14 @@
 use super::kind::Kind;
 use super::part::Subresource;
 use super::token_lifetime;
-use super::{Hooks, NO_HOOKS, PLAIN, ResourceDefinition, Unstored};
+use super::{Hooks, NO_HOOKS, PLAIN, ResourceDefinition, UnstoredAction};
 use crate::machinery::json;
 use serde_json::json;
 
-pub(crate) static BINDING: Kind = Kind::table(&BINDING_DEFINITION);
-pub(crate) static EVICTION: Kind = Kind::table(&EVICTION_DEFINITION);
-pub(crate) static SCALE: Kind = Kind::table(&SCALE_DEFINITION);
-pub(crate) static TOKEN_REQUEST: Kind = Kind::table(&TOKEN_REQUEST_DEFINITION);
+pub(crate) static BINDING: Kind = Kind::built_in(&BINDING_DEFINITION);
+pub(crate) static EVICTION: Kind = Kind::built_in(&EVICTION_DEFINITION);
+pub(crate) static SCALE: Kind = Kind::built_in(&SCALE_DEFINITION);
+pub(crate) static TOKEN_REQUEST: Kind = Kind::built_in(&TOKEN_REQUEST_DEFINITION);
 
 /// The kind of a subresource's request body; `None` if it is the kind of the object itself.
 pub(crate) fn request_kind(of: Subresource) -> Option<&'static Kind> {
@@ -30,7 +30,7 @@ pub(super) static BINDING_DEFINITION: ResourceDefinition = ResourceDefinition {
     kind: "Binding",
     plural: "bindings",
     singular: "binding",
-    unstored: Some(Unstored::Binding),
+    unstored: Some(UnstoredAction::Binding),
     deletes_collection: false,
     ..PLAIN
 };

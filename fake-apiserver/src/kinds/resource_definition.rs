@@ -6,7 +6,7 @@ use super::columns::{Column, NAME_AND_AGE};
 use super::hooks::{Hooks, NO_HOOKS, Paths};
 use super::part::{Part, Subresource};
 use crate::config::options::ServerOptions;
-use crate::config::release::{Life, Profile};
+use crate::config::release::{Profile, ServedReleases};
 use crate::machinery::json;
 use crate::machinery::names::{self, Messages};
 use crate::machinery::selector::{Selectable, selectable};
@@ -94,21 +94,21 @@ pub struct ResourceDefinition {
     /// The columns of `kubectl get`.
     pub columns: &'static [Column],
     /// Set if objects are not stored: creating one performs an action or returns a response.
-    pub unstored: Option<Unstored>,
+    pub unstored: Option<UnstoredAction>,
     /// Set if another resource stores the objects: conversion to and from that resource.
-    pub view: Option<View>,
+    pub view: Option<StorageConversion>,
     /// A warning to clients that create an object: in what respect this server does less than a cluster.
     pub caveat: Option<&'static str>,
     /// The minor release that deprecates the resource, and the resource that replaces it (empty if none).
     pub deprecation: Option<(u8, &'static str)>,
     /// The releases that serve the resource. For different releases, there may be several definitions with the same group, version and
     /// plural name.
-    pub life: Life,
+    pub life: ServedReleases,
 }
 
 /// The effect of creating an object that is not stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unstored {
+pub enum UnstoredAction {
     /// Binds the pod that the Binding names.
     Binding,
     /// Evaluates the review and responds with its status.
@@ -163,7 +163,7 @@ pub struct MetadataPasses {
 
 impl MetadataChecks {
     /// The checks of core/v1, which run `times` times for writes to the object itself.
-    pub const fn core(times: u8) -> Self {
+    pub const fn core_v1_checks(times: u8) -> Self {
         Self {
             know_finalizers: true,
             main: MetadataPasses { times, compare: true },
@@ -175,15 +175,15 @@ impl MetadataChecks {
     }
 
     /// The checks of apimachinery, which run `times` times for writes to the object itself.
-    pub const fn machinery(times: u8) -> Self {
+    pub const fn apimachinery_checks(times: u8) -> Self {
         Self {
             know_finalizers: false,
-            ..Self::core(times)
+            ..Self::core_v1_checks(times)
         }
     }
 
     /// Omits the comparison with the old object for writes to the object itself.
-    pub const fn alone(self) -> Self {
+    pub const fn without_comparison(self) -> Self {
         Self {
             main: MetadataPasses {
                 compare: false,
@@ -194,7 +194,7 @@ impl MetadataChecks {
     }
 
     /// Replaces the number of passes and the comparison for writes to `/status` and other subresources.
-    pub const fn status(self, times: u8, compare: bool) -> Self {
+    pub const fn with_status_passes(self, times: u8, compare: bool) -> Self {
         Self {
             status: MetadataPasses { times, compare },
             ..self
@@ -226,7 +226,7 @@ pub enum Generation {
 
 /// Conversion between a resource and another resource that stores its objects.
 #[derive(Clone, Copy)]
-pub struct View {
+pub struct StorageConversion {
     /// The definition of the resource in whose table the objects are stored.
     pub stored: &'static ResourceDefinition,
     /// Converts a stored object to this version.
@@ -261,7 +261,7 @@ pub const PLAIN: ResourceDefinition = ResourceDefinition {
     create_on_update: false,
     deletes_collection: true,
     returns_deleted: false,
-    metadata_checks: MetadataChecks::core(1),
+    metadata_checks: MetadataChecks::core_v1_checks(1),
     orphans_by_default: None,
     grace: |_, _, _| None,
     end: None,
@@ -282,7 +282,7 @@ pub const PLAIN: ResourceDefinition = ResourceDefinition {
     view: None,
     caveat: None,
     deprecation: None,
-    life: Life::ALWAYS,
+    life: ServedReleases::ALWAYS,
 };
 
 /// The error message for an unknown field label, for kinds with their own conversion of field labels.
@@ -338,7 +338,7 @@ impl ResourceDefinition {
     }
 
     /// Whether this is the resource with that API group and plural name.
-    pub fn is(&self, group: &str, plural: &str) -> bool {
+    pub fn is_resource(&self, group: &str, plural: &str) -> bool {
         self.plural == plural && self.group == group
     }
 
@@ -358,7 +358,7 @@ impl ResourceDefinition {
     }
 
     /// Group and plural name, for the details of a Status.
-    pub fn resource(&self) -> GroupResource<'static> {
+    pub fn group_resource(&self) -> GroupResource<'static> {
         GroupResource {
             group: self.group,
             kind: self.plural,
@@ -366,7 +366,7 @@ impl ResourceDefinition {
     }
 
     /// Group and kind, which validation errors and failed delete preconditions contain instead of the resource.
-    pub fn subject(&self) -> GroupResource<'static> {
+    pub fn group_kind(&self) -> GroupResource<'static> {
         GroupResource {
             group: self.group,
             kind: self.kind,
@@ -374,7 +374,7 @@ impl ResourceDefinition {
     }
 
     /// The deprecation warning, if the resource is deprecated in this release.
-    pub(super) fn advice(&self, profile: Profile) -> Option<String> {
+    pub(super) fn deprecation_warning(&self, profile: Profile) -> Option<String> {
         let (since, instead) = self.deprecation.filter(|(since, _)| profile.is_since(*since))?;
         let version = self.api_version();
         let advice = match instead {
@@ -399,7 +399,7 @@ impl ResourceDefinition {
     }
 
     /// Whether the resource has this subresource. True for the main path.
-    pub(crate) fn has(&self, part: Part) -> bool {
+    pub(crate) fn has_part(&self, part: Part) -> bool {
         match part {
             Part::Main => true,
             Part::Status => self.status,

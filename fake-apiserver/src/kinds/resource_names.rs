@@ -37,8 +37,8 @@ const OF_STORAGE: [&str; 4] = [
 ];
 
 /// Validates a resource name: a standard resource, or a name with a domain prefix.
-pub(super) fn any(name: &str, field: &str, errors: &mut ErrorList) {
-    let complaints = names::qualified(name);
+pub(super) fn validate_any(name: &str, field: &str, errors: &mut ErrorList) {
+    let complaints = names::qualified_name(name);
     if complaints.is_empty() && !name.contains('/') && !is_standard(name) {
         errors.invalid(field, name, "must be a standard resource type or fully qualified");
     }
@@ -47,7 +47,7 @@ pub(super) fn any(name: &str, field: &str, errors: &mut ErrorList) {
 
 /// Validates the name of a resource that containers can request.
 pub(super) fn of_container(name: &str, field: &str, errors: &mut ErrorList) {
-    any(name, field, errors);
+    validate_any(name, field, errors);
     if !name.contains('/') {
         if !OF_CONTAINERS.contains(&name) && !is_huge_pages(name) {
             errors.invalid(field, name, "must be a standard resource for containers");
@@ -67,7 +67,7 @@ pub(super) fn is_counted_by_quotas(name: &str) -> bool {
     is_huge || OF_PODS.contains(&name) || COUNTS.contains(&name) || OF_STORAGE.contains(&name)
 }
 
-/// Whether a resource can be requested at pod level.
+/// Whether requests and limits of a resource can be set at pod level.
 pub(super) fn is_of_whole_pod(name: &str) -> bool {
     OF_WHOLE_POD.contains(&name) || is_huge_pages(name)
 }
@@ -89,5 +89,5 @@ fn is_native(name: &str) -> bool {
 /// Whether a resource is an extended resource. Quotas can limit only the requests of such resources.
 pub(super) fn is_extended(name: &str) -> bool {
     let is_request = name.starts_with("requests.");
-    !is_native(name) && !is_request && names::qualified(&format!("requests.{name}")).is_empty()
+    !is_native(name) && !is_request && names::qualified_name(&format!("requests.{name}")).is_empty()
 }

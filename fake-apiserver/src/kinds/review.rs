@@ -2,13 +2,13 @@
 //!
 //! Owns the resource definitions. Reviews are evaluated by `verbs::review`.
 
-use super::{PLAIN, ResourceDefinition, Review, Unstored};
+use super::{PLAIN, ResourceDefinition, Review, UnstoredAction};
 
 const fn authentication(review: Review) -> ResourceDefinition {
     ResourceDefinition {
         group: "authentication.k8s.io",
         namespaced: false,
-        unstored: Some(Unstored::Review(review)),
+        unstored: Some(UnstoredAction::Review(review)),
         deletes_collection: false,
         ..PLAIN
     }

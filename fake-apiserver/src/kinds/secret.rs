@@ -1,6 +1,6 @@
 //! Secret: `stringData`, required keys by type, and size limit.
 
-use super::config_map::{BYTES_MAX, config_key, decoded, immutable_update};
+use super::config_map::{BYTES_MAX, base64_decoded_len, config_key, validate_immutable_update};
 use super::resource_definition::not_supported;
 use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition};
 use crate::kinds::columns::Cell::Text;
@@ -14,7 +14,7 @@ use serde_json::Value;
 
 pub(super) static SECRET: ResourceDefinition = ResourceDefinition {
     kind: "Secret",
-    metadata_checks: MetadataChecks::core(2),
+    metadata_checks: MetadataChecks::core_v1_checks(2),
     plural: "secrets",
     singular: "secret",
     hooks: Hooks {
@@ -62,7 +62,7 @@ fn secret_validate(object: &Value, errors: &mut ErrorList) {
     let mut bytes = 0;
     for (key, value) in json::pairs(data) {
         config_key("data", key, errors);
-        bytes += decoded(value);
+        bytes += base64_decoded_len(value);
     }
     if bytes > BYTES_MAX {
         errors.too_long("data", BYTES_MAX);
@@ -87,7 +87,7 @@ fn secret_validate(object: &Value, errors: &mut ErrorList) {
 }
 
 fn secret_validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
-    errors.unchanged("type", &new["type"], &old["type"]);
-    immutable_update(new, old, errors);
+    errors.require_unchanged("type", &new["type"], &old["type"]);
+    validate_immutable_update(new, old, errors);
     secret_validate(new, errors);
 }

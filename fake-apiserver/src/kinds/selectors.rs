@@ -14,14 +14,14 @@ const UNKNOWN: &str = "not a valid selector operator";
 /// Whether the values in a node selector must be valid label values. Not required in preferred terms, or if the old object has invalid
 /// values.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Values {
+pub(super) enum LabelValueCheck {
     Labels,
     Any,
 }
 
 /// Validates a label selector; adds errors below the path `field`.
 pub fn labels(selector: &Value, field: &str, errors: &mut ErrorList) {
-    metadata::labels(&selector["matchLabels"], &format!("{field}.matchLabels"), errors);
+    metadata::validate_labels(&selector["matchLabels"], &format!("{field}.matchLabels"), errors);
     for (i, term) in list(&selector["matchExpressions"]).iter().enumerate() {
         let (at, operator) = (format!("{field}.matchExpressions[{i}]"), string(term, "operator"));
         if !is_operator(operator) {
@@ -37,11 +37,11 @@ pub(crate) fn is_operator(operator: &str) -> bool {
 
 /// Validates a requirement on labels, with any operator.
 pub(crate) fn requirement(term: &Value, at: &str, errors: &mut ErrorList) {
-    count(term, at, errors);
-    key_and_values(term, at, Values::Labels, errors);
+    validate_value_count(term, at, errors);
+    key_and_values(term, at, LabelValueCheck::Labels, errors);
 }
 
-pub(super) fn nodes(selector: &Value, field: &str, values: Values, errors: &mut ErrorList) {
+pub(super) fn nodes(selector: &Value, field: &str, values: LabelValueCheck, errors: &mut ErrorList) {
     let field = format!("{field}.nodeSelectorTerms");
     let terms = list(&selector["nodeSelectorTerms"]);
     if terms.is_empty() {
@@ -53,7 +53,7 @@ pub(super) fn nodes(selector: &Value, field: &str, values: Values, errors: &mut 
     }
 }
 
-pub(super) fn node_term(term: &Value, field: &str, values: Values, errors: &mut ErrorList) {
+pub(super) fn node_term(term: &Value, field: &str, values: LabelValueCheck, errors: &mut ErrorList) {
     for (i, requirement) in list(&term["matchExpressions"]).iter().enumerate() {
         let at = format!("{field}.matchExpressions[{i}]");
         match string(requirement, "operator") {
@@ -62,7 +62,7 @@ pub(super) fn node_term(term: &Value, field: &str, values: Values, errors: &mut 
                 errors.required(format!("{at}.values"), text);
             }
             "Gt" | "Lt" => {}
-            "In" | "NotIn" | "Exists" | "DoesNotExist" => count(requirement, &at, errors),
+            "In" | "NotIn" | "Exists" | "DoesNotExist" => validate_value_count(requirement, &at, errors),
             operator => errors.invalid(format!("{at}.operator"), operator, UNKNOWN),
         }
         key_and_values(requirement, &at, values, errors);
@@ -94,7 +94,7 @@ fn node_field(requirement: &Value, at: &str, errors: &mut ErrorList) {
 }
 
 /// Validates the number of values: at least one or none, depending on the operator. Unknown operators are not validated here.
-pub(crate) fn count(term: &Value, at: &str, errors: &mut ErrorList) {
+pub(crate) fn validate_value_count(term: &Value, at: &str, errors: &mut ErrorList) {
     match (string(term, "operator"), list(&term["values"]).is_empty()) {
         ("In" | "NotIn", true) => errors.required(format!("{at}.values"), NONE_GIVEN),
         ("Exists" | "DoesNotExist", false) => errors.forbidden(format!("{at}.values"), SOME_GIVEN),
@@ -102,10 +102,10 @@ pub(crate) fn count(term: &Value, at: &str, errors: &mut ErrorList) {
     }
 }
 
-fn key_and_values(term: &Value, at: &str, values: Values, errors: &mut ErrorList) {
+fn key_and_values(term: &Value, at: &str, values: LabelValueCheck, errors: &mut ErrorList) {
     let key = string(term, "key");
-    errors.invalid_all(&format!("{at}.key"), key, names::qualified(key));
-    if values == Values::Any {
+    errors.invalid_all(&format!("{at}.key"), key, names::qualified_name(key));
+    if values == LabelValueCheck::Any {
         return;
     }
     for (i, value) in json::texts(&term["values"]).into_iter().enumerate() {

@@ -1,11 +1,11 @@
 //! Services, with their defaults. Cluster IPs and node ports are not allocated.
 
 use super::resource_definition::not_supported;
-use super::service_parts::{has_node_ports, is_balanced, is_reached};
+use super::service_parts::{has_node_ports, is_externally_accessible, is_load_balancer};
 use super::workload::SELECTOR;
 use super::{Hooks, NO_HOOKS, PLAIN, ResourceDefinition, Subresource};
 use crate::kinds::columns::Cell::{Join, Of, TextOr};
-use crate::kinds::columns::{AGE, NAME, or, text};
+use crate::kinds::columns::{AGE, NAME, text, text_or_default};
 use crate::machinery::json::{self, string};
 use crate::machinery::selector::selectable;
 use serde_json::{Value, json};
@@ -63,10 +63,10 @@ fn service_default(object: &mut Value) {
             port["targetPort"] = port["port"].clone();
         }
     }
-    if is_reached(object) && string(&object["spec"], "externalTrafficPolicy").is_empty() {
+    if is_externally_accessible(object) && string(&object["spec"], "externalTrafficPolicy").is_empty() {
         object["spec"]["externalTrafficPolicy"] = "Cluster".into();
     }
-    if is_balanced(object) {
+    if is_load_balancer(object) {
         json::default_member(&mut object["spec"], "allocateLoadBalancerNodePorts", true);
         for point in json::entries(object, "/status/loadBalancer/ingress") {
             if !string(point, "ip").is_empty() {
@@ -85,5 +85,5 @@ fn ports(service: &Value) -> Value {
         let number = port["port"].as_i64().unwrap_or_default();
         format!("{number}/{}", port["protocol"].as_str().unwrap_or("TCP"))
     });
-    or(&ports.collect::<Vec<_>>().join(","), "<none>")
+    text_or_default(&ports.collect::<Vec<_>>().join(","), "<none>")
 }

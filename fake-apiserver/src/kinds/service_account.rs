@@ -4,7 +4,7 @@ use super::{MetadataChecks, PLAIN, ResourceDefinition, Subresource};
 
 pub(super) static SERVICE_ACCOUNT: ResourceDefinition = ResourceDefinition {
     kind: "ServiceAccount",
-    metadata_checks: MetadataChecks::core(2),
+    metadata_checks: MetadataChecks::core_v1_checks(2),
     plural: "serviceaccounts",
     singular: "serviceaccount",
     short_names: &["sa"],

@@ -19,17 +19,17 @@ pub fn has_node_ports(service: &Value) -> bool {
 }
 
 /// Whether the type of the service is LoadBalancer.
-pub fn is_balanced(service: &Value) -> bool {
+pub fn is_load_balancer(service: &Value) -> bool {
     service["spec"]["type"] == "LoadBalancer"
 }
 
 /// Whether the load balancer checks the health of nodes, because only nodes with endpoints receive traffic.
-pub fn is_checked(service: &Value) -> bool {
-    is_balanced(service) && service["spec"]["externalTrafficPolicy"] == "Local"
+pub fn needs_health_check(service: &Value) -> bool {
+    is_load_balancer(service) && service["spec"]["externalTrafficPolicy"] == "Local"
 }
 
 /// Whether the service can be reached from outside the cluster.
-pub fn is_reached(service: &Value) -> bool {
+pub fn is_externally_accessible(service: &Value) -> bool {
     let spec = &service["spec"];
     has_node_ports(service) || spec["type"] == "ClusterIP" && !list(&spec["externalIPs"]).is_empty()
 }

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 pub(super) static STORAGE_CLASS: ResourceDefinition = ResourceDefinition {
     group: "storage.k8s.io",
     kind: "StorageClass",
-    metadata_checks: MetadataChecks::core(2),
+    metadata_checks: MetadataChecks::core_v1_checks(2),
     plural: "storageclasses",
     singular: "storageclass",
     short_names: &["sc"],
@@ -23,7 +23,7 @@ pub(super) static STORAGE_CLASS: ResourceDefinition = ResourceDefinition {
         default: class_default,
         validate: class_validate,
         validate_update: |new, old, errors| {
-            errors.members_unchanged(
+            errors.require_members_unchanged(
                 new,
                 old,
                 &["parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"],
@@ -56,7 +56,7 @@ fn class_validate(object: &Value, errors: &mut ErrorList) {
         errors.invalid_all(
             "provisioner",
             &provisioner.to_lowercase(),
-            names::qualified(&provisioner.to_lowercase()),
+            names::qualified_name(&provisioner.to_lowercase()),
         );
     }
     let policy = object["reclaimPolicy"].as_str().unwrap_or_default();
@@ -135,7 +135,7 @@ fn topology(requirement: &Value, at: &str, errors: &mut ErrorList) {
             errors.duplicate(format!("{at}.values[{i}]"), *value);
         }
     }
-    errors.invalid_all(&format!("{at}.key"), key, names::qualified(key));
+    errors.invalid_all(&format!("{at}.key"), key, names::qualified_name(key));
 }
 
 /// The name of a class; the default class is marked.

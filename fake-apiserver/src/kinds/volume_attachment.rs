@@ -1,7 +1,7 @@
 //! VolumeAttachment: validation, also of inline volumes. No controller attaches volumes.
 
 use super::volume::{driver_name, inline_validate, source_default};
-use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, Setting, StatusMetadata};
+use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, StatusMetadata, StrategyContext};
 use crate::kinds::columns::Cell::{Flag, Text};
 use crate::kinds::columns::{AGE, NAME, boolean, name, text};
 use crate::machinery::error_list::ErrorList;
@@ -14,7 +14,9 @@ const MESSAGE_BYTES_MAX: usize = 1024;
 pub(super) static VOLUME_ATTACHMENT: ResourceDefinition = ResourceDefinition {
     group: "storage.k8s.io",
     kind: "VolumeAttachment",
-    metadata_checks: MetadataChecks::core(1).alone().status(1, false),
+    metadata_checks: MetadataChecks::core_v1_checks(1)
+        .without_comparison()
+        .with_status_passes(1, false),
     plural: "volumeattachments",
     status_metadata: StatusMetadata::Described,
     status_resets: &[&["spec"], &["metadata"]],
@@ -51,7 +53,7 @@ fn attachment_default(object: &mut Value) {
     }
 }
 
-fn attachment_create(object: &mut Value, _: &Setting<'_>) {
+fn attachment_create(object: &mut Value, _: &StrategyContext<'_>) {
     object["status"] = json!({"attached": false});
 }
 
@@ -98,7 +100,7 @@ fn attachment_validate_status(object: &Value, errors: &mut ErrorList) {
     for error in ["attachError", "detachError"] {
         let (error, at) = (&status[error], format!("status.{error}"));
         if json::string(error, "message").len() > MESSAGE_BYTES_MAX {
-            // As in kube-apiserver, the error contains the limit of the metadata instead of that of the message.
+            // As in kube-apiserver, the error contains the limit of the metadata instead of the limit of the message.
             errors.too_long(format!("{at}.message"), METADATA_BYTES_MAX);
         }
         let code = &error["errorCode"];

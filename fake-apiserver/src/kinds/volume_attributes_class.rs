@@ -3,7 +3,7 @@
 use super::storage_class::parameters;
 use super::volume::protect;
 use super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition};
-use crate::config::release::Life;
+use crate::config::release::ServedReleases;
 use crate::kinds::columns::Cell::Text;
 use crate::kinds::columns::{AGE, NAME, text};
 use crate::machinery::error_list::ErrorList;
@@ -13,7 +13,7 @@ use serde_json::Value;
 pub(super) static VOLUME_ATTRIBUTES_CLASS: ResourceDefinition = ResourceDefinition {
     group: "storage.k8s.io",
     kind: "VolumeAttributesClass",
-    metadata_checks: MetadataChecks::core(2),
+    metadata_checks: MetadataChecks::core_v1_checks(2),
     plural: "volumeattributesclasses",
     singular: "volumeattributesclass",
     short_names: &["vac"],
@@ -33,7 +33,7 @@ pub(super) static VOLUME_ATTRIBUTES_CLASS: ResourceDefinition = ResourceDefiniti
         ..NO_HOOKS
     },
     columns: &[NAME, text("DriverName", Text("/driverName")), AGE],
-    life: Life::since(34),
+    life: ServedReleases::since(34),
     ..PLAIN
 };
 
@@ -43,7 +43,7 @@ fn attributes_validate(object: &Value, errors: &mut ErrorList) {
         errors.required("driverName", "");
     } else {
         let driver = driver.to_lowercase();
-        errors.invalid_all("driverName", &driver, names::qualified(&driver));
+        errors.invalid_all("driverName", &driver, names::qualified_name(&driver));
     }
     parameters(&object["parameters"], false, errors);
 }

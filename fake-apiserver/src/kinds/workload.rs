@@ -6,7 +6,7 @@ use super::{
     Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, Subresource, pod, workload_rules,
 };
 use crate::kinds::columns::Cell::{Labels, Number, Of};
-use crate::kinds::columns::{AGE, Column, NAME, containers, integer, text, wide};
+use crate::kinds::columns::{AGE, Column, NAME, integer, join_container_fields, text, wide};
 use crate::machinery::selector::{Selectable, selectable};
 use crate::machinery::{json, metadata, names};
 use serde_json::{Value, json};
@@ -21,12 +21,12 @@ const WORKLOAD: ResourceDefinition = ResourceDefinition {
     ..PLAIN
 };
 
-/// Additional field labels of ReplicaSets and ReplicationControllers.
+/// Additional fields for field selectors of ReplicaSets and ReplicationControllers.
 const REPLICAS: &[Selectable] = &[selectable("status.replicas", &["/status/replicas"])];
 
 pub(super) static CONTROLLER_REVISION: ResourceDefinition = ResourceDefinition {
     kind: "ControllerRevision",
-    metadata_checks: MetadataChecks::core(2),
+    metadata_checks: MetadataChecks::core_v1_checks(2),
     plural: "controllerrevisions",
     singular: "controllerrevision",
     categories: &[],
@@ -117,7 +117,7 @@ pub(super) static REPLICA_SET: ResourceDefinition = ResourceDefinition {
 pub(super) static STATEFUL_SET: ResourceDefinition = ResourceDefinition {
     kind: "StatefulSet",
     plural: "statefulsets",
-    name_rule: names::label,
+    name_rule: names::dns_label,
     singular: "statefulset",
     short_names: &["sts"],
     columns: &[NAME, text("Ready", Of(ready)), AGE, CONTAINERS, IMAGES],
@@ -163,7 +163,7 @@ fn spec_default(object: &mut Value, members: &[(&str, Value)]) {
 
 fn daemon_set_default(object: &mut Value) {
     rolling_default(object, &json!({"maxUnavailable": 1, "maxSurge": 0}));
-    // In kube-apiserver's internal type, these fields are no pointers.
+    // In kube-apiserver's internal type, these fields are no pointers, so unset values become 0.
     if let Some(Value::Object(rolling)) = object.pointer_mut("/spec/updateStrategy/rollingUpdate") {
         for name in ["maxUnavailable", "maxSurge"] {
             rolling.entry(name).or_insert_with(|| 0.into());
@@ -273,7 +273,7 @@ fn controller(object: &Value) -> Value {
 
 /// The values of one field of all containers in the pod template of a workload.
 fn template_containers(workload: &Value, field: &str) -> Value {
-    containers(&workload["spec"]["template"]["spec"]["containers"], field)
+    join_container_fields(&workload["spec"]["template"]["spec"]["containers"], field)
 }
 
 pub(super) const CONTAINERS: Column = wide("Containers", Of(|o| template_containers(o, "name")));

@@ -53,5 +53,5 @@ fn matches(selector: &Value, workload: &Value, errors: &mut ErrorList) {
 
 /// Validates that the selector does not change.
 pub(super) fn validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
-    errors.unchanged(SELECTOR, &new["spec"]["selector"], &old["spec"]["selector"]);
+    errors.require_unchanged(SELECTOR, &new["spec"]["selector"], &old["spec"]["selector"]);
 }

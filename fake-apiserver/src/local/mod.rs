@@ -70,7 +70,11 @@ impl LocalClient {
         match self.call(Verb::List, self.target(at, Part::Main)?, Payload::None)? {
             Answer::List(plan) => {
                 let listing = plan.into_page();
-                let items = listing.objects.iter().map(|object| object.shared()).collect();
+                let items = listing
+                    .objects
+                    .iter()
+                    .map(|object| object.shared_document())
+                    .collect();
                 Ok(Listed {
                     items,
                     revision: listing.revision,
@@ -105,7 +109,7 @@ impl LocalClient {
         ]);
         let payload = Payload::Apply(Ok(object.into()));
         match self.call_with(Verb::Patch, target, params, payload)? {
-            Answer::Object { object, .. } => Ok(object.shared()),
+            Answer::Object { object, .. } => Ok(object.shared_document()),
             _ => Err(unexpected(Verb::Patch)),
         }
     }
@@ -175,7 +179,7 @@ impl LocalClient {
 
     fn object(&self, verb: Verb, target: Target, payload: Payload) -> Result<Arc<Value>, Status> {
         match self.call(verb, target, payload)? {
-            Answer::Object { object, .. } => Ok(object.shared()),
+            Answer::Object { object, .. } => Ok(object.shared_document()),
             _ => Err(unexpected(verb)),
         }
     }
@@ -194,7 +198,7 @@ impl LocalClient {
         let _busy = self.store.activity().begin();
         // If the resource is not served, the request is executed all the same: it fails with 404, which is reported to the observer.
         let api = self.store.api();
-        let served = api.catalogue.served(&target.kind, api.profile);
+        let served = api.catalogue.served_definition(&target.kind, api.profile);
         let target = Target {
             kind: served.unwrap_or(&target.kind).clone(),
             ..target
@@ -214,7 +218,7 @@ impl LocalClient {
             },
         );
         let reply = match execution.attempt(&self.store) {
-            Progress::Done(reply) => return converted(&kind, reply.outcome),
+            Progress::Done(reply) => return require_converted(&kind, reply.outcome),
             Progress::Waits(waiting) => waiting.in_process_refusal(),
         };
         reply.outcome
@@ -222,7 +226,7 @@ impl LocalClient {
 }
 
 /// Checks that the response contains no object that only a webhook can convert.
-fn converted(kind: &Kind, outcome: Result<Answer, Status>) -> Result<Answer, Status> {
+fn require_converted(kind: &Kind, outcome: Result<Answer, Status>) -> Result<Answer, Status> {
     let answer = outcome?;
     if answer.unconverted(kind).is_empty() {
         return Ok(answer);

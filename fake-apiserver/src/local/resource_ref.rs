@@ -37,21 +37,21 @@ impl ResourceRef {
     /// A built-in resource by its plural name, in the group that discovery lists first, and whether it is namespaced. `None` if no release
     /// has such a resource.
     pub fn by_plural(resource: &str) -> Option<(Self, bool)> {
-        let kind = Catalogue::known().find_plural(resource)?;
+        let kind = Catalogue::all_built_in().find_plural(resource)?;
         Some((Self::new(kind.group, resource), kind.namespaced))
     }
 
     /// The plural resource name of an object, by its `apiVersion` and `kind`. `None` if no release has such a kind.
     pub fn plural_of(object: &Value) -> Option<&'static str> {
         let text = |field: &str| object[field].as_str().unwrap_or_default();
-        let kind = Catalogue::known().find_kind(text("apiVersion"), text("kind"));
+        let kind = Catalogue::all_built_in().find_kind(text("apiVersion"), text("kind"));
         kind.map(|kind| kind.plural)
     }
 
     /// Paths of unknown fields in `part`, a part of an object of a built-in resource. Errors if a value has the wrong JSON type for its
     /// field.
     pub fn unknown_fields(resource: &str, part: &Value) -> Result<Vec<String>, String> {
-        let kind = Catalogue::known().find_plural(resource);
+        let kind = Catalogue::all_built_in().find_plural(resource);
         let Some(of) = kind.and_then(Kind::object_type) else {
             return Ok(Vec::new());
         };
@@ -62,7 +62,7 @@ impl ResourceRef {
     /// A reference to an object, by its `apiVersion`, `kind` and `metadata`. `None` if no release has such a kind.
     pub fn of(object: &Value) -> Option<Self> {
         let text = |field: &str| object[field].as_str().unwrap_or_default();
-        let kind = Catalogue::known().find_kind(text("apiVersion"), text("kind"))?;
+        let kind = Catalogue::all_built_in().find_kind(text("apiVersion"), text("kind"))?;
         let (namespace, name) = (
             metadata::text(object, "namespace"),
             metadata::text(object, "name"),
@@ -85,11 +85,11 @@ impl ResourceRef {
     /// release does not serve the resource.
     pub fn path(&self) -> Option<String> {
         let newest = Profile::new(Release::NEWEST, &BTreeMap::new());
-        let kind = Catalogue::known().find_served(&self.group, &self.resource, newest)?;
+        let kind = Catalogue::all_built_in().find_served(&self.group, &self.resource, newest)?;
         self.path_in(kind.version)
     }
 
-    /// The URL path in a given version (`v1` or `storage.k8s.io/v1`).
+    /// The URL path of the object or collection in a given version (`v1` or `storage.k8s.io/v1`).
     pub fn path_in(&self, version: &str) -> Option<String> {
         let version = version.rsplit('/').next()?;
         let mut path = match self.group.as_str() {
@@ -132,9 +132,9 @@ impl ResourceRef {
             .find_served(&self.group, &self.resource, profile)
             .or_else(|| catalogue.find_resource(&self.group, &self.resource))
             .ok_or_else(Status::no_such_resource)?;
-        if !kind.has(part) {
+        if !kind.has_part(part) {
             return Err(Status::no_such_subresource(
-                kind.resource(),
+                kind.group_resource(),
                 part.as_str().unwrap_or_default(),
             ));
         }

@@ -49,14 +49,14 @@ impl Amounts {
         }
     }
 
-    /// Subtracts the other list; resources missing here become negative.
+    /// Subtracts the other list. A resource that is only in the other list becomes negative.
     pub fn subtract(&mut self, others: &Self) {
         for (name, amount) in &others.0 {
             self.add_one(name, &amount.negated());
         }
     }
 
-    /// Raises each quantity to that of the other list if it is smaller.
+    /// Sets each quantity to the larger one of both lists.
     pub fn raise(&mut self, others: &Self) {
         for (name, amount) in &others.0 {
             match self.0.entry(name.clone()) {
@@ -69,7 +69,7 @@ impl Amounts {
         }
     }
 
-    /// The resources that satisfy a predicate.
+    /// The quantities of the resources that satisfy a predicate.
     pub fn filtered(&self, holds: impl Fn(&str, &Quantity) -> bool) -> Self {
         let matching = self.0.iter().filter(|(name, amount)| holds(name, amount));
         Self(
@@ -79,7 +79,7 @@ impl Amounts {
         )
     }
 
-    /// Whether there is no quantity of any resource.
+    /// Whether the list contains no quantities.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -16,13 +16,13 @@ const DUPLICATES_MAX: usize = 100;
 /// Number of bytes of an invalid body that an error message quotes.
 const SUMMARY_BYTES: usize = 30;
 
-/// The JSON value of a request body, and what the value does not show.
+/// A parsed request body: its JSON value, and the duplicate fields and field order, which the value does not preserve.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Document {
     pub(crate) value: Value,
     /// Paths of duplicate fields.
     pub(crate) duplicates: Vec<String>,
-    /// The body as sent, if it is JSON and errors must be reported in the order of its fields.
+    /// The body as sent, if it is JSON: kube-apiserver reports errors in the order of the fields in the body.
     pub(crate) source: Option<Bytes>,
 }
 
@@ -54,10 +54,10 @@ impl Document {
 }
 
 /// Go's decoding error if the document is not an object, or if its `apiVersion` or `kind` is not a string.
-pub(crate) fn misfit(document: &Value) -> Option<String> {
+pub(crate) fn type_meta_error(document: &Value) -> Option<String> {
     if !document.is_object() {
         return Some(go::cannot_unmarshal(
-            form(document),
+            json_type(document),
             "value of type struct { APIVersion string \
              \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }",
         ));
@@ -70,7 +70,7 @@ pub(crate) fn misfit(document: &Value) -> Option<String> {
     let wrong = ["apiVersion", "kind"]
         .into_iter()
         .find_map(|name| Some((name, member(name)?)))?;
-    let (name, found) = (wrong.0, form(wrong.1));
+    let (name, found) = (wrong.0, json_type(wrong.1));
     Some(go::cannot_unmarshal(
         found,
         &format!("struct field .{name} of type string"),
@@ -78,14 +78,14 @@ pub(crate) fn misfit(document: &Value) -> Option<String> {
 }
 
 impl Document {
-    /// The JSON type of the document, as Go's errors name it.
-    pub(crate) fn form(&self) -> &'static str {
-        form(&self.value)
+    /// The JSON type of the document, such as `array`, as named in Go's decoding errors.
+    pub(crate) fn json_type(&self) -> &'static str {
+        json_type(&self.value)
     }
 }
 
-/// The JSON type of a value, as Go's errors name it.
-pub(crate) fn form(value: &Value) -> &'static str {
+/// The JSON type of a value, such as `array`, as named in Go's decoding errors.
+pub(crate) fn json_type(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "bool",
@@ -221,7 +221,7 @@ impl<'de> Visitor<'de> for Position<'_> {
 }
 
 /// The beginning of an invalid body, as quoted in error messages.
-pub(crate) fn summary(body: &[u8]) -> String {
+pub(crate) fn body_excerpt(body: &[u8]) -> String {
     if body.is_empty() {
         return "<empty>".to_owned();
     }
@@ -237,7 +237,7 @@ pub(crate) fn summary(body: &[u8]) -> String {
     text
 }
 
-/// Errors of serde_json and the corresponding errors of Go, which name the invalid character and its context.
+/// For errors of serde_json, the context that follows `invalid character 'x'` in the corresponding errors of Go.
 const GO_MESSAGES: [(&str, &str); 6] = [
     ("trailing characters", "after top-level value"),
     (

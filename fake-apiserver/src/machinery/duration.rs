@@ -16,7 +16,7 @@ const UNITS: [(&str, u64); 8] = [
     ("h", 3_600_000_000_000),
 ];
 
-/// Largest magnitude of a Go duration, in nanoseconds. Only negative durations reach it.
+/// Largest magnitude of a Go duration (int64 nanoseconds). Only negative durations can have this magnitude.
 const MOST: u64 = 1 << 63;
 
 /// Parses a duration like Go's `time.ParseDuration`; `None` if the duration is negative. Errors have Go's message.

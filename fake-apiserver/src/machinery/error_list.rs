@@ -48,7 +48,7 @@ impl ErrorList {
         self.push("FieldValueInvalid", field, message);
     }
 
-    /// `field.Invalid` that does not show the value.
+    /// `field.Invalid` with a message that does not contain the value.
     pub fn invalid_without_value(&mut self, field: impl Into<String>, detail: &str) {
         self.push("FieldValueInvalid", field, format!("Invalid value: {detail}"));
     }
@@ -63,7 +63,7 @@ impl ErrorList {
         self.0.iter().any(|cause| reasons.contains(&cause.reason))
     }
 
-    /// Replaces each message by that of an error in `others` with the same field and reason.
+    /// Replaces the message of each error by the message of the error in `others` with the same field and reason.
     pub fn replace_messages(&mut self, others: Self) {
         let mut others = others.0;
         for cause in &mut self.0 {
@@ -167,14 +167,14 @@ impl ErrorList {
     }
 
     /// Adds an error for each of the named members that changed; these members are immutable.
-    pub fn members_unchanged(&mut self, new: &Value, old: &Value, names: &[&str]) {
+    pub fn require_members_unchanged(&mut self, new: &Value, old: &Value, names: &[&str]) {
         for name in names {
-            self.unchanged(name, &new[*name], &old[*name]);
+            self.require_unchanged(name, &new[*name], &old[*name]);
         }
     }
 
     /// Adds an error if an immutable field changed; `null` means unset.
-    pub fn unchanged(&mut self, field: &str, new: &Value, old: &Value) {
+    pub fn require_unchanged(&mut self, field: &str, new: &Value, old: &Value) {
         if new != old {
             self.invalid(field, new.clone(), "field is immutable");
         }
@@ -202,7 +202,7 @@ impl ErrorList {
         }
     }
 
-    /// Appends a list, sorted by message.
+    /// Appends the errors of another list, sorted by message.
     pub fn extend_sorted(&mut self, mut found: Self) {
         found
             .0
@@ -218,14 +218,14 @@ impl ErrorList {
     }
 
     /// Adds an error if a port number is invalid.
-    pub fn port(&mut self, field: &str, number: i64) {
+    pub fn validate_port(&mut self, field: &str, number: i64) {
         for message in names::port_number(number) {
             self.invalid(field, number, &message);
         }
     }
 
     /// Adds an error if the port of a webhook's service is invalid.
-    pub fn service_port(&mut self, field: &str, number: i64) {
+    pub fn validate_service_port(&mut self, field: &str, number: i64) {
         for message in names::port_number(number) {
             self.invalid(field, number, &format!("port is not valid: {message}"));
         }

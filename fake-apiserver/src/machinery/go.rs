@@ -5,14 +5,17 @@ use serde_json::Value;
 use std::num::{IntErrorKind, ParseIntError};
 
 /// A JSON value as Go's `%v` prints maps.
-pub(crate) fn map(value: &Value) -> String {
+pub(crate) fn format_map(value: &Value) -> String {
     match value {
         Value::Object(members) => {
-            let parts: Vec<String> = members.iter().map(|(k, v)| format!("{k}:{}", map(v))).collect();
+            let parts: Vec<String> = members
+                .iter()
+                .map(|(k, v)| format!("{k}:{}", format_map(v)))
+                .collect();
             format!("map[{}]", parts.join(" "))
         }
         Value::Array(items) => {
-            let parts: Vec<String> = items.iter().map(map).collect();
+            let parts: Vec<String> = items.iter().map(format_map).collect();
             format!("[{}]", parts.join(" "))
         }
         Value::String(text) => text.clone(),
@@ -22,7 +25,7 @@ pub(crate) fn map(value: &Value) -> String {
 }
 
 /// A string as Go's `encoding/json` writes it: HTML characters are escaped.
-pub(crate) fn json(plain: &str) -> String {
+pub(crate) fn json_string(plain: &str) -> String {
     let json = Value::from(plain).to_string();
     [('<', "\\u003c"), ('>', "\\u003e"), ('&', "\\u0026")]
         .into_iter()
@@ -82,7 +85,7 @@ pub(crate) fn is_print(c: char) -> bool {
 }
 
 /// Go's `strconv` error for an invalid or too large integer; `function` is `ParseInt` or `ParseUint`.
-pub(crate) fn no_number(function: &str, text: &str, error: &ParseIntError) -> String {
+pub(crate) fn parse_int_error(function: &str, text: &str, error: &ParseIntError) -> String {
     let why = match error.kind() {
         IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => "value out of range",
         _ => "invalid syntax",
@@ -91,7 +94,7 @@ pub(crate) fn no_number(function: &str, text: &str, error: &ParseIntError) -> St
 }
 
 /// Go's `encoding/base64` error for invalid input.
-pub(crate) fn no_base64(text: &str, error: &DecodeError) -> String {
+pub(crate) fn base64_error(text: &str, error: &DecodeError) -> String {
     let at = match error {
         DecodeError::InvalidByte(at, _) | DecodeError::InvalidLastSymbol(at, _) => *at,
         // If the text ends with padding, more padding is missing at the end; otherwise the last group of four characters is incomplete.

@@ -1,6 +1,6 @@
 //! Interned names with static lifetime: names of resources that are defined at run time.
 //!
-//! Such names are few, short and compared often. Each distinct name is stored once and never freed.
+//! Names of such resources are few, short and compared often. Each distinct name is stored once and never freed.
 
 use parking_lot::Mutex;
 use std::collections::HashSet;

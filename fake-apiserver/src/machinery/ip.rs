@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 const NO_IP: &str = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
 
-/// Parses an address whose numbers may have leading zeros.
+/// Parses an address. Its numbers may have leading zeros, as in old API fields.
 pub fn parse(text: &str) -> Option<IpAddr> {
     text.parse().ok().or_else(|| without_zeros(text).parse().ok())
 }
@@ -59,7 +59,7 @@ pub(crate) fn bits(address: IpAddr) -> u8 {
 }
 
 /// The network address of a prefix: all bits after the prefix are zero.
-pub(crate) fn first(address: IpAddr, prefix: u8) -> IpAddr {
+pub(crate) fn network_address(address: IpAddr, prefix: u8) -> IpAddr {
     let host = u32::from(bits(address) - prefix);
     match address {
         IpAddr::V4(address) => {
@@ -74,7 +74,7 @@ pub(crate) fn first(address: IpAddr, prefix: u8) -> IpAddr {
 }
 
 /// Validates an address in a field that accepts any notation.
-pub fn any_form(text: &str) -> Messages {
+pub fn validate_any_notation(text: &str) -> Messages {
     if parse(text).is_none() {
         return vec![NO_IP.to_owned()];
     }
@@ -86,8 +86,8 @@ pub fn any_form(text: &str) -> Messages {
 }
 
 /// Validates an address in a field that requires the canonical notation.
-pub fn canonical(text: &str) -> Messages {
-    let messages = any_form(text);
+pub fn validate_canonical(text: &str) -> Messages {
+    let messages = validate_any_notation(text);
     match parse(text) {
         Some(address) if messages.is_empty() => other_form(text, &address.to_string()),
         _ => messages,
@@ -104,7 +104,7 @@ fn other_form(text: &str, form: &str) -> Messages {
 }
 
 /// Whether a text is a valid CIDR: an address and a prefix length that its IP family allows.
-pub fn is_range(text: &str) -> bool {
+pub fn is_cidr(text: &str) -> bool {
     let Some((address, length)) = text.split_once('/') else {
         return false;
     };
@@ -127,10 +127,14 @@ mod tests {
             ("10.0.0", Some(NO_IP)),
             ("", Some(NO_IP)),
         ] {
-            assert_eq!(any_form(text).first().map(String::as_str), message, "{text}");
+            assert_eq!(
+                validate_any_notation(text).first().map(String::as_str),
+                message,
+                "{text}"
+            );
         }
         assert_eq!(
-            canonical("2001:DB8::1"),
+            validate_canonical("2001:DB8::1"),
             ["must be in canonical form (\"2001:db8::1\")"]
         );
     }
@@ -138,10 +142,10 @@ mod tests {
     #[test]
     fn a_cidr_has_a_prefix_length_of_its_family() {
         for range in ["10.0.0.0/24", "2001:DB8::/32", "10.0.0.1/8"] {
-            assert!(is_range(range), "{range}");
+            assert!(is_cidr(range), "{range}");
         }
         for other in ["10.0.0.0/33", "10.0.0.0", "10.0.0.0/+8", "x/8"] {
-            assert!(!is_range(other), "{other}");
+            assert!(!is_cidr(other), "{other}");
         }
     }
 }

@@ -1,10 +1,10 @@
 //! JSONPath as in CRDs: `.spec.replicas`, `.status.conditions[?(@.type=="Ready")].status`.
 //!
-//! Owns the part of kubectl's JSONPath grammar that selects one value. Does not know which fields contain JSONPaths.
+//! Owns the supported part of kubectl's JSONPath grammar. Does not know which fields contain JSONPaths.
 
 use serde_json::Value;
 
-/// A compiled JSONPath that selects at most one value.
+/// A compiled JSONPath. Only the first value that the path selects is used.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonPath(Vec<Step>);
 
@@ -27,7 +27,7 @@ enum Comparison {
     AtMost,
     More,
     AtLeast,
-    /// The value exists; the compared value is ignored.
+    /// A filter without operator, such as `[?(@.port)]`: the value exists.
     Exists,
 }
 
@@ -80,7 +80,7 @@ fn member<'a>(text: &'a str, steps: &mut Vec<Step>) -> Option<&'a str> {
     };
     match name.as_str() {
         "" if text.is_empty() => {}
-        // `..` (recursive descent) selects more than one value.
+        // `..` (recursive descent) is not supported.
         "" => return None,
         "*" => steps.push(Step::Each),
         _ => steps.push(Step::Member(name)),

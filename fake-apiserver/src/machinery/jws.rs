@@ -52,10 +52,10 @@ static ALGORITHMS: [Algorithm; 3] = [
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
     /// The text is not PEM or contains no key.
-    #[error("it contains no key in PEM format: {0}; use an RSA or ECDSA key")]
+    #[error("no key in PEM format: {0}; use an RSA or ECDSA key")]
     Form(String),
     /// The key is neither RSA with at least 2048 bits, nor ECDSA on P-256 or P-384.
-    #[error("its key is not supported; use RSA with at least 2048 bits, or ECDSA on P-256 or P-384")]
+    #[error("the key is not supported; use RSA with at least 2048 bits, or ECDSA on P-256 or P-384")]
     Unsupported,
 }
 
@@ -122,7 +122,9 @@ impl SigningKey {
             .and_then(|signer| signer.sign(signed.as_bytes()).ok())
             .expect("the key supports its own algorithm");
         let signature = match algorithm.curve {
-            Some((_, size)) => fixed(&signature, size).expect("the signer encodes signatures as DER"),
+            Some((_, size)) => {
+                der_to_fixed_signature(&signature, size).expect("the signer encodes signatures as DER")
+            }
             None => signature,
         };
         format!("{signed}.{}", URL_SAFE_NO_PAD.encode(signature))
@@ -167,8 +169,8 @@ impl PublicKey {
     fn of(info: &[u8]) -> Result<Self, KeyError> {
         let key = yasna::parse_der(info, x509::public_key).map_err(|_| KeyError::Unsupported)?;
         let is_it = |algorithm: &&Algorithm| match algorithm.curve {
-            Some((curve, _)) => key.is_on(curve),
-            None => key.is_of(RSA),
+            Some((curve, _)) => key.is_on_curve(curve),
+            None => key.has_algorithm(RSA),
         };
         let algorithm = ALGORITHMS.iter().find(is_it).ok_or(KeyError::Unsupported)?;
         Ok(Self {
@@ -205,7 +207,7 @@ fn number(reader: yasna::BERReader<'_, '_>) -> ASN1Result<Vec<u8>> {
 }
 
 /// Converts a DER-encoded ECDSA signature to two integers of `size` bytes each.
-fn fixed(signature: &[u8], size: usize) -> ASN1Result<Vec<u8>> {
+fn der_to_fixed_signature(signature: &[u8], size: usize) -> ASN1Result<Vec<u8>> {
     let numbers = yasna::parse_der(signature, |reader| {
         reader.read_sequence(|pair| Ok([number(pair.next())?, number(pair.next())?]))
     })?;
@@ -231,7 +233,7 @@ mod tests {
         for algorithm in [&rcgen::PKCS_ECDSA_P256_SHA256, &rcgen::PKCS_ECDSA_P384_SHA384] {
             let text = pem(algorithm);
             let key = SigningKey::from_pem(&text).unwrap();
-            // Some signatures have integers with leading zero bytes, so that one signature is not enough.
+            // Some ECDSA signatures contain integers with leading zero bytes, so this test signs many times.
             for n in 0..300 {
                 let claims = json!({ "n": n });
                 assert_eq!(key.public().verify(&key.sign(&claims)), Some(claims));
@@ -280,14 +282,10 @@ mod tests {
     #[test]
     fn unsupported_keys_and_invalid_pem_are_reported() {
         let of = |text: &str| SigningKey::from_pem(text).unwrap_err().to_string();
-        assert!(
-            of("").starts_with("it contains no key in PEM format"),
-            "{}",
-            of("")
-        );
+        assert!(of("").starts_with("no key in PEM format"), "{}", of(""));
         let other = pem(&rcgen::PKCS_ED25519);
         assert!(
-            of(&other).starts_with("its key is not supported"),
+            of(&other).starts_with("the key is not supported"),
             "{}",
             of(&other)
         );

@@ -7,10 +7,10 @@ use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::cell::RefCell;
 use std::fmt;
 
-/// A field path in a body, such as `spec.ports[0].name`, and which occurrence of that field: the first (1) or the second (2).
+/// A field path such as `spec.ports[0].name`, and whether the first (1) or second (2) occurrence of the field in the body is meant.
 pub(crate) type Occurrence<'p> = (&'p str, u8);
 
-/// The positions of fields in a JSON body, as increasing numbers. Fields missing in the body get the largest number.
+/// The positions of the wanted fields in a JSON body, as ordinal numbers. A field missing in the body gets `usize::MAX`.
 pub(crate) fn positions(body: &[u8], wanted: &[Occurrence<'_>]) -> Vec<usize> {
     let positions = RefCell::new(Positions {
         wanted,
@@ -28,7 +28,7 @@ pub(crate) fn positions(body: &[u8], wanted: &[Occurrence<'_>]) -> Vec<usize> {
     positions.into_inner().of
 }
 
-/// Records the position of each wanted field.
+/// The positions of the wanted fields found so far.
 struct Positions<'p> {
     wanted: &'p [Occurrence<'p>],
     /// For each wanted field, the number of occurrences still to skip.

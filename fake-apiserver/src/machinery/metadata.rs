@@ -22,7 +22,7 @@ pub fn text<'a>(object: &'a Value, field: &str) -> &'a str {
 
 /// Sets a member of `metadata`; `None` removes it.
 pub fn set(object: &mut Value, field: &str, value: Option<Value>) {
-    edit(object);
+    map_mut(object);
     json::assign(&mut object["metadata"], field, value.unwrap_or_default());
 }
 
@@ -32,7 +32,7 @@ pub fn take(object: &mut Value, field: &str) -> Option<Value> {
 }
 
 /// `metadata` as a map; created if it is missing.
-pub fn edit(object: &mut Value) -> &mut Map<String, Value> {
+pub fn map_mut(object: &mut Value) -> &mut Map<String, Value> {
     json::member(object, "metadata")
 }
 
@@ -51,7 +51,7 @@ pub fn is_deleting(object: &Value) -> bool {
     !object["metadata"]["deletionTimestamp"].is_null()
 }
 
-/// Increments `metadata.generation`, if the object has one.
+/// Increments `metadata.generation`, if the object has a generation.
 pub fn bump_generation(object: &mut Value) {
     let generation = object["metadata"]["generation"].as_i64().unwrap_or_default();
     if generation > 0 {
@@ -60,9 +60,9 @@ pub fn bump_generation(object: &mut Value) {
 }
 
 /// Validates finalizers with the stricter rules for kinds of core/v1.
-pub fn known_finalizers(object: &Value, errors: &mut ErrorList) {
+pub fn validate_core_finalizers(object: &Value, errors: &mut ErrorList) {
     for (i, finalizer) in finalizers(object).into_iter().enumerate() {
-        known_finalizer(
+        validate_core_finalizer(
             finalizer,
             &STANDARD_FINALIZERS,
             format!("metadata.finalizers[{i}]"),
@@ -72,7 +72,7 @@ pub fn known_finalizers(object: &Value, errors: &mut ErrorList) {
 }
 
 /// Validates a finalizer: a standard one, or a name with a domain prefix.
-pub fn known_finalizer(finalizer: &str, standard: &[&str], field: String, errors: &mut ErrorList) {
+pub fn validate_core_finalizer(finalizer: &str, standard: &[&str], field: String, errors: &mut ErrorList) {
     if !finalizer.contains('/') && !standard.contains(&finalizer) {
         let text = "name is neither a standard finalizer name nor is it fully qualified";
         errors.invalid(field, finalizer, text);
@@ -80,16 +80,16 @@ pub fn known_finalizer(finalizer: &str, standard: &[&str], field: String, errors
 }
 
 /// Validates labels, annotations and owner references.
-pub fn described(object: &Value, errors: &mut ErrorList) {
-    labels(&object["metadata"]["labels"], "metadata.labels", errors);
-    annotations(&object["metadata"]["annotations"], "metadata.annotations", errors);
-    owners(&object["metadata"]["ownerReferences"], errors);
+pub fn validate_labels_annotations_owners(object: &Value, errors: &mut ErrorList) {
+    validate_labels(&object["metadata"]["labels"], "metadata.labels", errors);
+    validate_annotations(&object["metadata"]["annotations"], "metadata.annotations", errors);
+    validate_owner_references(&object["metadata"]["ownerReferences"], errors);
 }
 
 /// Validates `metadata` of an object of any kind (`ValidateObjectMeta` of apimachinery).
 pub fn validate_common(object: &Value, name_rule: fn(&str) -> Messages, errors: &mut ErrorList) {
     validate_name(object, name_rule, errors);
-    validate_unnamed(object, errors);
+    validate_except_name(object, errors);
 }
 
 /// Validates `metadata.name`.
@@ -103,11 +103,11 @@ pub fn validate_name(object: &Value, name_rule: fn(&str) -> Messages, errors: &m
 }
 
 /// Validates all of `metadata` except the name.
-pub fn validate_unnamed(object: &Value, errors: &mut ErrorList) {
-    described(object, errors);
+pub fn validate_except_name(object: &Value, errors: &mut ErrorList) {
+    validate_labels_annotations_owners(object, errors);
     let all = finalizers(object);
     for finalizer in &all {
-        errors.invalid_all("metadata.finalizers", finalizer, names::qualified(finalizer));
+        errors.invalid_all("metadata.finalizers", finalizer, names::qualified_name(finalizer));
     }
     if all.contains(&"orphan") && all.contains(&"foregroundDeletion") {
         let text = "finalizer orphan and foregroundDeletion cannot be both set";
@@ -144,13 +144,13 @@ pub fn validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
         "deletionTimestamp",
         "deletionGracePeriodSeconds",
     ] {
-        errors.unchanged(
+        errors.require_unchanged(
             &format!("metadata.{field}"),
             &new["metadata"][field],
             &old["metadata"][field],
         );
     }
-    described(new, errors);
+    validate_labels_annotations_owners(new, errors);
 }
 
 /// Validates `generateName` like a name, except that it may end with a dash.
@@ -166,18 +166,18 @@ pub fn validate_generated(object: &Value, name_rule: fn(&str) -> Messages, error
 }
 
 /// Validates the keys and values of labels; adds errors below the path `field`.
-pub fn labels(map: &Value, field: &str, errors: &mut ErrorList) {
+pub fn validate_labels(map: &Value, field: &str, errors: &mut ErrorList) {
     for (key, value) in json::pairs(map) {
-        errors.invalid_all(field, key, names::qualified(key));
+        errors.invalid_all(field, key, names::qualified_name(key));
         errors.invalid_all(field, value, names::label_value(value));
     }
 }
 
 /// Validates the keys and the total size of annotations.
-pub fn annotations(map: &Value, field: &str, errors: &mut ErrorList) {
+pub fn validate_annotations(map: &Value, field: &str, errors: &mut ErrorList) {
     let mut bytes = 0;
     for (key, value) in json::pairs(map) {
-        errors.invalid_all(field, key, names::qualified(&key.to_lowercase()));
+        errors.invalid_all(field, key, names::qualified_name(&key.to_lowercase()));
         bytes += key.len() + value.len();
     }
     if bytes > ANNOTATIONS_BYTES_MAX {
@@ -185,7 +185,7 @@ pub fn annotations(map: &Value, field: &str, errors: &mut ErrorList) {
     }
 }
 
-fn owners(list: &Value, errors: &mut ErrorList) {
+fn validate_owner_references(list: &Value, errors: &mut ErrorList) {
     let field = "metadata.ownerReferences";
     let mut controllers = Vec::new();
     for owner in list.as_array().into_iter().flatten() {

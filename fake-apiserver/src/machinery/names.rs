@@ -6,7 +6,7 @@
 /// Error messages for one value.
 pub type Messages = Vec<String>;
 
-/// Validates a name. Returns error messages; none if the name is valid.
+/// A function that validates a name. Returns error messages; none if the name is valid.
 pub type NameRule = fn(&str) -> Messages;
 
 const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', \
@@ -40,7 +40,7 @@ fn not_subdomain(value: &str) -> Option<String> {
 }
 
 /// Validates a lower-case DNS label (RFC 1123), the rule for namespaces.
-pub fn label(value: &str) -> Messages {
+pub fn dns_label(value: &str) -> Messages {
     let mut out = too_long(value, 63, "characters");
     if !is_dns_label(value) {
         let is_subdomain = value.split('.').all(is_dns_label);
@@ -55,7 +55,7 @@ pub fn label(value: &str) -> Messages {
 }
 
 /// Validates a lower-case DNS label that begins with a letter (RFC 1035), the rule for names of resources and versions.
-pub fn label_1035(value: &str) -> Messages {
+pub fn dns_label_1035(value: &str) -> Messages {
     let mut out = too_long(value, 63, "characters");
     let begins = value.starts_with(|c: char| c.is_ascii_lowercase());
     if !begins || !is_dns_label(value) {
@@ -74,7 +74,7 @@ pub fn path_segment(value: &str) -> Messages {
 }
 
 /// Validates a qualified name, such as a label key, finalizer or topology key: a name with an optional DNS subdomain prefix.
-pub fn qualified(value: &str) -> Messages {
+pub fn qualified_name(value: &str) -> Messages {
     let mut out = Messages::new();
     let parts: Vec<&str> = value.split('/').collect();
     let name = match parts.as_slice() {
@@ -119,7 +119,7 @@ pub fn label_value(value: &str) -> Messages {
 }
 
 /// Validates a port name (IANA service name).
-pub fn port(value: &str) -> Messages {
+pub fn port_name(value: &str) -> Messages {
     let mut out = too_long(value, 15, "characters");
     let is_known = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     if value.is_empty() || !value.bytes().all(is_known) {

@@ -1,8 +1,8 @@
 //! Regular expressions, with Go's restrictions and error messages.
 //!
-//! Uses the syntax of the crate `regex`, which derives from RE2 like Go's. Go does not allow repeated repetitions (`a**`) or more than 1000
-//! repetitions, and treats a brace that does not start a repetition count as a literal. Patterns that only Go accepts (`\Q*\E`, two groups
-//! of the same name) are rejected.
+//! Uses the crate `regex`, whose syntax derives from RE2 like Go's. Unlike `regex`, Go rejects repeated repetitions (`a**`) and more than
+//! 1000 repetitions, and treats a brace that does not start a repetition count as a literal. Patterns that only Go accepts (`\Q*\E`, two
+//! groups of the same name) are rejected.
 
 use super::stack::with_stack;
 use regex::Regex;
@@ -15,7 +15,7 @@ use std::borrow::Cow;
 /// Maximum repetition count in Go.
 const REPEATED_MAX: u32 = 1000;
 
-/// Maximum number of literal braces in a pattern: the pattern is parsed again for each of them.
+/// Maximum number of literal braces in a pattern: each brace requires another parse of the pattern.
 const BRACES_MAX: usize = 100;
 
 /// Compiles a pattern, or returns Go's error.
@@ -27,18 +27,18 @@ pub fn read(text: &str) -> Result<Regex, String> {
 
 fn compile(text: &str) -> Result<Regex, String> {
     let refused = |why: String| format!("error parsing regexp: {why}");
-    let (syntax, text) = parsed(text).map_err(refused)?;
+    let (syntax, text) = parse_escaping_braces(text).map_err(refused)?;
     let text = &*text;
     visit(&syntax, Repetitions { text }).map_err(refused)?;
     Regex::new(text).map_err(|why| match Translator::new().translate(text, &syntax) {
-        // An error of the translator concerns a character class.
+        // Errors of the translator (AST to HIR) are about character classes, such as an unknown Unicode property.
         Err(why) => refused(go_error("invalid character class range", part(text, why.span()))),
         Ok(_) => refused(why.to_string()),
     })
 }
 
 /// Parses a pattern; braces that do not start a repetition count are escaped.
-fn parsed(text: &str) -> Result<(Ast, Cow<'_, str>), String> {
+fn parse_escaping_braces(text: &str) -> Result<(Ast, Cow<'_, str>), String> {
     let mut text = Cow::Borrowed(text);
     let mut braces = 0;
     loop {
@@ -105,7 +105,7 @@ fn go_message(text: &str, kind: &ErrorKind, span: &Span) -> String {
             go_error("missing argument to repetition operator", sign)
         }
         ErrorKind::RepetitionCountInvalid => go_error("invalid repeat count", part),
-        ErrorKind::UnsupportedLookAround if part.starts_with("(?<") => named(rest),
+        ErrorKind::UnsupportedLookAround if part.starts_with("(?<") => named_capture_error(rest),
         ErrorKind::UnsupportedLookAround => go_error("invalid or unsupported Perl syntax", part),
         ErrorKind::FlagUnrecognized | ErrorKind::FlagUnexpectedEof => {
             let from = text.get(..span.end.offset).unwrap_or_default();
@@ -114,7 +114,7 @@ fn go_message(text: &str, kind: &ErrorKind, span: &Span) -> String {
         }
         ErrorKind::GroupNameEmpty | ErrorKind::GroupNameInvalid | ErrorKind::GroupNameUnexpectedEof => {
             let until = text.get(..span.end.offset).unwrap_or_default();
-            named(&text[until.rfind("(?").unwrap_or_default()..])
+            named_capture_error(&text[until.rfind("(?").unwrap_or_default()..])
         }
         ErrorKind::EscapeUnexpectedEof => go_error("trailing backslash at end of expression", ""),
         ErrorKind::EscapeUnrecognized | ErrorKind::UnsupportedBackreference => {
@@ -124,7 +124,7 @@ fn go_message(text: &str, kind: &ErrorKind, span: &Span) -> String {
     }
 }
 
-fn named(from: &str) -> String {
+fn named_capture_error(from: &str) -> String {
     let end = from.find('>').map_or(from.len(), |end| end + 1);
     go_error("invalid named capture", &from[..end])
 }

@@ -16,10 +16,10 @@ pub struct Quantity {
     mantissa: i128,
     exponent: i32,
     notation: Notation,
-    /// Whether Kubernetes represents the number with arbitrary precision (`inf.Dec`) instead of as an int64 with a scale. `value` overflows
-    /// differently for the two.
+    /// Whether Kubernetes represents the number as `inf.Dec` (arbitrary precision) instead of as an int64 with a scale. On overflow, the
+    /// result of `value` depends on this.
     big: bool,
-    /// The original text, which Kubernetes retains because it considers it canonical.
+    /// The original text, if Kubernetes returns the text unchanged because it considers the text canonical.
     verbatim: Option<Box<str>>,
 }
 
@@ -65,7 +65,7 @@ const DECIMAL: [(&str, i32); 10] = [
 /// Binary suffixes in steps of 2^10.
 const BINARY: [&str; 6] = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 
-/// Decimal digits that Kubernetes always parses as an int64.
+/// Maximum number of decimal digits that Kubernetes parses as an int64 instead of with arbitrary precision.
 const INT64_DIGITS: i32 = 18;
 
 /// The smallest unit: nano.
@@ -77,12 +77,12 @@ impl FromStr for Quantity {
     fn from_str(text: &str) -> Result<Self, QuantityError> {
         let parts = Parts::split(text)?;
         let (base, power, notation) = suffix(parts.suffix).ok_or(QuantityError::Suffix)?;
-        if parts.digits().is_empty() && parts.value_is_bare() {
+        if parts.digits().is_empty() && parts.lacks_digits_and_suffix() {
             return Err(QuantityError::Numeric);
         }
-        match parts.small(text, base, power, notation)? {
+        match parts.parse_int64(text, base, power, notation)? {
             Some(quantity) => Ok(quantity),
-            None => parts.large(base, power, notation),
+            None => parts.parse_arbitrary_precision(base, power, notation),
         }
     }
 }
@@ -99,10 +99,10 @@ impl Quantity {
         }
     }
 
-    /// The value rounded away from zero to an integer, exactly like `Quantity.Value()` of Kubernetes 1.36, including overflows: decimals
-    /// beyond int64 return 0, or the low 64 bits if they are written with many digits.
+    /// The value rounded away from zero to an integer, like `Quantity.Value()` of Kubernetes 1.36. On overflow of int64, returns the low 64
+    /// bits if Kubernetes represents the number with arbitrary precision, otherwise 0.
     pub fn value(&self) -> i64 {
-        let whole = scaled(self.mantissa, self.exponent);
+        let whole = round_to_integer(self.mantissa, self.exponent);
         match whole {
             Some(number) if i64::try_from(number).is_ok_and(|n| n != i64::MIN) => number as i64,
             Some(number) if self.big && number != i128::from(i64::MIN) => low_bits(number),
@@ -112,7 +112,7 @@ impl Quantity {
 
     /// The value rounded away from zero to an integer. Returns `i128::MAX` on overflow.
     pub fn ceil(&self) -> i128 {
-        scaled(self.mantissa, self.exponent).unwrap_or(i128::MAX)
+        round_to_integer(self.mantissa, self.exponent).unwrap_or(i128::MAX)
     }
 
     /// Whether the value is 0, in any notation.
@@ -125,7 +125,7 @@ impl Quantity {
         self.mantissa < 0
     }
 
-    /// The sum, in the notation of this quantity, or in that of the other quantity if this one is zero. Saturates at the largest number.
+    /// The sum, in the notation of this quantity or, if this quantity is zero, in the notation of the other. Saturates at `i128::MAX`.
     pub(crate) fn plus(&self, other: &Self) -> Self {
         let exponent = self.exponent.min(other.exponent);
         let aligned = |number: &Self| {
@@ -169,7 +169,7 @@ impl Quantity {
         }
     }
 
-    /// This value divided by that of the other quantity.
+    /// The quotient of this quantity and the other.
     pub fn ratio(&self, other: &Self) -> f64 {
         let float = |number: &Self| number.mantissa as f64 * 10_f64.powi(number.exponent);
         float(self) / float(other)
@@ -189,7 +189,7 @@ impl Quantity {
         (mantissa, exponent)
     }
 
-    /// The value as an integer; `None` if binary suffixes cannot express it.
+    /// The value as an integer, if it is formatted with binary suffixes: in binary notation, integral, and at least 1024.
     fn binary_integer(&self) -> Option<i128> {
         let small = Self::from_integer(1024);
         let magnitude = Self {
@@ -199,7 +199,7 @@ impl Quantity {
         };
         let exact = self.exponent >= 0 || self.mantissa % ten_to(self.exponent.unsigned_abs())? == 0;
         if self.notation == Notation::BinarySi && magnitude >= small && exact {
-            scaled(self.mantissa, self.exponent)
+            round_to_integer(self.mantissa, self.exponent)
         } else {
             None
         }
@@ -318,13 +318,13 @@ impl<'a> Parts<'a> {
         format!("{}{}", self.whole, self.fraction)
     }
 
-    /// Whether the text has neither digits nor suffix. Kubernetes reads such a text as 0 if it parses it as an int64.
-    fn value_is_bare(&self) -> bool {
+    /// Whether the text has neither digits nor suffix, as in `.` or `+`.
+    fn lacks_digits_and_suffix(&self) -> bool {
         self.bare && self.suffix.is_empty()
     }
 
-    /// The quantity as an int64 with a scale, if Kubernetes parses it that way; `None` if it uses arbitrary precision.
-    fn small(
+    /// Parses the text to an int64 with a scale, like Kubernetes; `None` if Kubernetes parses the text with arbitrary precision.
+    fn parse_int64(
         &self,
         text: &str,
         base: u32,
@@ -364,8 +364,13 @@ impl<'a> Parts<'a> {
         }))
     }
 
-    /// The quantity as an arbitrary-precision number, limited to 128 bits.
-    fn large(&self, base: u32, power: i32, notation: Notation) -> Result<Quantity, QuantityError> {
+    /// Parses the text as Kubernetes does with arbitrary precision, but limited to 128 bits.
+    fn parse_arbitrary_precision(
+        &self,
+        base: u32,
+        power: i32,
+        notation: Notation,
+    ) -> Result<Quantity, QuantityError> {
         if self.bare {
             return Err(QuantityError::Numeric);
         }
@@ -379,7 +384,7 @@ impl<'a> Parts<'a> {
         if base == 10 {
             exponent = exponent.checked_add(power).ok_or(QuantityError::Suffix)?;
         } else {
-            // Numbers with a binary suffix are limited later to far less than 128 bits.
+            // Saturation does not change the result: a number with a binary suffix is capped at `i64::MAX` below.
             mantissa = mantissa.saturating_mul(1 << power);
         }
         (mantissa, exponent) = at_least_nano(mantissa, exponent);
@@ -434,7 +439,7 @@ fn at_least_nano(mantissa: i128, exponent: i32) -> (i128, i32) {
 }
 
 /// `mantissa * 10^exponent` rounded away from zero to an integer; `None` on overflow.
-fn scaled(mantissa: i128, exponent: i32) -> Option<i128> {
+fn round_to_integer(mantissa: i128, exponent: i32) -> Option<i128> {
     if mantissa == 0 {
         return Some(0);
     }

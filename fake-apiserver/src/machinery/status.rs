@@ -3,7 +3,7 @@
 //! Owns the messages that apimachinery produces. Messages about fields are in `error_list`. Does not know HTTP: `http` maps `code` and
 //! `retry_after_seconds` to a status line and a header.
 
-use crate::machinery::document::summary;
+use crate::machinery::document::body_excerpt;
 use crate::machinery::error_list::{Cause, ErrorList};
 use crate::machinery::go;
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -20,7 +20,7 @@ pub struct Status {
     pub reason: Option<&'static str>,
     /// The human-readable message; empty for a success.
     pub message: String,
-    /// The object concerned and the individual errors.
+    /// `Status.details`; `None` if the response has no details.
     pub details: Option<Box<Details>>,
     /// A token with which to continue a paged list after `410 Expired`.
     pub continue_token: Option<String>,
@@ -84,8 +84,8 @@ const NOT_HERE: [(&str, &[&str]); 3] = [
     ("services", &["proxy"]),
 ];
 
-/// Group and kind for errors in options objects such as `DeleteOptions`.
-pub(crate) fn options(kind: &str) -> GroupResource<'_> {
+/// The subject of a validation error in an options object such as `DeleteOptions`.
+pub(crate) fn options_resource(kind: &str) -> GroupResource<'_> {
     GroupResource {
         group: "meta.k8s.io",
         kind,
@@ -153,9 +153,9 @@ impl Status {
         Self::failure(400, "BadRequest", message)
     }
 
-    /// The error for a body whose type cannot be determined.
+    /// The 400 for a request body whose kind cannot be determined.
     pub(crate) fn unrecognized(expected: &str, why: &str, body: &[u8]) -> Self {
-        let shown = summary(body);
+        let shown = body_excerpt(body);
         Self::bad_request(format!(
             "the object provided is unrecognized (must be of type {expected}): {why} ({shown})"
         ))
@@ -237,13 +237,13 @@ impl Status {
     }
 
     /// The 406 for a request whose `Accept` header contains no available media type.
-    pub(crate) fn no_such_form(available: &str) -> Self {
+    pub(crate) fn no_accepted_media_type(available: &str) -> Self {
         let text = format!("only the following media types are accepted: {available}");
         Self::failure(406, "NotAcceptable", text)
     }
 
     /// A 406 with a custom message.
-    pub(crate) fn no_such_form_because(text: String) -> Self {
+    pub(crate) fn not_acceptable_because(text: String) -> Self {
         Self::failure(406, "NotAcceptable", text)
     }
 

@@ -8,7 +8,7 @@ use std::ops::Range;
 /// Number of unchanged context lines around a change.
 const CONTEXT: usize = 3;
 
-/// From this number of lines on, a line that makes up more than 1 % of the text cannot start a block (difflib's `autojunk`).
+/// In a text of at least this many lines, a line that makes up more than 1 % of the text cannot start a block (difflib's `autojunk`).
 const LONG: usize = 200;
 
 /// A block of lines common to both texts.
@@ -28,14 +28,18 @@ struct Part {
 }
 
 /// The unified diff; empty if the texts are equal.
-pub(crate) fn of(old: &[String], new: &[String]) -> String {
+pub(crate) fn unified_diff(old: &[String], new: &[String]) -> String {
     let mut out = String::new();
     for hunk in hunks(parts(old, new)) {
         let (Some(first), Some(last)) = (hunk.first(), hunk.last()) else {
             continue;
         };
         let (before, after) = (first.old.start..last.old.end, first.new.start..last.new.end);
-        out.push_str(&format!("@@ -{} +{} @@\n", shown(&before), shown(&after)));
+        out.push_str(&format!(
+            "@@ -{} +{} @@\n",
+            hunk_range(&before),
+            hunk_range(&after)
+        ));
         for part in &hunk {
             let signs = if part.is_same { [" ", ""] } else { ["-", "+"] };
             let sides = [
@@ -53,7 +57,7 @@ pub(crate) fn of(old: &[String], new: &[String]) -> String {
 }
 
 /// A line range in the format of a hunk header.
-fn shown(lines: &Range<usize>) -> String {
+fn hunk_range(lines: &Range<usize>) -> String {
     match lines.len() {
         0 => format!("{},0", lines.start),
         1 => format!("{}", lines.start + 1),
@@ -132,7 +136,7 @@ fn blocks(old: &[String], new: &[String]) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     let mut open = vec![(0..old.len(), 0..new.len())];
     while let Some((olds, news)) = open.pop() {
-        let block = longest(old, new, &positions, &olds, &news);
+        let block = longest_common_block(old, new, &positions, &olds, &news);
         if block.len == 0 {
             continue;
         }
@@ -167,7 +171,7 @@ fn positions(new: &[String]) -> HashMap<&str, Vec<usize>> {
 }
 
 /// The longest common block; of several equally long blocks, the first.
-fn longest(
+fn longest_common_block(
     old: &[String],
     new: &[String],
     positions: &HashMap<&str, Vec<usize>>,
@@ -219,7 +223,7 @@ mod tests {
 
     fn diff(old: &str, new: &str) -> String {
         let [old, new] = [old, new].map(|text| text.chars().map(String::from).collect::<Vec<_>>());
-        of(&old, &new).replace('\n', ";")
+        unified_diff(&old, &new).replace('\n', ";")
     }
 
     #[test]

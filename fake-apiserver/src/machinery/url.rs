@@ -1,4 +1,4 @@
-//! URLs as parsed by Go's `net/url`: other Rust libraries reject URLs that Go accepts, and normalize URLs that Go leaves unchanged.
+//! URLs as parsed by Go's `net/url`. Rust libraries reject URLs that Go accepts, and normalize URLs that Go leaves unchanged.
 
 use super::go;
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
@@ -31,7 +31,7 @@ const PATH: &AsciiSet = &CONTROLS
 pub struct Url {
     /// The scheme in lower case.
     pub scheme: String,
-    /// The user info. `Some("")` differs from `None`: the URL contains an `@` with nothing before it.
+    /// The user info before `@`; `None` if the URL contains no `@`.
     pub user: Option<String>,
     /// The host with port and, for IPv6, brackets.
     pub host: String,
@@ -40,7 +40,7 @@ pub struct Url {
     pub query: String,
     /// The fragment without the `#`.
     pub fragment: String,
-    /// The part after the scheme of a URL without a path (`Opaque` in Go).
+    /// The part after the scheme if it does not start with a slash, as in `mailto:a@b` (`Opaque` in Go).
     opaque: String,
 }
 
@@ -121,7 +121,7 @@ impl Url {
         (inner.unwrap_or(host), port)
     }
 
-    /// The path with reserved characters escaped.
+    /// The path as returned by Go's `URL.EscapedPath`.
     pub fn escaped_path(&self) -> String {
         let is_escaped = |c: char| c.is_ascii_alphanumeric() || "!$&'()*+,;=:@[]%-_.~/".contains(c);
         if self.path.chars().all(is_escaped) {
@@ -160,12 +160,12 @@ fn scheme(text: &str) -> Result<(&str, &str), String> {
     Ok(("", text))
 }
 
-fn is_user(byte: u8) -> bool {
+fn is_user_info_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._:~!$&'()*+,;=%@".contains(&byte)
 }
 
 fn read_user(user: &str) -> Result<String, String> {
-    if !user.bytes().all(is_user) {
+    if !user.bytes().all(is_user_info_byte) {
         return Err("net/url: invalid userinfo".to_owned());
     }
     check_escapes(user)?;
@@ -196,7 +196,7 @@ fn read_host(host: &str) -> Result<String, String> {
         ));
     }
     check_escapes(host)?;
-    // In a host, only non-ASCII bytes may be escaped, and `%` itself before an IPv6 zone.
+    // In a host, only two escapes are valid: that of a non-ASCII byte, and `%25` before an IPv6 zone.
     let is_ascii = |at: usize| host.as_bytes()[at + 1] < b'8' && !host[at..].starts_with("%25");
     if let Some((at, _)) = host.match_indices('%').find(|(at, _)| is_ascii(*at)) {
         return Err(format!("invalid URL escape {}", go::quoted(&host[at..at + 3])));

@@ -11,7 +11,7 @@ pub(crate) struct Attribute {
     pub(crate) text: String,
 }
 
-/// Object identifiers of attributes.
+/// Object identifiers of attributes of a distinguished name.
 pub(crate) const COMMON_NAME: &[u64] = &[2, 5, 4, 3];
 pub(crate) const ORGANIZATION: &[u64] = &[2, 5, 4, 10];
 
@@ -41,12 +41,12 @@ pub(crate) fn certificate(der: &[u8]) -> ASN1Result<Certificate> {
                 for _ in 0..4 {
                     content.next().read_der()?;
                 }
-                let subject = name(content.next())?;
+                let subject = read_distinguished_name(content.next())?;
                 let key = content.next().read_der()?;
-                rest(content)?;
+                skip_rest(content)?;
                 Ok(Certificate { subject, key })
             })?;
-            rest(certificate)?;
+            skip_rest(certificate)?;
             Ok(read)
         })
     })
@@ -66,12 +66,12 @@ pub(crate) const P384: &[u64] = &[1, 3, 132, 0, 34];
 
 impl PublicKey {
     /// Whether the key has the algorithm with this object identifier.
-    pub(crate) fn is_of(&self, algorithm: &[u64]) -> bool {
+    pub(crate) fn has_algorithm(&self, algorithm: &[u64]) -> bool {
         **self.algorithm.components() == *algorithm
     }
 
     /// Whether the key is on the elliptic curve with this object identifier.
-    pub(crate) fn is_on(&self, curve: &[u64]) -> bool {
+    pub(crate) fn is_on_curve(&self, curve: &[u64]) -> bool {
         let own = self.curve.as_ref();
         own.is_some_and(|own| **own.components() == *curve)
     }
@@ -94,13 +94,13 @@ pub(crate) fn public_key(reader: BERReader<'_, '_>) -> ASN1Result<PublicKey> {
 }
 
 /// Skips the remaining elements of a sequence.
-pub(crate) fn rest(reader: &mut BERReaderSeq<'_, '_>) -> ASN1Result<()> {
+pub(crate) fn skip_rest(reader: &mut BERReaderSeq<'_, '_>) -> ASN1Result<()> {
     while reader.read_optional(|part| part.read_der())?.is_some() {}
     Ok(())
 }
 
 /// Reads the attributes of a distinguished name, in order.
-pub(crate) fn name(reader: BERReader<'_, '_>) -> ASN1Result<Vec<Attribute>> {
+pub(crate) fn read_distinguished_name(reader: BERReader<'_, '_>) -> ASN1Result<Vec<Attribute>> {
     let mut attributes = Vec::new();
     reader.read_sequence_of(|set| {
         set.read_set_of(|attribute| {

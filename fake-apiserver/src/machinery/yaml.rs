@@ -16,7 +16,7 @@ pub(crate) const MEDIA: &str = "application/yaml";
 /// Maximum nesting depth, the same as for JSON.
 const DEPTH: usize = 128;
 
-/// Parses a YAML body of one document, with its duplicate fields.
+/// Parses a YAML body that contains one document. Also finds the duplicate fields.
 pub(crate) fn parse(body: &[u8]) -> Result<Document, String> {
     with_stack(DEPTH, || parse_document(body))
 }
@@ -44,7 +44,7 @@ fn parse_document(body: &[u8]) -> Result<Document, String> {
     })
 }
 
-/// Go's error message for the most frequent syntax errors. Without a line number if the error is in the first line.
+/// Go's error message for the most frequent syntax errors. Go omits the line number of some errors in the first line.
 fn message(text: &str, error: &serde_saphyr::Error) -> String {
     let parser_message = error.without_snippet().to_string();
     let line = error.location().map_or(1, |location| location.line());

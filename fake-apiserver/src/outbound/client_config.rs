@@ -84,5 +84,5 @@ fn validate_service(service: &Value, at: &str, errors: &mut ErrorList) {
         }
     }
     let port = service["port"].as_i64().unwrap_or(443);
-    errors.service_port(&format!("{at}.port"), port);
+    errors.validate_service_port(&format!("{at}.port"), port);
 }

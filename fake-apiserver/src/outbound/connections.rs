@@ -19,7 +19,7 @@ const IDLE_MAX: usize = 8;
 
 type Sender = SendRequest<Full<Bytes>>;
 
-/// Connections to webhooks that no request uses, for reuse.
+/// Pool of idle connections to webhooks.
 #[derive(Default)]
 pub(crate) struct Connections(Mutex<HashMap<Destination, Vec<Sender>>>);
 
@@ -44,7 +44,7 @@ impl Connections {
     }
 
     /// Returns a connection to the pool, unless it is closed or the pool is full.
-    pub(super) fn keep(&self, to: &Destination, sender: Sender) {
+    pub(super) fn put_back(&self, to: &Destination, sender: Sender) {
         if sender.is_closed() {
             return;
         }
@@ -64,7 +64,7 @@ pub(super) async fn open(
     let opened = http1::handshake(TokioIo::new(stream)).await;
     let (sender, connection) = opened.map_err(|why| why.to_string())?;
     tokio::spawn(async move {
-        // The result is ignored: the sender observes when the connection ends.
+        // An error is ignored here: `SendRequest` reports it to the request that uses the connection.
         drop(connection.await);
     });
     Ok(sender)
@@ -84,11 +84,11 @@ pub(super) async fn exchange(
     let (head, body) = sender.send_request(request).await.map_err(stale)?.into_parts();
     Ok((
         head.status.as_u16(),
-        whole(body).await.map_err(Unanswered::Failed)?,
+        read_body(body).await.map_err(Unanswered::Failed)?,
     ))
 }
 
-async fn whole(body: body::Incoming) -> Result<Bytes, String> {
+async fn read_body(body: body::Incoming) -> Result<Bytes, String> {
     let body = Limited::new(body, ANSWER_BYTES_MAX).collect().await;
     Ok(body.map_err(|why| why.to_string())?.to_bytes())
 }

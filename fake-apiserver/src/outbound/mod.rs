@@ -66,7 +66,7 @@ impl Connections {
         while let Some(mut sender) = self.take(to) {
             match exchange(&mut sender, request(to, url, bytes.clone())?).await {
                 Ok(answered) => {
-                    self.keep(to, sender);
+                    self.put_back(to, sender);
                     return Ok(answered);
                 }
                 // The peer has closed the idle connection: retry.
@@ -77,7 +77,7 @@ impl Connections {
         let mut sender = connections::open(connect(to).await?).await?;
         match exchange(&mut sender, request(to, url, bytes)?).await {
             Ok(answered) => {
-                self.keep(to, sender);
+                self.put_back(to, sender);
                 Ok(answered)
             }
             Err(Unanswered::Stale) => Err("EOF".to_owned()),
@@ -100,13 +100,13 @@ async fn connect(to: &Destination) -> Result<TlsStream<TcpStream>, String> {
         .map_err(|_| format!("tls: {:?} is not a valid server name", to.name))?;
     let connector = TlsConnector::from(trust::config(&to.authorities)?);
     let stream = connector.connect(name, stream).await;
-    stream.map_err(|why| trust::explain(&why, &to.name))
+    stream.map_err(|why| trust::handshake_error(&why, &to.name))
 }
 
 /// Dials an address of `to`. The name is resolved once, so that it cannot resolve to other addresses after the loopback check.
 async fn dial(to: &Destination) -> Result<TcpStream, String> {
     let address = to.address.as_ref().map_err(Clone::clone)?;
-    let failed = |why: io::Error| format!("dial tcp {address}: {}", dialing(&why));
+    let failed = |why: io::Error| format!("dial tcp {address}: {}", dial_error(&why));
     let mut found: Vec<SocketAddr> = lookup_host(address.as_str()).await.map_err(failed)?.collect();
     found.retain(|one| to.is_remote_allowed || one.ip().to_canonical().is_loopback());
     if found.is_empty() {
@@ -135,7 +135,7 @@ fn request(to: &Destination, url: &str, body: Bytes) -> Result<Request<Full<Byte
 }
 
 /// The error of a failed connection attempt, with Go's message.
-fn dialing(why: &io::Error) -> String {
+fn dial_error(why: &io::Error) -> String {
     match why.kind() {
         io::ErrorKind::ConnectionRefused => "connect: connection refused".to_owned(),
         io::ErrorKind::TimedOut => "i/o timeout".to_owned(),

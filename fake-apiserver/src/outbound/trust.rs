@@ -33,7 +33,7 @@ pub(super) fn config(bundle: &[u8]) -> Result<Arc<ClientConfig>, String> {
 }
 
 /// The error of a failed TLS handshake, with Go's message.
-pub(super) fn explain(why: &io::Error, name: &str) -> String {
+pub(super) fn handshake_error(why: &io::Error, name: &str) -> String {
     let inner = why.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
     match inner {
         Some(Error::InvalidCertificate(certificate)) => match certificate {

@@ -3,7 +3,7 @@
 //! More lenient than RFC 6902: `replace`, `copy` and `test` accept missing members of an object, negative indices count from the end, the
 //! text before the first slash of a path is ignored, and a missing value in the patch is read as `null`. Does not know requests.
 
-use crate::machinery::document::form;
+use crate::machinery::document::json_type;
 use crate::machinery::{go, json};
 use serde_json::{Map, Value};
 
@@ -16,20 +16,20 @@ pub struct Operation {
     value: Value,
 }
 
-/// The patch is invalid or cannot be applied to the document. Like kube-apiserver, reports no reason.
+/// Error: the patch is invalid or cannot be applied to the document. Like kube-apiserver, contains no reason.
 #[derive(Debug)]
 pub struct DoesNotApply;
 
 /// The parsed operations, and the paths of unknown fields in the patch.
-pub type Read = (Vec<Operation>, Vec<String>);
+pub type ParsedOperations = (Vec<Operation>, Vec<String>);
 
 /// Parses a JSON patch. Errors have the message of Go's decoder.
-pub fn read(patch: &Value) -> Result<Read, String> {
+pub fn read(patch: &Value) -> Result<ParsedOperations, String> {
     let items = match patch {
         Value::Null => &[],
         Value::Array(items) => items.as_slice(),
         other => {
-            let found = form(other);
+            let found = json_type(other);
             return Err(go::cannot_unmarshal(
                 found,
                 "value of type []handlers.jsonPatchOp",
@@ -47,7 +47,7 @@ pub fn read(patch: &Value) -> Result<Read, String> {
 
 fn operation(i: usize, item: &Value, unknown: &mut Vec<String>) -> Result<Operation, String> {
     let Value::Object(members) = item else {
-        let found = form(item);
+        let found = json_type(item);
         return Err(go::cannot_unmarshal(found, "value of type handlers.jsonPatchOp"));
     };
     let mut read = Operation::default();
@@ -56,7 +56,7 @@ fn operation(i: usize, item: &Value, unknown: &mut Vec<String>) -> Result<Operat
             Value::String(text) => Ok(text.clone()),
             other => {
                 let into = format!("struct field jsonPatchOp.{name} of type string");
-                Err(go::cannot_unmarshal(form(other), &into))
+                Err(go::cannot_unmarshal(json_type(other), &into))
             }
         };
         match name.as_str() {
@@ -87,7 +87,7 @@ pub fn apply(document: &mut Value, operations: &[Operation]) -> Result<(), DoesN
 }
 
 impl Operation {
-    /// Whether the operation may read or write the value at `at`, or a value above or below it.
+    /// Whether the operation may read or write the value at the JSON pointer `at`, or one of its parents or children.
     pub(crate) fn touches(&self, at: &str) -> bool {
         let near = |path: &String| path.starts_with(at) || at.starts_with(path.as_str());
         matches!(self.op.as_str(), "copy" | "test")
@@ -139,13 +139,13 @@ impl Operation {
     }
 }
 
-/// A location in a document: a list or object, and a key or index in it.
+/// A location in a document: an object with the name of a member, or a list with an index.
 enum Slot<'a> {
     Member(&'a mut Map<String, Value>, String),
     Item(&'a mut Vec<Value>, String),
 }
 
-/// The location at a path where `value` will be written. Fails if the document would exceed the nesting limit.
+/// The location at a path to which `value` is written. An error if the document would then exceed the nesting limit.
 fn slot_for<'a>(document: &'a mut Value, path: &str, value: &Value) -> Result<Slot<'a>, DoesNotApply> {
     let levels = json::DEPTH_MAX.checked_sub(path.matches('/').count());
     match levels.is_some_and(|levels| json::nests_within(levels, value)) {
@@ -154,7 +154,7 @@ fn slot_for<'a>(document: &'a mut Value, path: &str, value: &Value) -> Result<Sl
     }
 }
 
-/// The location at a path. The parent must exist.
+/// The location at a path. An error if the parent of the location does not exist.
 fn at<'a>(document: &'a mut Value, path: &str) -> Result<Slot<'a>, DoesNotApply> {
     let parts: Vec<String> = path.split('/').map(json::name_of_part).collect();
     let [_, inner @ .., key] = parts.as_slice() else {

@@ -3,19 +3,19 @@
 use super::CodecError;
 use super::decode::{Budget, object};
 use super::envelope::Envelope;
-use crate::machinery::document::summary;
+use crate::machinery::document::body_excerpt;
 use crate::machinery::status::Status;
 use serde_json::Value;
 
 /// Decodes a request body to the JSON of the object.
 ///
-/// `expected` is the `apiVersion` and `kind` for bodies without type. Errors are the 400 responses of kube-apiserver.
+/// `expected`: the `apiVersion` and `kind` of a body that does not contain them. Errors are the 400 responses of kube-apiserver.
 pub(crate) fn decode(body: &[u8], expected: (&str, &str)) -> Result<Value, Status> {
     let unrecognized = |why: &CodecError| {
         let kind = expected.1;
         Status::bad_request(format!(
             "the object provided is unrecognized (must be of type {kind}): {why} ({})",
-            summary(body)
+            body_excerpt(body)
         ))
     };
     let envelope = Envelope::read(body).map_err(|why| unrecognized(&why))?;

@@ -1,10 +1,10 @@
 //! Decodes protobuf to the JSON that kube-apiserver would write for the same bytes.
 //!
-//! Owns the merging of repeated fields, and the handling of zero values: protobuf and JSON differ in which of them they omit. Limits depth
-//! and number of values, because a few bytes can encode a large value.
+//! Owns the merging of repeated fields, and the zero values that only JSON or only protobuf omits. Limits depth and number of values,
+//! because a few bytes can encode a large value.
 
 use super::envelope::{self, Envelope};
-use super::table::{Empty, Message, Shape, TABLE, WireField, WireType};
+use super::table::{Message, Omission, Shape, TABLE, WireField, WireType};
 use super::wire::{BYTES, FIXED64, Reader, Tag, VARINT};
 use super::{CodecError, either, scalars};
 use serde_json::{Map, Value};
@@ -53,7 +53,7 @@ impl Budget {
     }
 }
 
-/// Decodes a message into `out`. Merges with existing members, as protobuf requires if a field occurs several times.
+/// Decodes a message into `out`. Merges the message with existing members, as protobuf requires if a field occurs several times.
 pub(super) fn merge(
     message: &Message,
     bytes: &[u8],
@@ -66,16 +66,16 @@ pub(super) fn merge(
             match message.field(tag.number) {
                 Some(field) => {
                     budget.spend()?;
-                    take(field, tag, &mut reader, out, budget)?;
+                    decode_field(field, tag, &mut reader, out, budget)?;
                 }
                 None => reader.skip(tag)?,
             }
         }
-        complete(message, out, budget)
+        add_omitted_fields(message, out, budget)
     })
 }
 
-fn take(
+fn decode_field(
     field: &WireField,
     tag: Tag,
     reader: &mut Reader<'_>,
@@ -93,7 +93,7 @@ fn take(
     match field.shape {
         Shape::One | Shape::Pointer => {
             value(field, tag, reader, slot, budget)?;
-            if field.shape == Shape::One && field.empty != Empty::Kept && is_zero(field, slot) {
+            if field.shape == Shape::One && field.empty != Omission::Kept && is_zero(field, slot) {
                 out.remove(member);
             }
         }
@@ -141,7 +141,7 @@ fn entry(field: &WireField, bytes: &[u8], slot: &mut Value, budget: &mut Budget)
     Ok(())
 }
 
-/// Decodes a value into `slot`, which may contain an earlier occurrence of the same message.
+/// Decodes the value of a field into `slot`, which contains the previous value if the field occurs several times.
 fn value(
     field: &WireField,
     tag: Tag,
@@ -165,7 +165,7 @@ fn value(
         WireType::Message(number) if TABLE.message(number).either => {
             let (message, mut members) = (TABLE.message(number), Map::new());
             merge(message, bytes, &mut members, budget)?;
-            *slot = either::json(message, members);
+            *slot = either::union_json(message, members);
         }
         WireType::Message(number) => merge(TABLE.message(number), bytes, map(slot), budget)?,
         WireType::Raw => *slot = raw(bytes, budget)?,
@@ -206,9 +206,9 @@ pub(super) fn object(
     Ok(members.into())
 }
 
-/// Decodes a field with raw content: JSON, or an object in an envelope.
+/// Decodes a field of type `runtime.RawExtension`: JSON, or an object in an envelope.
 fn raw(bytes: &[u8], budget: &mut Budget) -> Result<Value, CodecError> {
-    let content = scalars::content(bytes)?;
+    let content = scalars::wrapped_bytes(bytes)?;
     if content.is_empty() {
         return Ok(Value::Null);
     }
@@ -220,15 +220,19 @@ fn raw(bytes: &[u8], budget: &mut Budget) -> Result<Value, CodecError> {
 }
 
 /// Adds the fields that protobuf omitted but JSON contains.
-fn complete(message: &Message, out: &mut Map<String, Value>, budget: &mut Budget) -> Result<(), CodecError> {
+fn add_omitted_fields(
+    message: &Message,
+    out: &mut Map<String, Value>,
+    budget: &mut Budget,
+) -> Result<(), CodecError> {
     for field in &message.fields {
         match (field.member, field.of, field.shape) {
-            (None, WireType::Message(inner), _) => complete(TABLE.message(inner), out, budget)?,
+            (None, WireType::Message(inner), _) => add_omitted_fields(TABLE.message(inner), out, budget)?,
             (Some(member), of, shape) if !out.contains_key(member) => {
                 let present = match (shape, field.empty) {
-                    (Shape::One, Empty::Kept) => zero(of, budget)?,
-                    (Shape::One, Empty::Omitted) if of.is_struct() => zero(of, budget)?,
-                    (_, Empty::Kept) => Value::Null,
+                    (Shape::One, Omission::Kept) => zero(of, budget)?,
+                    (Shape::One, Omission::Omitted) if of.is_struct() => zero(of, budget)?,
+                    (_, Omission::Kept) => Value::Null,
                     _ => continue,
                 };
                 budget.spend()?;
@@ -246,19 +250,19 @@ fn zero(of: WireType, budget: &mut Budget) -> Result<Value, CodecError> {
         WireType::Message(number) if TABLE.message(number).either => Ok(Value::Null),
         WireType::Message(number) => {
             let mut out = Map::new();
-            budget.enter(|budget| complete(TABLE.message(number), &mut out, budget))?;
+            budget.enter(|budget| add_omitted_fields(TABLE.message(number), &mut out, budget))?;
             Ok(out.into())
         }
         of => Ok(scalars::zero(of)),
     }
 }
 
-/// Whether JSON omits a value that protobuf contained.
+/// Whether JSON omits a decoded value, because it is the zero value of a field with `omitempty` or `omitzero`.
 fn is_zero(field: &WireField, value: &Value) -> bool {
     match field.empty {
-        Empty::Kept => false,
-        Empty::Omitted => !field.of.is_struct() && *value == scalars::zero(field.of),
-        Empty::OmittedStruct => *value == scalars::zero(field.of),
+        Omission::Kept => false,
+        Omission::Omitted => !field.of.is_struct() && *value == scalars::zero(field.of),
+        Omission::OmittedStruct => *value == scalars::zero(field.of),
     }
 }
 

@@ -1,12 +1,12 @@
 //! Union messages, whose JSON is the value of the one field that is set: `JSONSchemaPropsOrArray`, `JSONSchemaPropsOrBool`.
 //!
-//! Owns the selection of that field. Does not know the wire format.
+//! Owns the selection of the set field. Does not know the wire format.
 
 use super::table::{Message, Shape, WireField, WireType};
 use serde_json::{Map, Value};
 
-/// The JSON of a union message, given its decoded members. A struct takes precedence over a boolean.
-pub(super) fn json(message: &Message, mut members: Map<String, Value>) -> Value {
+/// The JSON of a union message: the value of the set member. A struct takes precedence over a boolean.
+pub(super) fn union_json(message: &Message, mut members: Map<String, Value>) -> Value {
     let structs = message.fields.iter().filter(|field| is_struct(field));
     let others = message.fields.iter().filter(|field| !is_struct(field));
     let found = structs
@@ -15,8 +15,8 @@ pub(super) fn json(message: &Message, mut members: Map<String, Value>) -> Value 
     found.unwrap_or_default()
 }
 
-/// The members of a union message, given its JSON. A schema also sets the boolean `allows` to true.
-pub(super) fn members(message: &Message, value: &Value) -> Map<String, Value> {
+/// The members of a union message with this JSON value. If the value is a schema, the boolean `allows` is also set to true.
+pub(super) fn union_members(message: &Message, value: &Value) -> Map<String, Value> {
     let mut members = Map::new();
     for field in &message.fields {
         let set = match (value, field.shape) {

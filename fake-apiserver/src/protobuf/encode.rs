@@ -1,7 +1,7 @@
 //! Encodes JSON as the protobuf message that kube-apiserver would send for the same object.
 //!
-//! Owns which fields are written: non-pointer fields always, even if zero; pointers, lists and maps only if present. Members unknown to the
-//! type are omitted.
+//! Owns which fields are written: non-pointer fields always, even if zero; pointers, lists and maps only if present. Unknown members are
+//! omitted.
 
 use super::table::{Message, Shape, TABLE, WireField, WireType};
 use super::wire::{bytes_field_length, put_bytes, put_fixed, put_nested, put_number};
@@ -41,7 +41,7 @@ pub(crate) fn encode(object: &Value) -> Result<Encoded, CodecError> {
     };
     let kind = text("kind");
     let Some(message) = TABLE.wire(api_version, kind) else {
-        return Err(unknown(api_version, kind));
+        return Err(no_protobuf_form(api_version, kind));
     };
     let mut raw = Vec::with_capacity(512);
     put_message(TABLE.message(message), object.as_object(), &mut raw)?;
@@ -55,7 +55,7 @@ pub(crate) fn encode(object: &Value) -> Result<Encoded, CodecError> {
     })
 }
 
-/// Encodes a list of encoded objects. `kind` is the kind of the list.
+/// Encodes a list. `items`: the objects, which are encoded already; `kind`: the kind of the list.
 pub(crate) fn list<'a>(
     api_version: &str,
     kind: &str,
@@ -63,7 +63,7 @@ pub(crate) fn list<'a>(
     items: impl Iterator<Item = &'a [u8]> + Clone,
 ) -> Result<Bytes, CodecError> {
     let Some(message) = TABLE.wire(api_version, kind) else {
-        return Err(unknown(api_version, kind));
+        return Err(no_protobuf_form(api_version, kind));
     };
     let mut head = Vec::new();
     // Encodes the message without items: only the metadata.
@@ -84,7 +84,7 @@ pub(crate) fn list<'a>(
     Ok(out.into())
 }
 
-fn unknown(api_version: &str, kind: &str) -> CodecError {
+fn no_protobuf_form(api_version: &str, kind: &str) -> CodecError {
     CodecError::new(format!(
         "{api_version} {kind} is not available as protobuf; request application/json"
     ))
@@ -140,7 +140,7 @@ fn put_value(number: u32, of: WireType, value: &Value, out: &mut Vec<u8>) -> Res
     match (of, value) {
         (WireType::Message(inner), _) if TABLE.message(inner).either => {
             let message = TABLE.message(inner);
-            let members = either::members(message, value);
+            let members = either::union_members(message, value);
             put_nested(out, number, |out| put_message(message, Some(&members), out))
         }
         (WireType::Double, value) => {

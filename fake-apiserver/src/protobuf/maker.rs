@@ -3,7 +3,7 @@
 //! Objects are generated from the type table, in their canonical JSON form: without the fields that kube-apiserver omits.
 
 use super::scalars;
-use super::table::{Empty, Message, Shape, TABLE, WireField, WireType};
+use super::table::{Message, Omission, Shape, TABLE, WireField, WireType};
 use proptest::prelude::*;
 use proptest::test_runner::TestRng;
 use serde_json::{Map, Value, json};
@@ -14,7 +14,7 @@ const DEPTH_MAX: u32 = 6;
 /// Generates objects in the JSON form that kube-apiserver writes.
 pub(super) struct MessageGenerator {
     rng: TestRng,
-    /// Whether all fields are set.
+    /// Whether to set all fields of an object; otherwise random fields.
     full: bool,
     depth: u32,
 }
@@ -71,10 +71,10 @@ impl MessageGenerator {
 
     /// Generates the value of a field; `None` if JSON omits the field.
     fn field(&mut self, field: &WireField) -> Option<Value> {
-        // Stops recursion of recursive types.
+        // Without this limit, recursive types would not end.
         let is_deep = self.depth > DEPTH_MAX && matches!(field.of, WireType::Message(_));
         let set = !is_deep && (self.full || self.below(2) == 0);
-        let missing = (field.empty == Empty::Kept).then_some(Value::Null);
+        let missing = (field.empty == Omission::Kept).then_some(Value::Null);
         match field.shape {
             Shape::One if field.of == WireType::Bytes || field.of == WireType::Strings => {
                 if set {
@@ -91,9 +91,9 @@ impl MessageGenerator {
                 };
                 let zero = value == scalars::zero(field.of);
                 let is_dropped = match field.empty {
-                    Empty::Kept => false,
-                    Empty::Omitted => zero && !field.of.is_struct(),
-                    Empty::OmittedStruct => zero,
+                    Omission::Kept => false,
+                    Omission::Omitted => zero && !field.of.is_struct(),
+                    Omission::OmittedStruct => zero,
                 };
                 (!is_dropped).then_some(value)
             }

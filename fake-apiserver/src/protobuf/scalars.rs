@@ -56,7 +56,7 @@ pub(super) fn decode(of: WireType, bytes: &[u8]) -> Result<Value, CodecError> {
     match of {
         WireType::String => Ok(text(bytes).into()),
         WireType::Bytes => Ok(BASE64.encode(bytes).into()),
-        WireType::Quantity => quantity(&text(content(bytes)?)).map(Value::from),
+        WireType::Quantity => quantity(&text(wrapped_bytes(bytes)?)).map(Value::from),
         WireType::Time | WireType::MicroTime => time(of, bytes),
         WireType::IntOrString => int_or_string(bytes),
         WireType::Strings => strings(bytes),
@@ -64,8 +64,8 @@ pub(super) fn decode(of: WireType, bytes: &[u8]) -> Result<Value, CodecError> {
     }
 }
 
-/// The first field of a message that wraps a byte string. If it occurs several times, the last occurrence.
-pub(super) fn content(bytes: &[u8]) -> Result<&[u8], CodecError> {
+/// The byte string in a message that only wraps a byte string (field 1). If the field occurs several times, the last value.
+pub(super) fn wrapped_bytes(bytes: &[u8]) -> Result<&[u8], CodecError> {
     let mut reader = Reader::new(bytes, "content");
     let mut content: &[u8] = &[];
     while let Some(tag) = reader.tag()? {
@@ -92,7 +92,7 @@ fn time(of: WireType, bytes: &[u8]) -> Result<Value, CodecError> {
     if bytes.is_empty() {
         return Ok(Value::Null);
     }
-    let (seconds, nanos) = two_numbers(bytes)?;
+    let (seconds, nanos) = seconds_and_nanos(bytes)?;
     if seconds == NO_TIME {
         return Ok(Value::Null);
     }
@@ -106,7 +106,7 @@ fn time(of: WireType, bytes: &[u8]) -> Result<Value, CodecError> {
     Ok(time.strftime(format).to_string().into())
 }
 
-fn two_numbers(bytes: &[u8]) -> Result<(i64, i64), CodecError> {
+fn seconds_and_nanos(bytes: &[u8]) -> Result<(i64, i64), CodecError> {
     let mut reader = Reader::new(bytes, "Timestamp");
     let mut numbers = (0, 0);
     while let Some(tag) = reader.tag()? {
@@ -153,7 +153,7 @@ fn strings(bytes: &[u8]) -> Result<Value, CodecError> {
 pub(super) fn varint(of: WireType, value: &Value) -> Result<u64, CodecError> {
     match (of, value) {
         (WireType::Bool, Value::Bool(value)) => Ok(u64::from(*value)),
-        // Negative numbers are sign-extended to 64 bits for both types.
+        // Negative int32 numbers are sign-extended to 64 bits, like int64.
         (WireType::Int32 | WireType::Int64, Value::Number(value)) => value
             .as_i64()
             .filter(|value| of == WireType::Int64 || i32::try_from(*value).is_ok())

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 /// The messages of all API types.
 pub(crate) static TABLE: LazyLock<Table> =
-    LazyLock::new(|| Table::of(&TYPES).expect("the embedded table is well formed"));
+    LazyLock::new(|| Table::of(&TYPES).expect("types.txt is well-formed"));
 
 /// Kinds that belong to `meta/v1`, regardless of the `apiVersion` in the document.
 const META_KINDS: [&str; 8] = [
@@ -42,7 +42,7 @@ pub(crate) struct WireField {
     pub(crate) member: Option<&'static str>,
     pub(crate) shape: Shape,
     pub(crate) of: WireType,
-    pub(crate) empty: Empty,
+    pub(crate) empty: Omission,
 }
 
 /// How many values a field has, and as which Go type.
@@ -60,7 +60,7 @@ pub(crate) enum Shape {
 
 /// When JSON omits a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Empty {
+pub(crate) enum Omission {
     /// Never omitted (no `omitempty`).
     Kept,
     /// Omitted if zero, unless the value is a struct (`omitempty`).
@@ -122,7 +122,7 @@ impl Table {
             .copied()
     }
 
-    /// The index of the message in bodies of a kind; `None` if the kind has no protobuf form.
+    /// The index of the message for bodies of a kind; `None` if the kind has no protobuf form.
     pub(crate) fn wire(&self, api_version: &str, kind: &str) -> Option<usize> {
         self.kind(api_version, kind)
     }
@@ -173,9 +173,9 @@ impl WireField {
             number, member, of, ..
         } = *line;
         let (member, empty) = match (member.strip_suffix("??"), member.strip_suffix('?')) {
-            (Some(member), _) => (member, Empty::OmittedStruct),
-            (None, Some(member)) => (member, Empty::Omitted),
-            (None, None) => (member, Empty::Kept),
+            (Some(member), _) => (member, Omission::OmittedStruct),
+            (None, Some(member)) => (member, Omission::Omitted),
+            (None, None) => (member, Omission::Kept),
         };
         let shapes = [
             ("[]", Shape::List),

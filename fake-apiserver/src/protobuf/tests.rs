@@ -156,7 +156,7 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// Compares a whole body, field by field.
+/// Compares the encoding of a whole StorageClass, field by field.
 #[test]
 fn encoded_object_matches_hand_written_bytes() {
     let class = json!({
@@ -230,7 +230,7 @@ fn alternative_encodings_are_decoded() {
     assert_eq!(read(b"\x0a\x03\x0a\x01a\x0a\x02\x0a\0")["metadata"], json!({}));
 }
 
-/// Malformed bodies and the expected error messages.
+/// Each case: a malformed body and the expected error message.
 #[test]
 fn malformed_bodies_return_the_decoder_errors_of_kube_apiserver() {
     let wrap = |raw: &[u8]| {

@@ -4,7 +4,7 @@
 
 use super::CodecError;
 
-/// Wire types that are decoded; fields of other wire types are skipped.
+/// The wire types of fields. Only varint, 64-bit and length-delimited fields are decoded.
 pub(super) const VARINT: u8 = 0;
 pub(super) const FIXED64: u8 = 1;
 pub(super) const BYTES: u8 = 2;
@@ -153,7 +153,7 @@ pub(super) fn put_nested(
 ) -> Result<(), CodecError> {
     put_tag(out, number, BYTES);
     let length_at = out.len();
-    // Most messages are short: reserves one byte for the length, and moves the content if it needs more.
+    // Most messages are short: reserves one byte for the length, and moves the content if the length needs more bytes.
     out.push(0);
     fill(out)?;
     let length = out.len() - length_at - 1;

@@ -1,11 +1,11 @@
 //! Converts an object to the form of its type, like decoding into the Go struct and encoding again.
 //!
-//! Wrong types are errors. Unknown fields are dropped and reported. `null` means absent. Empty values are omitted or added as their field
-//! requires. Quantities and times are converted to canonical form. Does not validate values further.
+//! Wrong types are errors. Unknown fields are dropped and reported. `null` means absent. Zero values are omitted or added as in Go
+//! (`omitempty`). Quantities and times are converted to canonical form. Does not validate values further.
 
 use super::empties::{Empty, is_without_entries};
 use super::field_path::{FieldPath, PathStep};
-use super::form_error::{Class, FormError, Wanted};
+use super::form_error::{Class, FormError, GoTarget};
 use super::scalar::{Layout, MICRO_TIME_LAYOUT, TIME_LAYOUT, bytes, is_int32, quantity, time};
 use super::types::{Field, Presence, Type, ValueType};
 use crate::machinery::member_order::{self, Occurrence};
@@ -23,7 +23,7 @@ const TYPE_META: [&str; 2] = ["apiVersion", "kind"];
 /// Maximum number of recorded empty lists and maps.
 const EMPTIES_MAX: usize = 100;
 
-/// The results of decoding other than the object.
+/// The results of decoding in addition to the object.
 #[derive(Debug, Default)]
 pub(crate) struct Conformed {
     /// The paths of unknown fields, which were dropped.
@@ -41,7 +41,7 @@ struct Found {
 }
 
 impl Found {
-    /// Records a type error, if `outcome` is one. Returns whether the member has the right type.
+    /// Records the error in `outcome`, if any. Returns whether the member has the right type.
     fn has_form(&mut self, at: &FieldPath<'_>, outcome: Result<(), FormError>) -> bool {
         let Err(error) = outcome else { return true };
         if self.wrong.len() < WRONG_MAX {
@@ -129,7 +129,7 @@ fn conform_part(of: &'static Type, part: &mut Value) -> Result<Vec<String>, Form
 
 impl Type {
     /// An object of this type without any field set.
-    pub(crate) fn nothing(&self) -> &Value {
+    pub(crate) fn empty_object(&self) -> &Value {
         self.nothing.get_or_init(|| empty(self))
     }
 }
@@ -177,7 +177,7 @@ pub(crate) fn zero(form: &ValueType) -> Value {
 /// An object of a type without any field set.
 pub(super) fn empty(of: &Type) -> Value {
     let mut members = Map::new();
-    fill(of, &mut members);
+    add_always_written(of, &mut members);
     members.into()
 }
 
@@ -223,7 +223,7 @@ fn walk_struct(
     for name in dropped {
         members.remove(&name);
     }
-    fill(of, members);
+    add_always_written(of, members);
     Ok(())
 }
 
@@ -297,14 +297,14 @@ fn either_name(form: &ValueType) -> &'static str {
     }
 }
 
-/// The Go type into which a value is decoded; `name` is the name in errors.
-fn wanted(form: &ValueType, name: String) -> Wanted {
+/// The Go type into which a value is decoded. `name`: the name of the type in errors.
+fn wanted(form: &ValueType, name: String) -> GoTarget {
     let class = Class::of(form);
-    Wanted { name, class }
+    GoTarget { name, class }
 }
 
-fn struct_of(of: &Type) -> Wanted {
-    Wanted {
+fn struct_of(of: &Type) -> GoTarget {
+    GoTarget {
         name: of.go_name().to_owned(),
         class: Class::Struct,
     }
@@ -327,7 +327,7 @@ fn element(form: &ValueType, value: &mut Value, at: FieldPath<'_>, found: &mut F
 }
 
 /// Adds the fields that Go serializes even if they are unset.
-fn fill(of: &Type, members: &mut Map<String, Value>) {
+fn add_always_written(of: &Type, members: &mut Map<String, Value>) {
     for field in of.fields.iter().filter(|field| is_always_written(field)) {
         if !members.contains_key(field.name) {
             let value = match field.presence {
@@ -339,8 +339,8 @@ fn fill(of: &Type, members: &mut Map<String, Value>) {
     }
 }
 
-/// Whether Go serializes the field even if it is unset: `omitempty` omits empty scalars, lists and maps, but never structs, and many types
-/// are structs in Go.
+/// Whether Go serializes an unset field: `omitempty` omits empty scalars, lists and maps, but never structs, and types such as Time and
+/// Quantity are structs in Go.
 fn is_always_written(field: &Field) -> bool {
     match field.presence {
         Presence::Always | Presence::Nullable => true,
@@ -365,7 +365,7 @@ fn is_left_out(field: &Field, value: &Value) -> bool {
     }
 }
 
-/// Whether `omitempty` omits a value.
+/// Whether `omitempty` omits a value: false, 0, an empty text, list or map.
 fn is_zero(form: &ValueType, value: &Value) -> bool {
     match (form, value) {
         (ValueType::Text(_) | ValueType::Bytes, Value::String(text)) => text.is_empty(),

@@ -1,8 +1,7 @@
-//! Empty lists and maps. They differ from absent ones only until the object is stored.
+//! Empty lists and maps, which differ from absent lists and maps only until the object is stored.
 //!
-//! In fields that are always serialized, an empty value counts for field managers: a client that sends an empty list owns the field. Other
-//! empty fields are removed on decoding, and restored for validation rules that distinguish empty from absent. Stored objects do not
-//! preserve the difference.
+//! A client that sends an empty list owns the field, if the field is always serialized. In other fields, empty lists and maps are removed
+//! on decoding, and restored for validation rules that distinguish empty from absent. Stored objects do not preserve the difference.
 
 use super::types::{Presence, Type, TypeId, ValueType};
 use crate::machinery::json;
@@ -16,8 +15,8 @@ pub(crate) struct Empty {
     pub(super) is_list: bool,
 }
 
-/// Restores removed empty lists and maps where the object has no value now.
-pub(crate) fn put_back(object: &mut Value, empties: &[Empty]) {
+/// Restores empty lists and maps that decoding removed, unless the field has a value again.
+pub(crate) fn restore_empties(object: &mut Value, empties: &[Empty]) {
     for Empty { pointer, is_list } in empties {
         let Some((parent, name)) = pointer.rsplit_once('/') else {
             continue;
@@ -44,18 +43,22 @@ pub(crate) fn nullify_empties(of: &Type, object: &mut Value) {
         if field.presence == Presence::Always && is_without_entries(&field.form, member) {
             *member = Value::Null;
         } else {
-            below(&field.form, member);
+            nullify_in_value(&field.form, member);
         }
     }
 }
 
-/// Replaces empty lists and maps by `null` in the structs inside a value.
-fn below(form: &ValueType, value: &mut Value) {
+/// Calls `nullify_empties` for all structs in a value.
+fn nullify_in_value(form: &ValueType, value: &mut Value) {
     match (form, value) {
         (ValueType::Struct(id), value) => nullify_empties(id.get(), value),
-        (ValueType::List(inner), Value::Array(items)) => items.iter_mut().for_each(|item| below(inner, item)),
+        (ValueType::List(inner), Value::Array(items)) => {
+            items.iter_mut().for_each(|item| nullify_in_value(inner, item));
+        }
         (ValueType::Map(inner), Value::Object(members)) => {
-            members.values_mut().for_each(|member| below(inner, member));
+            members
+                .values_mut()
+                .for_each(|member| nullify_in_value(inner, member));
         }
         _ => {}
     }
@@ -70,8 +73,8 @@ pub(super) fn is_without_entries(form: &ValueType, value: &Value) -> bool {
     }
 }
 
-/// Marks the fields that can contain an empty list or map. Other fields are not searched.
-pub(super) fn mark(types: &mut [Type]) {
+/// Sets `holds_empties` of fields that can contain an empty list or map, so that only these fields are searched.
+pub(super) fn mark_fields_with_empties(types: &mut [Type]) {
     let mut holding: Vec<bool> = vec![false; types.len()];
     loop {
         let mut is_settled = true;
@@ -79,7 +82,7 @@ pub(super) fn mark(types: &mut [Type]) {
             for field in of.fields.iter_mut().filter(|field| !field.holds_empties) {
                 let is_one = matches!(field.form, ValueType::List(_) | ValueType::Map(_))
                     && field.presence == Presence::Always;
-                let is_above = held(&field.form).is_some_and(|TypeId(number)| holding[number]);
+                let is_above = contained_struct(&field.form).is_some_and(|TypeId(number)| holding[number]);
                 if is_one || is_above {
                     field.holds_empties = true;
                     holding[i] = true;
@@ -93,10 +96,10 @@ pub(super) fn mark(types: &mut [Type]) {
     }
 }
 
-/// The struct type that a value contains, if any.
-fn held(form: &ValueType) -> Option<TypeId> {
+/// The struct type of a value, or of the innermost items of a list or map.
+fn contained_struct(form: &ValueType) -> Option<TypeId> {
     match form {
         ValueType::Struct(id) => Some(*id),
-        other => other.element().and_then(held),
+        other => other.element().and_then(contained_struct),
     }
 }

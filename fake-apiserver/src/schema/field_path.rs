@@ -2,12 +2,12 @@
 //!
 //! Owns the list of Go structs that are embedded inline in JSON.
 
-use super::form_error::{FormError, Wanted};
+use super::form_error::{FormError, GoTarget};
 use super::types::Type;
 use crate::machinery::json;
 use serde_json::Value;
 
-/// Fields of PersistentVolumeSpec that do not belong to the embedded struct PersistentVolumeSource.
+/// Fields of PersistentVolumeSpec outside of the embedded Go struct PersistentVolumeSource.
 const VOLUME_BUT_SOURCE: [&str; 9] = [
     "accessModes",
     "capacity",
@@ -124,7 +124,7 @@ impl<'a> FieldPath<'a> {
 
 impl FieldPath<'_> {
     /// The error if the value at this position has the wrong JSON type.
-    pub(super) fn mismatch(&self, value: &Value, wanted: Wanted) -> FormError {
+    pub(super) fn mismatch(&self, value: &Value, wanted: GoTarget) -> FormError {
         let mut names = Vec::new();
         let mut owner: Option<&'static Type> = None;
         let mut place = Some(self);

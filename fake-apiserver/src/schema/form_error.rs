@@ -4,7 +4,7 @@
 use std::fmt;
 
 use super::types::ValueType;
-use crate::machinery::document::form;
+use crate::machinery::document::json_type;
 use crate::machinery::go;
 use serde_json::{Number, Value};
 
@@ -22,16 +22,16 @@ pub enum FormError {
 pub struct Mismatch {
     /// The JSON type of the value, as named by Go's decoder.
     found: &'static str,
-    /// The value, for the error message; `None` unless it is a number.
+    /// The value if it is a number, for the error message.
     number: Option<Number>,
-    wanted: Wanted,
+    wanted: GoTarget,
     /// The innermost struct and the path of the field; `None` for the whole object.
     place: Option<(&'static str, String)>,
 }
 
 /// The Go type into which a value is decoded.
 #[derive(Debug)]
-pub(super) struct Wanted {
+pub(super) struct GoTarget {
     /// The name of the Go type in decoding errors.
     pub(super) name: String,
     pub(super) class: Class,
@@ -45,7 +45,7 @@ pub(super) enum Class {
     Map,
     /// A string, or a type based on string.
     Text,
-    /// A time, whose `UnmarshalJSON` expects a string.
+    /// A time. Its `UnmarshalJSON` expects a string.
     Time,
     /// Booleans and numbers.
     Basic,
@@ -71,9 +71,9 @@ impl Class {
 }
 
 impl FormError {
-    pub(super) fn mismatch(value: &Value, wanted: Wanted, place: Option<(&'static str, String)>) -> Self {
+    pub(super) fn mismatch(value: &Value, wanted: GoTarget, place: Option<(&'static str, String)>) -> Self {
         Self::Mismatch(Mismatch {
-            found: form(value),
+            found: json_type(value),
             number: value.as_number().cloned(),
             wanted,
             place,
@@ -81,9 +81,9 @@ impl FormError {
     }
 
     /// The error message of `FromUnstructured`, which contains no path.
-    pub(crate) fn unstructured(&self) -> String {
+    pub(crate) fn unstructured_message(&self) -> String {
         match self {
-            Self::Mismatch(mismatch) => mismatch.unstructured(),
+            Self::Mismatch(mismatch) => mismatch.unstructured_message(),
             Self::Scalar(text) => text.clone(),
         }
     }
@@ -92,7 +92,7 @@ impl FormError {
 impl fmt::Display for FormError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Mismatch(mismatch) => f.write_str(&mismatch.decoding()),
+            Self::Mismatch(mismatch) => f.write_str(&mismatch.decoder_message()),
             Self::Scalar(text) => f.write_str(text),
         }
     }
@@ -100,7 +100,7 @@ impl fmt::Display for FormError {
 
 impl Mismatch {
     /// The error message of Go's JSON decoder.
-    fn decoding(&self) -> String {
+    fn decoder_message(&self) -> String {
         let wanted = &self.wanted.name;
         let into = match &self.place {
             None => format!("value of type {wanted}"),
@@ -115,8 +115,8 @@ impl Mismatch {
         }
     }
 
-    fn unstructured(&self) -> String {
-        let Wanted { name, class } = &self.wanted;
+    fn unstructured_message(&self) -> String {
+        let GoTarget { name, class } = &self.wanted;
         let found = match (self.found, &self.number) {
             ("object", _) => "map",
             ("array", _) => "slice",
@@ -125,7 +125,7 @@ impl Mismatch {
             (other, None) => other,
         };
         match class {
-            // Go's times have their own `UnmarshalJSON`.
+            // The error is that of `UnmarshalJSON`, which `metav1.Time` implements itself.
             Class::Time => go::cannot_unmarshal(self.found, "value of type string"),
             Class::Slice => format!("cannot restore slice from {found}"),
             Class::Map => format!("cannot restore map from {found}"),
@@ -146,12 +146,12 @@ mod tests {
     use super::super::{Type, conform};
     use serde_json::{Value, json};
 
-    /// The errors of the JSON decoder and of `FromUnstructured` for this value of `spec.fsGroupPolicy`, a string field.
+    /// The errors of the JSON decoder and of `FromUnstructured` if `spec.fsGroupPolicy`, a string field, has this value.
     fn texts(value: &Value) -> [String; 2] {
         let of = Type::find("storage.k8s.io/v1", "CSIDriver").expect("CSIDrivers are in the table");
         let error = conform(of, &mut json!({"spec": {"fsGroupPolicy": value}}), None)
             .expect_err("the value is not a string");
-        [error.to_string(), error.unstructured()]
+        [error.to_string(), error.unstructured_message()]
     }
 
     #[test]

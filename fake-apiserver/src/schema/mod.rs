@@ -14,7 +14,7 @@ mod types;
 
 pub use conform::conform_metadata;
 pub(crate) use conform::{Conformed, conform, zero};
-pub(crate) use empties::{Empty, nullify_empties, put_back};
+pub(crate) use empties::{Empty, nullify_empties, restore_empties};
 pub use form_error::FormError;
 pub(crate) use types::{Field, Ownership, Presence, Strategy, Type, ValueType};
 

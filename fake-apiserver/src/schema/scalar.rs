@@ -20,7 +20,7 @@ pub(super) fn quantity(value: &mut Value) -> Result<(), String> {
     Ok(())
 }
 
-/// A time layout: the layout of Go, for errors, and the equivalent strftime format.
+/// A time layout: Go's layout, for error messages, and the equivalent strftime format.
 pub(super) type Layout = (&'static str, &'static str);
 
 pub(super) const TIME_LAYOUT: Layout = ("2006-01-02T15:04:05Z07:00", "%Y-%m-%dT%H:%M:%SZ");
@@ -61,10 +61,10 @@ pub(super) fn time(text: &str, (layout, format): Layout) -> Result<String, Strin
 
 pub(super) fn bytes(text: &str) -> Result<(), String> {
     let decoded = base64::engine::general_purpose::STANDARD.decode(text);
-    decoded.map(drop).map_err(|error| go::no_base64(text, &error))
+    decoded.map(drop).map_err(|error| go::base64_error(text, &error))
 }
 
-/// Where Go's parser rejects a time: the remaining input, and the expected layout element. If neither is known, the whole input.
+/// The position at which Go's parser rejects a time: the remaining input and the expected layout element; by default the whole input.
 fn unreadable(text: &str) -> (&str, &'static str) {
     let mut rest = text;
     for wanted in ["2006", "-", "01", "-", "02", "T", "15", ":", "04", ":", "05"] {

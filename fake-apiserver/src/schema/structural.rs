@@ -28,7 +28,7 @@ pub struct Schema {
     pub atomic: bool,
     /// The schemas of declared members (`properties`).
     pub properties: BTreeMap<String, Schema>,
-    /// What applies to undeclared members (`additionalProperties`).
+    /// The rule for undeclared members (`additionalProperties`).
     pub additional: Option<Additional>,
     /// The schema of list items (`items`).
     pub items: Option<Box<Schema>>,

@@ -1,10 +1,10 @@
 //! Builds the types from the message table and the columns of the type table. Owns the grammar of the `merge` column.
 //!
-//! The table is embedded in the program. If it cannot be parsed, which is a bug, every test panics.
+//! The type table is embedded in the program. If the table cannot be parsed, which is a bug, every test panics.
 
 use super::empties;
 use super::types::{Field, Ownership, Presence, Strategy, Type, TypeId, ValueType};
-use crate::protobuf::table::{self as wire, Empty, Message, Shape, TABLE};
+use crate::protobuf::table::{self as wire, Message, Omission, Shape, TABLE};
 use crate::types;
 use std::collections::HashMap;
 use std::sync::{LazyLock, OnceLock};
@@ -43,12 +43,12 @@ impl TypeId {
 impl Type {
     /// The type `ObjectMeta`.
     pub(crate) fn object_meta() -> &'static Self {
-        Self::find("meta.k8s.io/v1", "ObjectMeta").expect("a test holds that it is in the table")
+        Self::find("meta.k8s.io/v1", "ObjectMeta").expect("types.txt contains ObjectMeta")
     }
 
     /// The type `ListMeta`.
     pub(crate) fn list_meta() -> &'static Self {
-        Self::find("meta.k8s.io/v1", "ListMeta").expect("a test holds that it is in the table")
+        Self::find("meta.k8s.io/v1", "ListMeta").expect("types.txt contains ListMeta")
     }
 
     /// The type of objects with this `apiVersion` and `kind`.
@@ -76,7 +76,7 @@ fn read() -> Vec<Type> {
             nothing: OnceLock::new(),
         });
     }
-    empties::mark(&mut types);
+    empties::mark_fields_with_empties(&mut types);
     types
 }
 
@@ -101,11 +101,11 @@ fn field(field: &wire::WireField, name: &'static str, notes: &'static str) -> Fi
         name,
         form: form(field, "string"),
         presence: match (field.shape, field.empty) {
-            (Shape::Pointer, Empty::Kept) => Presence::Nullable,
+            (Shape::Pointer, Omission::Kept) => Presence::Nullable,
             (Shape::Pointer, _) => Presence::Set,
-            (_, Empty::Kept) => Presence::Always,
-            (_, Empty::Omitted) => Presence::Unless,
-            (_, Empty::OmittedStruct) => Presence::UnlessZero,
+            (_, Omission::Kept) => Presence::Always,
+            (_, Omission::Omitted) => Presence::Unless,
+            (_, Omission::OmittedStruct) => Presence::UnlessZero,
         },
         strategy: Strategy::default(),
         ownership: Ownership::Natural,

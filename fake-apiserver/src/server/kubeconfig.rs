@@ -50,7 +50,7 @@ impl Kubeconfig<'_> {
         )
     }
 
-    /// Writes the file with mode 0600, which it has from the start. An existing file is replaced atomically.
+    /// Writes the file atomically; it has mode 0600 from its creation on. Creates missing folders and replaces an existing file.
     pub fn write(&self, path: &Path) -> io::Result<()> {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         if let Some(folder) = folder {

@@ -68,7 +68,7 @@ impl ApiServer {
 
     /// Creates a random bearer token for a user.
     pub fn add_user(&self, user: User) -> String {
-        self.0.store.authenticator().add(user)
+        self.0.store.authenticator().create_token(user)
     }
 
     /// Adds the tokens of a token file (`token,user,uid,"group1,group2"`, the format of `kube-apiserver --token-auth-file`) and returns the
@@ -161,7 +161,7 @@ impl ApiServer {
 
     /// All objects, including secrets, as one document for `restore`.
     pub fn snapshot(&self) -> String {
-        snapshot::taken(&self.0.store)
+        snapshot::create(&self.0.store)
     }
 
     /// Restores the objects of a snapshot, replaces existing objects, and returns the number of restored objects. UIDs and timestamps are
@@ -213,9 +213,9 @@ impl ApiServer {
     /// does not know.
     pub fn serves(release: Release, group: &str, version: &str, plural: &str) -> bool {
         let profile = Profile::new(release, &BTreeMap::new());
-        let catalogue = Catalogue::known();
+        let catalogue = Catalogue::all_built_in();
         let found = catalogue.find(group, version, plural);
-        found.is_none_or(|kind| catalogue.served(kind, profile).is_some())
+        found.is_none_or(|kind| catalogue.served_definition(kind, profile).is_some())
     }
 
     /// Installs a fault rule for requests over connections. Requests of in-process clients are not affected. Rules are evaluated in the

@@ -17,29 +17,29 @@ const CLIENT: &str = "system:apiserver";
 #[derive(Debug, thiserror::Error)]
 pub enum SnapshotError {
     /// The document is not JSON, or not a snapshot.
-    #[error("it is not a snapshot: {0}; use a file that this server has written")]
+    #[error("the document is not a snapshot: {0}; use a file that this server has written")]
     Form(String),
     /// The snapshot contains an object of an unknown resource.
     #[error(
-        "it contains a {kind} of {version}, which is not a known resource; remove that object from the snapshot"
+        "the snapshot contains the unknown kind `{kind}` of `{version}`; remove its objects from the snapshot"
     )]
     Unknown {
-        /// The `kind` of that object.
+        /// The `kind` of the object whose resource is unknown.
         kind: String,
-        /// The `apiVersion` of that object.
+        /// The `apiVersion` of the object whose resource is unknown.
         version: String,
     },
 }
 
 /// Creates a snapshot: all objects as a `List`.
-pub(super) fn taken(store: &Store) -> String {
+pub(super) fn create(store: &Store) -> String {
     let client: Arc<str> = CLIENT.into();
     let txn = store.begin(&client);
     let api = txn.api();
     let stored = api
         .catalogue
         .kinds()
-        .filter(|kind| kind.is_stored() && kind.unstored.is_none());
+        .filter(|kind| kind.is_storage_version() && kind.unstored.is_none());
     let mut items = Vec::new();
     for kind in stored {
         let objects = txn.snapshot(kind).objects;
@@ -55,7 +55,7 @@ pub(super) fn restore(store: &Arc<Store>, text: &str) -> Result<usize, SnapshotE
         .map_err(wrong)?
         .value;
     let Some(items) = list["items"].as_array().filter(|_| list["kind"] == "List") else {
-        return Err(wrong("its kind is not List, or it has no items".to_owned()));
+        return Err(wrong("its kind is not `List`, or `items` is missing".to_owned()));
     };
     let catalogue = store.api().catalogue;
     let is_definition = |item: &&Value| {
@@ -68,14 +68,14 @@ pub(super) fn restore(store: &Arc<Store>, text: &str) -> Result<usize, SnapshotE
     let client: Arc<str> = CLIENT.into();
     for item in definitions.iter().chain(&others) {
         let mut txn = store.begin(&client);
-        put(&mut txn, item)?;
-        controllers::follow_up(&mut txn);
+        restore_object(&mut txn, item)?;
+        controllers::run_queued_work(&mut txn);
     }
     controllers::collect_garbage(store);
     Ok(items.len())
 }
 
-fn put(txn: &mut Txn<'_>, item: &Value) -> Result<(), SnapshotError> {
+fn restore_object(txn: &mut Txn<'_>, item: &Value) -> Result<(), SnapshotError> {
     let text = |name: &str| item[name].as_str().unwrap_or_default().to_owned();
     let (version, kind) = (text("apiVersion"), text("kind"));
     let api = txn.api();
@@ -85,7 +85,7 @@ fn put(txn: &mut Txn<'_>, item: &Value) -> Result<(), SnapshotError> {
     };
     let mut object = item.clone();
     if let Some(managers) = metadata::take(&mut object, "managedFields") {
-        managed::mark(&mut object, managers.to_string());
+        managed::set_managed_fields(&mut object, managers.to_string());
     }
     let namespace = metadata::text(item, "namespace");
     let key = found.key(Some(namespace), metadata::text(item, "name"));
@@ -95,5 +95,5 @@ fn put(txn: &mut Txn<'_>, item: &Value) -> Result<(), SnapshotError> {
 
 fn find(catalogue: &Catalogue, version: &str, kind: &str) -> Option<Kind> {
     let found = catalogue.find_kind(version, kind)?;
-    Some(found.stored())
+    Some(found.in_storage_version())
 }

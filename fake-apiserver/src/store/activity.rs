@@ -18,13 +18,13 @@ struct Inner {
 }
 
 /// One unit of unfinished work, finished on drop.
-pub(crate) struct Busy(Activity);
+pub(crate) struct ActivityGuard(Activity);
 
 impl Activity {
     /// Counts one unit of unfinished work until the returned guard is dropped.
-    pub(crate) fn begin(&self) -> Busy {
+    pub(crate) fn begin(&self) -> ActivityGuard {
         self.add(1);
-        Busy(self.clone())
+        ActivityGuard(self.clone())
     }
 
     pub(crate) fn add(&self, count: usize) {
@@ -47,7 +47,7 @@ impl Activity {
     }
 }
 
-impl Drop for Busy {
+impl Drop for ActivityGuard {
     fn drop(&mut self) {
         self.0.done(1);
     }

@@ -40,7 +40,7 @@ impl Store {
 
 impl Txn<'_> {
     /// Attaches the admission session of the request. If the request is retried, time and random seed remain those of the first attempt.
-    pub(crate) fn attach(&mut self, mut session: Box<AdmissionSession>) {
+    pub(crate) fn attach_admission_session(&mut self, mut session: Box<AdmissionSession>) {
         self.now = session.now.get_or_insert(self.now.clone()).clone();
         let seed = session.seed.get_or_insert_with(|| self.state.rng.random());
         self.chance = Some(StdRng::seed_from_u64(*seed));

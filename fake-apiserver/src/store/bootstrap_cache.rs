@@ -3,7 +3,7 @@
 //! Most servers of a simulation differ only in their seed, and creating the 50 or so initial objects takes longer than
 //! a short case. Does not know what the objects are.
 
-use super::history::Logged;
+use super::history::LoggedChange;
 use super::owners::Owners;
 use super::{State, Store, Txn};
 use crate::config::network::Network;
@@ -23,7 +23,7 @@ pub(crate) type CreateObjects = fn(&mut Txn<'_>);
 /// Maximum number of cached initial states: enough for one per release, with and without default roles.
 const ENTRIES_MAX: usize = 64;
 
-/// Seed of the uids of initial objects. All servers with a seed use this one, so that they can share the objects.
+/// Seed for the UIDs of the initial objects of all servers with `ServerOptions::seed`, so that they can share these objects.
 const SEED: u64 = 0;
 
 static CACHE: Mutex<VecDeque<(CacheKey, Arc<BootstrapState>)>> = Mutex::new(VecDeque::new());
@@ -42,7 +42,7 @@ struct CacheKey {
 
 impl CacheKey {
     fn of(options: &ServerOptions, profile: Profile, now: Arc<str>) -> Self {
-        // Destructured without `..`: a new option does not compile until it is considered here.
+        // Without `..`, a new option causes a compile error here until it is added to the key or ignored.
         let ServerOptions {
             history,
             parsed_bytes: _,
@@ -85,7 +85,7 @@ struct BootstrapState {
     tables: Vec<Objects>,
     owners: Owners,
     /// All changes, oldest revision first, each with the table index of its resource.
-    changes: Vec<(usize, Arc<Logged>)>,
+    changes: Vec<(usize, Arc<LoggedChange>)>,
 }
 
 impl Store {
@@ -133,8 +133,8 @@ impl Store {
         let kinds = Catalogue::built_in();
         for (table_index, logged) in &bootstrap_state.changes {
             history.push(*table_index, logged.clone());
-            if let (Some(observer), Some(kind)) = (&self.observer, kinds.at(*table_index)) {
-                observer.observe(logged.committed(&kind.stored(), client));
+            if let (Some(observer), Some(kind)) = (&self.observer, kinds.find_by_table_index(*table_index)) {
+                observer.observe(logged.commit_event(&kind.in_storage_version(), client));
             }
         }
     }

@@ -28,15 +28,14 @@ impl Compaction {
     /// Runs the rounds of compaction due at `now`; `revision` is the newest revision. Like the etcd compactor of kube-apiserver, each round
     /// compacts up to the revision that was the newest one at the previous round: a state can be read for one to two intervals.
     ///
-    /// Returns the newest revision, advanced by each round. kube-apiserver keeps renewing a lease in etcd, so each round sees a later
-    /// revision than the last round and every list before it, and continue tokens expire even without writes.
+    /// Returns the newest revision, which rounds increment: lease renewals of kube-apiserver increment etcd's revision, so that continue
+    /// tokens expire even without other writes.
     pub(super) fn advance(&mut self, now: Instant, revision: u64) -> u64 {
         let rounds = now.duration_since(self.recorded_at).as_nanos() / self.interval.as_nanos().max(1);
         let mut revision = revision;
         if rounds > 0 {
             revision = revision.max(self.next) + 1;
-            // After several missed rounds, only the newest state can be read: without requests in between, no list started that could
-            // continue.
+            // If several rounds are due, no request ran meanwhile: no list is recent enough to continue, so only the newest state can be read.
             self.oldest = if rounds == 1 { self.next } else { revision };
             self.next = revision;
             self.recorded_at = now;

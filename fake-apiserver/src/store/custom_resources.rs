@@ -19,7 +19,7 @@ impl Txn<'_> {
         let index = *state.numbers.entry(resource).or_insert(next);
         if index == next {
             state.tables.push(ResourceTable::default());
-            state.history.grow();
+            state.history.add_log();
         }
         index
     }
@@ -29,8 +29,8 @@ impl Txn<'_> {
         let Some(table_index) = kinds.first().map(Kind::table_index) else {
             return;
         };
-        self.change(table_index, |api| {
-            api.catalogue = Arc::new(api.catalogue.with(kinds));
+        self.change_served_resources(table_index, |api| {
+            api.catalogue = Arc::new(api.catalogue.with_custom_resource(kinds));
         });
     }
 
@@ -42,8 +42,8 @@ impl Txn<'_> {
             .find_resource(group, plural)
             .map(Kind::table_index);
         if let Some(table_index) = table_index {
-            self.change(table_index, |api| {
-                api.catalogue = Arc::new(api.catalogue.without(group, plural));
+            self.change_served_resources(table_index, |api| {
+                api.catalogue = Arc::new(api.catalogue.without_custom_resource(group, plural));
             });
         }
     }
@@ -52,15 +52,18 @@ impl Txn<'_> {
     pub(crate) fn rewrite_objects(&mut self, table_index: usize, form: impl Fn(&Value) -> Option<Value>) {
         let objects = &mut self.state.tables[table_index].objects;
         let formed = objects.iter().filter_map(|(key, object)| {
-            let value = object.look(&form)?;
-            Some((key.clone(), object.like(value, object.revision).unparsed()))
+            let value = object.read_value(&form)?;
+            Some((
+                key.clone(),
+                object.replace_value(value, object.revision).serialized_only(),
+            ))
         });
         for (key, object) in formed.collect::<Vec<_>>() {
             objects.insert(key, object);
         }
     }
 
-    fn change(&mut self, table_index: usize, change: impl FnOnce(&mut crate::kinds::Api)) {
+    fn change_served_resources(&mut self, table_index: usize, change: impl FnOnce(&mut crate::kinds::Api)) {
         change(&mut self.store.api.write());
         let state = &mut *self.state;
         state.owners.unpark();

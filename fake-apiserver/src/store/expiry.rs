@@ -11,7 +11,7 @@ use tokio::time::Instant;
 pub(super) struct Expiry {
     ttl: Duration,
     written: HashMap<ObjectId, Instant>,
-    /// When to check an object, earliest first. If the object was written again since, it is enqueued again.
+    /// When to check whether an object has expired, earliest first. An object that was written meanwhile is enqueued again.
     due: VecDeque<(Instant, ObjectId)>,
 }
 
@@ -24,13 +24,13 @@ impl Expiry {
         }
     }
 
-    pub(super) fn wrote(&mut self, object_id: ObjectId, now: Instant) {
+    pub(super) fn record_write(&mut self, object_id: ObjectId, now: Instant) {
         if self.written.insert(object_id.clone(), now).is_none() {
             self.due.push_back((now + self.ttl, object_id));
         }
     }
 
-    pub(super) fn removed(&mut self, object_id: &ObjectId) {
+    pub(super) fn record_removal(&mut self, object_id: &ObjectId) {
         self.written.remove(object_id);
     }
 
@@ -62,9 +62,9 @@ mod tests {
         let at = |seconds| start + Duration::from_secs(seconds);
         let mut expiry = Expiry::new(Duration::from_secs(10));
         for (key, seconds) in [("a", 0), ("b", 1), ("a", 5), ("c", 6)] {
-            expiry.wrote(object_id(key), at(seconds));
+            expiry.record_write(object_id(key), at(seconds));
         }
-        expiry.removed(&object_id("c"));
+        expiry.record_removal(&object_id("c"));
         assert_eq!(expiry.next(at(10)), None);
         assert_eq!(expiry.next(at(14)), Some(object_id("b")));
         assert_eq!(expiry.next(at(14)), None);

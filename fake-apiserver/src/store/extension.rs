@@ -1,9 +1,9 @@
 //! What other crates add to a server: resources, plugins, webhooks, policies and controllers.
 
-use crate::admission::{Configured, Policies, Webhooks};
+use crate::admission::{BuildFromObjects, Policies, Webhooks};
 use crate::config::options::ServerOptions;
 use crate::kinds::ResourceDefinition;
-use crate::plugin::{AdmissionPlugin, Controller, OpenApiForms};
+use crate::plugin::{AdmissionPlugin, Controller, OpenApiEncoders};
 use std::sync::Arc;
 
 /// Resources, plugins, webhooks, policies and controllers that another crate adds to a server ([`crate::ApiServer::with_extensions`]).
@@ -14,18 +14,18 @@ pub struct Extension {
     /// Admission plugins, which run after those of the core.
     pub plugins: Vec<Arc<dyn AdmissionPlugin>>,
     /// Builds the admission webhooks from their configuration objects. `None`: no webhooks from this extension.
-    pub webhooks: Option<Configured<dyn Webhooks>>,
+    pub webhooks: Option<BuildFromObjects<dyn Webhooks>>,
     /// Builds the admission policies from policy and binding objects. `None`: no policies from this extension.
-    pub policies: Option<Configured<dyn Policies>>,
+    pub policies: Option<BuildFromObjects<dyn Policies>>,
     /// Controllers, which run after those of the core.
     pub controllers: Vec<Arc<dyn Controller>>,
-    /// Further forms of OpenAPI documents.
-    pub open_api: Option<OpenApiForms>,
+    /// OpenAPI documents in forms other than v3 in JSON: v2 and protobuf.
+    pub open_api: Option<OpenApiEncoders>,
 }
 
 impl Extension {
-    /// All extensions as one, without the plugins that are disabled. Of several sources of webhooks, policies or OpenAPI forms, the last one is used.
-    pub(super) fn joined(all: Vec<Self>, options: &ServerOptions) -> Self {
+    /// Merges extensions into one and drops disabled plugins. If several provide webhooks, policies or OpenAPI forms, the last one is used.
+    pub(super) fn merge(all: Vec<Self>, options: &ServerOptions) -> Self {
         let mut joined = Self::default();
         for extension in all {
             joined.resources.extend(extension.resources);

@@ -43,7 +43,7 @@ impl Store {
         self.has_fault_rules
             .store(!state.fault_rules.is_empty(), Ordering::Release);
         for watcher in state.tables.iter().flat_map(|table| table.watchers.all()) {
-            watcher.release(id, &self.activity);
+            watcher.resume_delivery(id, &self.activity);
         }
         removed
     }
@@ -114,14 +114,14 @@ impl Store {
             }
             WatchEffect::Hold(rule, time) => {
                 let until = time.map(|time| Instant::now() + time);
-                watcher.hold(*rule, until, &self.activity);
+                watcher.pause_delivery(*rule, until, &self.activity);
             }
         }
     }
 
     fn compact(&self, state: &mut State, id: RuleId, on: &Match, revision: u64) {
         let api = self.api();
-        for kind in api.catalogue.kinds().filter(|kind| kind.is_stored()) {
+        for kind in api.catalogue.kinds().filter(|kind| kind.is_storage_version()) {
             if on.matches_path(Some(&collection_path(kind))) {
                 state.history.compact(kind.table_index(), revision);
             }
@@ -158,7 +158,7 @@ impl Watcher {
 }
 
 impl super::Txn<'_> {
-    /// The objects of a resource at an earlier revision, or the current objects if the log does not reach back to that revision.
+    /// The objects of a resource at `revision`, or the current objects if it is `None` or the log does not reach back to it.
     pub(crate) fn snapshot_as_of(&self, kind: &Kind, revision: Option<u64>) -> Snapshot {
         let stale = revision.and_then(|revision| self.snapshot_at(kind, revision).ok());
         stale.unwrap_or_else(|| self.snapshot(kind))

@@ -1,8 +1,8 @@
 //! Controller work that results from a change.
 //!
-//! Owns which change causes which work. Does not perform the work.
+//! Owns the kinds of work, and which controllers a change concerns. Does not perform the work.
 
-use super::history::Logged;
+use super::history::LoggedChange;
 use crate::kinds::Kind;
 use crate::machinery::metadata;
 use crate::observe::Change;
@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::sync::Arc;
 
 /// Work for a controller.
-pub(crate) enum FollowUp {
+pub(crate) enum ControllerWork {
     /// A namespace was created: add its default objects.
     NamespaceCreated(String),
     /// A namespace is terminating: delete its content.
@@ -27,7 +27,7 @@ pub(crate) enum FollowUp {
     },
 }
 
-impl FollowUp {
+impl ControllerWork {
     /// The work that results from deleting an object.
     pub(crate) fn deleted(object: &Value) -> Self {
         Self::Deleted {
@@ -35,8 +35,12 @@ impl FollowUp {
         }
     }
 
-    /// The work that results from a change.
-    pub(super) fn of(kind: &Kind, logged: &Logged, controllers: &[Arc<dyn Controller>]) -> Vec<Self> {
+    /// Reconcile work for the controllers of other crates that watch the resource of the changed object.
+    pub(super) fn for_change(
+        kind: &Kind,
+        logged: &LoggedChange,
+        controllers: &[Arc<dyn Controller>],
+    ) -> Vec<Self> {
         let is_deleted = logged.change == Change::Deleted;
         let watching = controllers.iter().filter(|controller| controller.watches(kind));
         let reconcile = watching.map(|controller| Self::Reconcile {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// A watch event that a watcher passes to its connection.
 #[derive(Clone)]
-pub(crate) struct Delivered {
+pub(crate) struct QueuedEvent {
     pub(crate) change: Change,
     pub(crate) object: Arc<Object>,
     /// The serialized forms, shared by all watches that were open when the object changed. `None` for initial events and for events from
@@ -36,7 +36,7 @@ pub(crate) struct FrameForm {
 pub(crate) struct Frames(Mutex<Vec<(FrameForm, Bytes)>>);
 
 impl Frames {
-    /// The change in this form. `render` is called once per form, and again after an error.
+    /// The change, serialized in this form. Calls `render` unless an earlier call for the form succeeded.
     pub(crate) fn get<E>(
         &self,
         form: FrameForm,

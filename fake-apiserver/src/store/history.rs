@@ -15,21 +15,21 @@ use std::sync::{Arc, OnceLock};
 
 /// One change of one object.
 #[derive(Debug)]
-pub(crate) struct Logged {
+pub(crate) struct LoggedChange {
     pub(crate) key: Arc<str>,
     pub(crate) change: Change,
     pub(crate) revision: u64,
     /// The new state; for a deletion, the last state with the revision of the deletion as resourceVersion.
-    object: State,
+    object: LoggedState,
     /// The previous state; `None` if the object was created.
-    old: Option<State>,
-    /// The previous state with the revision of this change: the object of the DELETED event if the object stops matching a selector.
+    old: Option<LoggedState>,
+    /// The previous state with the revision of this change, for the DELETED event of a watch whose selector no longer matches the object.
     left: OnceLock<Arc<Object>>,
 }
 
 /// A change with the states before and after the change. Reading it takes no lock.
 pub(crate) struct Transition<'l> {
-    pub(crate) logged: &'l Logged,
+    pub(crate) logged: &'l LoggedChange,
     /// The new state; for a deletion, the last state with the revision of the deletion as resourceVersion.
     pub(crate) object: Arc<Object>,
     /// The previous state; `None` if the object was created.
@@ -38,7 +38,7 @@ pub(crate) struct Transition<'l> {
 
 /// One state of an object in the log. The parsed value can be dropped later.
 #[derive(Debug)]
-struct State(Mutex<Arc<Object>>);
+struct LoggedState(Mutex<Arc<Object>>);
 
 /// Number of newest changes whose superseded states retain their parsed values. New watches usually resume within these changes; resuming
 /// from an older change parses the objects again.
@@ -59,7 +59,7 @@ pub(crate) struct Compacted {
 }
 
 /// Changes of one resource by revision. Cloning is cheap.
-pub(crate) type Log = OrdMap<u64, Arc<Logged>>;
+pub(crate) type Log = OrdMap<u64, Arc<LoggedChange>>;
 
 /// The logs of all resources, with a common limit.
 pub(crate) struct History {
@@ -71,7 +71,7 @@ pub(crate) struct History {
     bytes_max: usize,
 }
 
-impl Logged {
+impl LoggedChange {
     pub(super) fn new(
         key: Arc<str>,
         change: Change,
@@ -83,8 +83,8 @@ impl Logged {
             key,
             change,
             revision,
-            object: State::of(object),
-            old: old.map(State::of),
+            object: LoggedState::of(object),
+            old: old.map(LoggedState::of),
             left: OnceLock::new(),
         }
     }
@@ -95,27 +95,27 @@ impl Logged {
     }
 
     /// The previous state; `None` if the object was created.
-    pub(crate) fn old(&self) -> Option<Arc<Object>> {
-        self.old.as_ref().map(State::get)
+    pub(crate) fn previous_object(&self) -> Option<Arc<Object>> {
+        self.old.as_ref().map(LoggedState::get)
     }
 
     pub(crate) fn transition(&self) -> Transition<'_> {
         Transition {
             logged: self,
             object: self.object(),
-            old: self.old(),
+            old: self.previous_object(),
         }
     }
 
-    /// The object of the DELETED event if the object stops matching a selector: the previous content with the new revision.
-    pub(crate) fn left(&self) -> Arc<Object> {
-        let old = || self.old().unwrap_or_else(|| self.object());
+    /// The previous state with the new revision, for the DELETED event of a watch whose selector no longer matches the object.
+    pub(crate) fn object_leaving_selector(&self) -> Arc<Object> {
+        let old = || self.previous_object().unwrap_or_else(|| self.object());
         self.left
             .get_or_init(|| at_revision(&old(), self.revision))
             .clone()
     }
 
-    pub(super) fn committed(&self, kind: &Kind, client: &Arc<str>) -> Event {
+    pub(super) fn commit_event(&self, kind: &Kind, client: &Arc<str>) -> Event {
         let object = self.object();
         let (namespace, name) = namespace_and_name(object.value());
         Event::Commit {
@@ -131,9 +131,9 @@ impl Logged {
     }
 }
 
-impl State {
+impl LoggedState {
     fn of(object: Arc<Object>) -> Self {
-        State(Mutex::new(object))
+        LoggedState(Mutex::new(object))
     }
 
     fn get(&self) -> Arc<Object> {
@@ -143,7 +143,7 @@ impl State {
     /// Drops the cached parsed value, keeping the serialised object, and returns the object.
     fn unparse(&self) -> Arc<Object> {
         let mut cached = self.0.lock();
-        *cached = cached.unparsed();
+        *cached = cached.serialized_only();
         cached.clone()
     }
 }
@@ -160,11 +160,11 @@ impl History {
     }
 
     /// Adds an empty log for another resource.
-    pub(super) fn grow(&mut self) {
+    pub(super) fn add_log(&mut self) {
         self.logs.push((Log::new(), 0));
     }
 
-    pub(super) fn push(&mut self, table_index: usize, logged: Arc<Logged>) {
+    pub(super) fn push(&mut self, table_index: usize, logged: Arc<LoggedChange>) {
         let bytes = logged.object().bytes().len();
         self.order.push_back((logged.revision, table_index, bytes));
         self.bytes += bytes;
@@ -182,14 +182,14 @@ impl History {
     }
 
     /// All retained changes, oldest first, each with the table index of its resource.
-    pub(super) fn into_changes(self) -> Vec<(usize, Arc<Logged>)> {
+    pub(super) fn into_changes(self) -> Vec<(usize, Arc<LoggedChange>)> {
         let logged = |(revision, table_index, _): (u64, usize, usize)| {
             Some((table_index, self.logs[table_index].0.get(&revision)?.clone()))
         };
         self.order.into_iter().filter_map(logged).collect()
     }
 
-    /// Drops the parsed value of the state that was superseded by the newest change outside of the `PARSED` newest ones.
+    /// After each push, one change leaves the `PARSED` newest ones: drops the parsed value of the state that this change superseded.
     fn unparse_superseded(&self) {
         let Some(at) = self.order.len().checked_sub(PARSED + 1) else {
             return;
@@ -201,26 +201,26 @@ impl History {
     }
 
     /// Drops the parsed value of a large superseded state. Called after the watches have seen the change.
-    pub(super) fn unparse_large(&self, table_index: usize, logged: &Logged) {
+    pub(super) fn unparse_large(&self, table_index: usize, logged: &LoggedChange) {
         if logged
-            .old()
+            .previous_object()
             .is_some_and(|old| old.bytes().len() > PARSED_BYTES_EACH)
         {
             self.unparse(table_index, logged);
         }
     }
 
-    fn unparse(&self, table_index: usize, logged: &Logged) {
+    fn unparse(&self, table_index: usize, logged: &LoggedChange) {
         if let Some(old) = &logged.old {
-            self.share(table_index, &old.unparse());
+            self.share_with_store(table_index, &old.unparse());
         }
         if logged.change == Change::Deleted {
             logged.object.unparse();
         }
     }
 
-    /// Replaces a logged state by the equal object from the store, so that both share memory.
-    pub(super) fn share(&self, table_index: usize, object: &Arc<Object>) {
+    /// Replaces a logged state by the equal object of the store, so that log and store share memory.
+    pub(super) fn share_with_store(&self, table_index: usize, object: &Arc<Object>) {
         if let Some(logged) = self.logs[table_index].0.get(&object.revision) {
             *logged.object.0.lock() = object.clone();
         }
@@ -240,7 +240,7 @@ impl History {
     }
 
     /// The log of a resource. Fails if changes after `revision` were removed from it.
-    pub(super) fn since(&self, table_index: usize, revision: u64) -> Result<Log, Compacted> {
+    pub(super) fn log_since(&self, table_index: usize, revision: u64) -> Result<Log, Compacted> {
         let (log, compacted) = &self.logs[table_index];
         if revision < *compacted {
             return Err(Compacted {
@@ -251,14 +251,14 @@ impl History {
         Ok(log.clone())
     }
 
-    /// Reverts all changes after `revision`.
+    /// Reverts all changes after `revision` in `objects`, the current objects of the resource.
     pub(super) fn rewind(
         &self,
         table_index: usize,
         revision: u64,
         objects: &mut Objects,
     ) -> Result<(), Compacted> {
-        let log = self.since(table_index, revision)?;
+        let log = self.log_since(table_index, revision)?;
         for (_, logged) in log.range(revision + 1..).rev() {
             match &logged.old {
                 Some(old) => drop(objects.insert(logged.key.clone(), old.get())),
@@ -273,7 +273,7 @@ impl History {
 pub(super) fn at_revision(object: &Object, revision: u64) -> Arc<Object> {
     let mut value = object.value().clone();
     metadata::set(&mut value, "resourceVersion", Some(revision.to_string().into()));
-    object.like(value, revision)
+    object.replace_value(value, revision)
 }
 
 pub(super) fn namespace_and_name(object: &Value) -> (Option<Arc<str>>, Arc<str>) {
@@ -295,17 +295,17 @@ mod tests {
         let mut history = History::new(1, 100);
         history.bytes_max = 2 * object(1).bytes().len();
         for revision in 1..=4 {
-            let logged = Logged::new("a".into(), Change::Modified, revision, object(revision), None);
+            let logged = LoggedChange::new("a".into(), Change::Modified, revision, object(revision), None);
             history.push(0, Arc::new(logged));
         }
         assert_eq!(
             history
-                .since(0, 1)
+                .log_since(0, 1)
                 .map(|_| ())
                 .map_err(|compacted| compacted.oldest),
             Err(2)
         );
-        assert_eq!(history.since(0, 2).map(|log| log.len()).ok(), Some(2));
+        assert_eq!(history.log_since(0, 2).map(|log| log.len()).ok(), Some(2));
         history.compact(0, 3);
         assert_eq!(history.bytes, object(4).bytes().len());
     }

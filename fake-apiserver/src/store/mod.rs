@@ -26,11 +26,11 @@ mod watchers;
 
 use expiry::Expiry;
 pub use extension::Extension;
-pub(crate) use follow_up::FollowUp;
-pub(crate) use frames::{Delivered, FrameForm, Frames};
+pub(crate) use follow_up::ControllerWork;
+pub(crate) use frames::{FrameForm, Frames, QueuedEvent};
 pub(crate) use history::History;
 use owners::Owners;
-pub(crate) use owners::{FOREGROUND, ORPHAN, waits};
+pub(crate) use owners::{FOREGROUND, ORPHAN, waits_for_dependents};
 pub(crate) use selection::Selection;
 pub(crate) use txn::Txn;
 pub(crate) use watcher::{Batch, Start, Watcher};
@@ -39,10 +39,10 @@ use watchers::Watchers;
 use self::activity::Activity;
 use self::clock::Clock;
 use self::compaction::Compaction;
-use self::parsed::Parsed;
+use self::parsed::ParsedCache;
 use crate::access::auth::{Authenticator, User};
 use crate::access::rbac::{self, Authorizer, Decision, Sources};
-use crate::admission::{Configured, Policies, Registrar, Webhooks};
+use crate::admission::{BuildFromObjects, Policies, RegistryCache, Webhooks};
 use crate::config::options::{Limits, ServerOptions};
 use crate::config::release::Profile;
 use crate::fault_injection::Rules;
@@ -51,7 +51,7 @@ use crate::machinery::status::Status;
 use crate::object::Objects;
 use crate::observe::{Event, Observer, WatchEnd};
 use crate::outbound::Connections;
-use crate::plugin::{Controller, OpenApiForms, Plugins};
+use crate::plugin::{Controller, OpenApiEncoders, Plugins};
 use parking_lot::{Mutex, RwLock};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
@@ -65,7 +65,7 @@ use tokio::time::Instant;
 /// How long a request waits for a revision that does not exist yet, as in kube-apiserver.
 const FUTURE_WAIT: Duration = Duration::from_secs(3);
 
-/// The state of a server, its lock, and what is shared outside of the lock.
+/// The state of a server behind one lock, and the components that are used without that lock.
 pub(crate) struct Store {
     state: Mutex<State>,
     observer: Option<Arc<dyn Observer>>,
@@ -73,15 +73,15 @@ pub(crate) struct Store {
     options: ServerOptions,
     authenticator: Authenticator,
     authorizer: Authorizer,
-    registrar: Registrar,
+    registrar: RegistryCache,
     plugins: Plugins,
     controllers: Arc<[Arc<dyn Controller>]>,
-    /// The forms of OpenAPI documents that another crate adds.
-    pub(crate) open_api: Option<OpenApiForms>,
+    /// OpenAPI documents in forms that another crate adds: v2 and protobuf.
+    pub(crate) open_api: Option<OpenApiEncoders>,
     /// None if the server has no admission webhooks.
-    webhooks: Option<Configured<dyn Webhooks>>,
+    webhooks: Option<BuildFromObjects<dyn Webhooks>>,
     /// None if the server has no admission policies.
-    policies: Option<Configured<dyn Policies>>,
+    policies: Option<BuildFromObjects<dyn Policies>>,
     connections: Connections,
     clock: Clock,
     /// Notified at each commit, for requests that wait for a revision.
@@ -100,7 +100,7 @@ struct State {
     numbers: HashMap<(&'static str, &'static str), usize>,
     history: History,
     owners: Owners,
-    parsed: Parsed,
+    parsed: ParsedCache,
     expiry: Expiry,
     compaction: Compaction,
     watches: u64,
@@ -134,7 +134,7 @@ impl Store {
             policies,
             controllers,
             open_api,
-        } = Extension::joined(extensions, &options);
+        } = Extension::merge(extensions, &options);
         let catalogue = match resources.is_empty() {
             true => Catalogue::built_in().clone(),
             false => Arc::new(Catalogue::with_extensions(&resources)),
@@ -150,7 +150,7 @@ impl Store {
             numbers: HashMap::new(),
             history: History::new(built_in, options.history),
             owners: Owners::default(),
-            parsed: Parsed::new(options.parsed_bytes),
+            parsed: ParsedCache::new(options.parsed_bytes),
             expiry: Expiry::new(options.event_ttl),
             compaction: Compaction::new(options.compaction, Instant::now()),
             watches: 0,
@@ -163,7 +163,7 @@ impl Store {
             activity: Activity::default(),
             authenticator: Authenticator::new(&options.account_tokens),
             authorizer: Authorizer::new(options.authorization),
-            registrar: Registrar::default(),
+            registrar: RegistryCache::default(),
             plugins: plugins.into(),
             controllers: controllers.into(),
             open_api,
@@ -179,7 +179,7 @@ impl Store {
     }
 
     /// Resolves when the revision is committed, or after `FUTURE_WAIT`.
-    pub(crate) async fn reached(&self, revision: u64) {
+    pub(crate) async fn wait_for_revision(&self, revision: u64) {
         let written = async {
             loop {
                 let mut committed = std::pin::pin!(self.committed.notified());
@@ -190,7 +190,7 @@ impl Store {
                 committed.await;
             }
         };
-        // After a timeout, the caller sees that the store has not reached the revision.
+        // On a timeout, the verb finds that the store has not reached the revision.
         drop(tokio::time::timeout(FUTURE_WAIT, written).await);
     }
 
@@ -227,7 +227,7 @@ impl Store {
                 .get(key)
                 .cloned()
         };
-        self.authenticator.header(header, &lookup)
+        self.authenticator.authenticate_header(header, &lookup)
     }
 
     /// Authorizes a request outside of a transaction.
@@ -257,22 +257,22 @@ impl Store {
     }
 
     /// Reports watch events to the observer after the connection of the watch has accepted them.
-    pub(crate) fn delivered(&self, watcher: &Watcher, events: &[Delivered]) {
+    pub(crate) fn report_delivery(&self, watcher: &Watcher, events: &[QueuedEvent]) {
         let Some(observer) = &self.observer else { return };
         let _order = self.state.lock();
         for event in events {
-            observer.observe(watcher.delivery(event));
+            observer.observe(watcher.delivery_event(event));
         }
     }
 
     /// The current revision for a bookmark. `None` if the watch has unsent events.
-    pub(crate) fn bookmark(&self, watcher: &Watcher) -> Option<u64> {
+    pub(crate) fn bookmark_revision(&self, watcher: &Watcher) -> Option<u64> {
         let state = self.state.lock();
         watcher.is_drained().then_some(state.revision)
     }
 
     /// Allocates an id for a watch that failed to start.
-    pub(crate) fn number_watch(&self) -> u64 {
+    pub(crate) fn allocate_watch_id(&self) -> u64 {
         let mut state = self.state.lock();
         state.watches += 1;
         state.watches
@@ -292,14 +292,14 @@ impl Store {
     }
 
     /// Removes a watch that was never reported to the observer.
-    pub(crate) fn forget(&self, watcher: &Arc<Watcher>) {
+    pub(crate) fn remove_unreported_watch(&self, watcher: &Arc<Watcher>) {
         let mut state = self.state.lock();
         state.tables[watcher.kind.table_index()].watchers.remove(watcher);
         self.activity.done(watcher.discard());
     }
 
     /// Removes a watch and reports its end.
-    pub(crate) fn unwatch(&self, watcher: &Arc<Watcher>, why: WatchEnd) {
+    pub(crate) fn close_watch(&self, watcher: &Arc<Watcher>, why: WatchEnd) {
         let mut state = self.state.lock();
         state.tables[watcher.kind.table_index()].watchers.remove(watcher);
         let why = watcher.close(why);
@@ -318,10 +318,10 @@ impl Store {
 impl State {
     /// Drops parsed values beyond the memory limit.
     pub(super) fn evict_parsed(&mut self) {
-        while let Some((table_index, key)) = self.parsed.excess() {
+        while let Some((table_index, key)) = self.parsed.evict_oldest() {
             if let Some(object) = self.tables[table_index].objects.get_mut(&key) {
-                *object = object.unparsed();
-                self.history.share(table_index, object);
+                *object = object.serialized_only();
+                self.history.share_with_store(table_index, object);
             }
         }
     }

@@ -65,9 +65,9 @@ impl Owners {
             }
         }
         match (old, new) {
-            (_, Some(new)) if waits(new.value()) => self.enqueue(object_id()),
+            (_, Some(new)) if waits_for_dependents(new.value()) => self.enqueue(object_id()),
             (Some(old), None) => {
-                for dependent in self.of(metadata::text(old.value(), "uid")) {
+                for dependent in self.dependents_of(metadata::text(old.value(), "uid")) {
                     self.enqueue(dependent);
                 }
             }
@@ -104,13 +104,13 @@ impl Owners {
         !self.queue.is_empty()
     }
 
-    pub(super) fn of(&self, uid: &str) -> Vec<ObjectId> {
+    pub(super) fn dependents_of(&self, uid: &str) -> Vec<ObjectId> {
         self.dependents.get(uid).into_iter().flatten().cloned().collect()
     }
 }
 
 /// Whether an object is being deleted and has a finalizer that waits for its dependents.
-pub(crate) fn waits(object: &Value) -> bool {
+pub(crate) fn waits_for_dependents(object: &Value) -> bool {
     metadata::is_deleting(object)
         && metadata::finalizers(object)
             .iter()

@@ -7,14 +7,14 @@ use super::owners::ObjectId;
 use crate::object::Object;
 use std::collections::BTreeMap;
 
-/// Objects with cached values, by the revision that wrote them.
-pub(super) struct Parsed {
+/// The objects with a cached parsed value, by the revision that wrote them.
+pub(super) struct ParsedCache {
     objects: BTreeMap<u64, (ObjectId, usize)>,
     bytes: usize,
     limit: usize,
 }
 
-impl Parsed {
+impl ParsedCache {
     /// Creates the cache; `limit` is in bytes of JSON.
     pub(super) fn new(limit: usize) -> Self {
         Self {
@@ -24,21 +24,21 @@ impl Parsed {
         }
     }
 
-    pub(super) fn wrote(&mut self, object_id: ObjectId, object: &Object) {
+    pub(super) fn record_write(&mut self, object_id: ObjectId, object: &Object) {
         let bytes = object.bytes().len();
         self.bytes += bytes;
         self.objects.insert(object.revision, (object_id, bytes));
     }
 
-    /// Removes a state from the cache because the object has a newer state.
-    pub(super) fn superseded(&mut self, object: &Object) {
+    /// Removes the previous state of an object from the cache, after the object was written or deleted.
+    pub(super) fn remove_previous(&mut self, object: &Object) {
         if let Some((_, bytes)) = self.objects.remove(&object.revision) {
             self.bytes -= bytes;
         }
     }
 
-    /// The object written longest ago, if the cache exceeds its limit. The object is removed from the cache.
-    pub(super) fn excess(&mut self) -> Option<ObjectId> {
+    /// Removes the object written longest ago and returns it; `None` if the cache is within its limit.
+    pub(super) fn evict_oldest(&mut self) -> Option<ObjectId> {
         if self.bytes <= self.limit {
             return None;
         }
@@ -57,18 +57,18 @@ mod tests {
     fn the_newest_objects_stay_parsed() {
         let object = |revision| Object::new(json!({"kind": "A", "apiVersion": "v1"}), revision);
         let size = object(1).bytes().len();
-        let mut parsed = Parsed::new(2 * size);
+        let mut parsed = ParsedCache::new(2 * size);
         let object_id = |name: &str| (0, name.into());
         for (revision, name) in [(1, "a"), (2, "b"), (3, "c")] {
-            parsed.wrote(object_id(name), &object(revision));
+            parsed.record_write(object_id(name), &object(revision));
         }
-        assert_eq!(parsed.excess(), Some(object_id("a")));
-        assert_eq!(parsed.excess(), None);
-        parsed.superseded(&object(2));
-        parsed.wrote(object_id("b"), &object(4));
-        parsed.wrote(object_id("d"), &object(5));
-        assert_eq!(parsed.excess(), Some(object_id("c")), "b was written again");
-        parsed.superseded(&object(1));
-        assert_eq!(parsed.excess(), None, "a was evicted before");
+        assert_eq!(parsed.evict_oldest(), Some(object_id("a")));
+        assert_eq!(parsed.evict_oldest(), None);
+        parsed.remove_previous(&object(2));
+        parsed.record_write(object_id("b"), &object(4));
+        parsed.record_write(object_id("d"), &object(5));
+        assert_eq!(parsed.evict_oldest(), Some(object_id("c")), "b was written again");
+        parsed.remove_previous(&object(1));
+        assert_eq!(parsed.evict_oldest(), None, "a was evicted before");
     }
 }

@@ -30,7 +30,7 @@ impl Transaction for Txn<'_> {
         let api = self.api();
         let kinds = api.catalogue.kinds();
         kinds
-            .filter(|kind| kind.namespaced && kind.is_stored())
+            .filter(|kind| kind.namespaced && kind.is_storage_version())
             .cloned()
             .collect()
     }

@@ -1,10 +1,10 @@
 //! Which objects a list or watch selects.
 
-use super::frames::{Delivered, Frames};
+use super::frames::{Frames, QueuedEvent};
 use super::history::Transition;
 use crate::kinds::Kind;
 use crate::machinery::selector::{FieldSelector, LabelSelector};
-use crate::object::{Object, Objects, place_of};
+use crate::object::{Object, Objects, split_key};
 use crate::observe::Change;
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ impl Selection {
         if self.namespace.is_none() && self.name.is_none() {
             return true;
         }
-        let (namespace, name) = place_of(key);
+        let (namespace, name) = split_key(key);
         let is = |own: &Option<String>, it: &str| own.as_ref().is_none_or(|own| own == it);
         is(&self.namespace, namespace) && is(&self.name, name)
     }
@@ -37,19 +37,19 @@ impl Selection {
     fn selectors_match(&self, object: &Object) -> bool {
         let (labels, fields) = (&self.labels, &self.fields);
         let all = labels.is_empty() && fields.is_empty();
-        all || object.look(|value| labels.matches(value) && fields.matches(value))
+        all || object.read_value(|value| labels.matches(value) && fields.matches(value))
     }
 
     /// The only namespace whose objects can match. `None` if objects of several namespaces can match.
     pub(super) fn single_namespace(&self) -> Option<&str> {
         let own = self.namespace.as_deref();
-        own.or_else(|| self.fields.only("/metadata/namespace"))
+        own.or_else(|| self.fields.required_value("/metadata/namespace"))
     }
 
     /// The only name that matching objects can have. `None` if objects with several names can match.
     pub(super) fn single_name(&self) -> Option<&str> {
         let own = self.name.as_deref();
-        own.or_else(|| self.fields.only("/metadata/name"))
+        own.or_else(|| self.fields.required_value("/metadata/name"))
     }
 
     /// A subset of the objects that contains all matching ones: with a single name, at most one object.
@@ -71,7 +71,7 @@ impl Selection {
         &self,
         transition: &Transition<'_>,
         frames: Option<&Arc<Frames>>,
-    ) -> Option<Delivered> {
+    ) -> Option<QueuedEvent> {
         let Transition { logged, object, old } = transition;
         let before = old.as_ref().is_some_and(|old| self.selectors_match(old));
         let after = logged.change != Change::Deleted && self.selectors_match(object);
@@ -79,10 +79,10 @@ impl Selection {
             (false, true) => (Change::Added, object.clone()),
             (true, true) => (Change::Modified, object.clone()),
             (true, false) if logged.change == Change::Deleted => (Change::Deleted, object.clone()),
-            (true, false) => (Change::Deleted, logged.left()),
+            (true, false) => (Change::Deleted, logged.object_leaving_selector()),
             (false, false) => return None,
         };
-        Some(Delivered {
+        Some(QueuedEvent {
             change,
             object,
             frames: frames.cloned(),

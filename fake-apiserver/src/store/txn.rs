@@ -3,10 +3,10 @@
 //! Owns the single write path, `commit`: revision, objects, log, watchers and observer, in this order under one lock.
 //! Does not validate objects.
 
-use super::follow_up::FollowUp;
-use super::history::{self, Compacted, Logged};
+use super::follow_up::ControllerWork;
+use super::history::{self, Compacted, LoggedChange};
 use super::selection::Selection;
-use super::watcher::{Inbox, Opening, Start, Watcher};
+use super::watcher::{Inbox, InitialEvents, Start, Watcher};
 use super::{Frames, Snapshot, State, Store, size};
 use crate::access::auth::{Authenticated, Claim, User};
 use crate::access::rbac::{self, Attributes, Decision, PolicyRule};
@@ -34,7 +34,7 @@ use tokio::time::Instant;
 pub(crate) struct Txn<'a> {
     pub(super) store: &'a Store,
     pub(super) state: MutexGuard<'a, State>,
-    /// Declared after the state: on drop, the lock is released before the tasks of the watches wake.
+    /// Declared after `state`, so that a dropped transaction releases the lock before it wakes the tasks of watches.
     wakers: WakeOnDrop,
     client: &'a Arc<str>,
     /// The user of the request. None for the server's own writes.
@@ -47,14 +47,14 @@ pub(crate) struct Txn<'a> {
     pub(crate) dry_run: bool,
     /// Texts for `Warning` headers.
     pub(crate) warnings: Vec<String>,
-    /// Lists and maps that the client sent empty, needed until the object is validated.
+    /// Empty lists and maps in the request body. Decoding removes them, and some validation rules need them.
     pub(crate) empties: Vec<Empty>,
     /// The admission session of the request. None if no webhook or policy matches.
     pub(crate) admission: Option<Box<AdmissionSession>>,
     /// The random source of this request, if the request may be retried: all attempts must generate the same values.
     pub(super) chance: Option<StdRng>,
     /// Work for the controllers, in the order of the changes.
-    work_queue: VecDeque<FollowUp>,
+    work_queue: VecDeque<ControllerWork>,
 }
 
 /// Wakers of watches that have events to send; woken on drop.
@@ -114,7 +114,9 @@ impl Txn<'_> {
 
     pub(crate) fn authenticate(&self, token: &str, audiences: &[String]) -> Option<Authenticated> {
         let lookup = |kind: &Kind, key: &str| self.get(kind, key);
-        self.store.authenticator.token(token, audiences, &lookup)
+        self.store
+            .authenticator
+            .authenticate_token(token, audiences, &lookup)
     }
 
     pub(crate) fn issue(&self, claim: &Claim) -> String {
@@ -167,7 +169,7 @@ impl Txn<'_> {
     /// Creates or updates an object and sets its resourceVersion. Retains the managedFields of the stored object if the value has none.
     pub(crate) fn put(&mut self, kind: &Kind, key: &str, value: Value) -> Arc<Object> {
         let object = self.render(kind, key, value);
-        self.keep(kind, key, object)
+        self.commit_unless_dry_run(kind, key, object)
     }
 
     /// Like `put`, for client writes: checks the limits of size and depth, and drops managedFields if the object is too large with them.
@@ -186,7 +188,7 @@ impl Txn<'_> {
             object = Object::new(object.value().clone(), object.revision);
             check(&object)?;
         }
-        Ok(self.keep(kind, key, object))
+        Ok(self.commit_unless_dry_run(kind, key, object))
     }
 
     /// The object as `put` stores it: with managedFields and, except in a dry run, a new resourceVersion.
@@ -194,7 +196,7 @@ impl Txn<'_> {
         if value["metadata"].get("managedFields").is_none()
             && let Some(old) = self.get(kind, key)
         {
-            managed::mark(&mut value, old.managed().to_owned());
+            managed::set_managed_fields(&mut value, old.managed_fields().to_owned());
         }
         if self.dry_run {
             let revision = metadata::text(&value, "resourceVersion")
@@ -207,7 +209,7 @@ impl Txn<'_> {
         Object::new(value, revision)
     }
 
-    fn keep(&mut self, kind: &Kind, key: &str, object: Arc<Object>) -> Arc<Object> {
+    fn commit_unless_dry_run(&mut self, kind: &Kind, key: &str, object: Arc<Object>) -> Arc<Object> {
         if !self.dry_run {
             self.commit(kind, key, Some(object.clone()));
         }
@@ -250,16 +252,16 @@ impl Txn<'_> {
         };
         let after = Some(&*shown).filter(|_| change != Change::Deleted);
         if let Some(old) = &old {
-            state.parsed.superseded(old);
+            state.parsed.remove_previous(old);
         }
         if let Some(new) = after {
-            state.parsed.wrote((table_index, key.clone()), new);
+            state.parsed.record_write((table_index, key.clone()), new);
         }
-        if kind.stored().expires {
+        if kind.in_storage_version().expires {
             let object_id = (table_index, key.clone());
             match after {
-                Some(_) => state.expiry.wrote(object_id, Instant::now()),
-                None => state.expiry.removed(&object_id),
+                Some(_) => state.expiry.record_write(object_id, Instant::now()),
+                None => state.expiry.record_removal(&object_id),
             }
         }
         let catalogue = &self.store.api.read().catalogue;
@@ -267,7 +269,7 @@ impl Txn<'_> {
             .owners
             .update(catalogue, table_index, &key, old.as_deref(), after);
         state.revision += 1;
-        let logged = Arc::new(Logged::new(
+        let logged = Arc::new(LoggedChange::new(
             key,
             change,
             state.revision,
@@ -276,11 +278,11 @@ impl Txn<'_> {
         ));
         state.history.push(table_index, logged.clone());
         self.work_queue
-            .extend(FollowUp::of(kind, &logged, &self.store.controllers));
+            .extend(ControllerWork::for_change(kind, &logged, &self.store.controllers));
         if kind.configures_admission {
             self.store.registrar.invalidate();
         }
-        if rbac::is_source(kind) {
+        if rbac::is_role_or_binding(kind) {
             self.store.authorizer.invalidate();
         }
         self.store.committed.notify_waiters();
@@ -289,38 +291,41 @@ impl Txn<'_> {
             metadata::text(shown.value(), "name"),
         );
         let (frames, activity) = (Arc::new(Frames::default()), &self.store.activity);
-        let (watchers, transition) = (table.watchers.of(namespace, name), logged.transition());
+        let (watchers, transition) = (
+            table.watchers.watches_of_object(namespace, name),
+            logged.transition(),
+        );
         self.wakers
             .0
-            .extend(watchers.filter_map(|watcher| watcher.offer(&transition, &frames, activity)));
+            .extend(watchers.filter_map(|watcher| watcher.enqueue_change(&transition, &frames, activity)));
         if let Some(observer) = &self.store.observer {
-            observer.observe(logged.committed(&kind.stored(), self.client));
+            observer.observe(logged.commit_event(&kind.in_storage_version(), self.client));
         }
         let new = Some(shown.value()).filter(|_| change != Change::Deleted);
         self.state.history.unparse_large(table_index, &logged);
         self.state.evict_parsed();
         let old = old.as_deref().map(|old| old.value());
         let watching = self.store.controllers.iter().filter(|it| it.watches(kind));
-        watching.for_each(|controller| controller.committed(kind, old, new));
+        watching.for_each(|controller| controller.on_commit(kind, old, new));
         let plugins = self.plugins();
         for plugin in plugins.iter() {
-            plugin.committed(self, &kind.stored(), old, new);
+            plugin.on_commit(self, &kind.in_storage_version(), old, new);
         }
     }
 
     /// Enqueues work for the controllers, which run before the transaction ends.
-    pub(crate) fn enqueue_work(&mut self, work: FollowUp) {
+    pub(crate) fn enqueue_work(&mut self, work: ControllerWork) {
         self.work_queue.push_back(work);
     }
 
     /// The next work item of the controllers.
-    pub(crate) fn next_work(&mut self) -> Option<FollowUp> {
+    pub(crate) fn next_work(&mut self) -> Option<ControllerWork> {
         self.work_queue.pop_front()
     }
 
     /// Opens a watch. Because the lock is held, no change is lost between initial and later events.
     ///
-    /// If the log does not reach back far enough, returns only a watch id.
+    /// Fails if the log does not reach back far enough. The error contains the id of the watch.
     pub(crate) fn watch(
         &mut self,
         kind: &Kind,
@@ -331,9 +336,9 @@ impl Txn<'_> {
         self.state.watches += 1;
         let (id, now) = (self.state.watches, self.state.revision);
         let (head, after) = match start {
-            Start::Now => (Opening::Done, now),
+            Start::Now => (InitialEvents::Done, now),
             Start::State => (
-                Opening::State {
+                InitialEvents::State {
                     objects: selection.narrow(kind, self.state.tables[table_index].objects.clone()),
                     last: None,
                 },
@@ -343,9 +348,9 @@ impl Txn<'_> {
                 let log = self
                     .state
                     .history
-                    .since(table_index, revision)
+                    .log_since(table_index, revision)
                     .map_err(|compacted| (id, compacted))?;
-                (Opening::Backlog { log, last: revision }, now.max(revision))
+                (InitialEvents::Backlog { log, last: revision }, now.max(revision))
             }
         };
         let watcher = Arc::new(Watcher {
@@ -375,16 +380,16 @@ impl Txn<'_> {
     }
 
     /// Releases the lock for a moment during an operation that need not be atomic. State read before this call may have changed.
-    pub(crate) fn pause(&mut self) {
+    pub(crate) fn yield_lock(&mut self) {
         let wakers = std::mem::take(&mut self.wakers);
         MutexGuard::unlocked_fair(&mut self.state, || drop(wakers));
     }
 
-    /// The next object to check by the garbage collector.
+    /// Removes the next object from the garbage collector's queue and returns it.
     pub(crate) fn next_to_collect(&mut self) -> Option<(Kind, Arc<str>)> {
         let api = self.api();
         let (table_index, key) = self.state.owners.next()?;
-        Some((api.catalogue.at(table_index)?.clone(), key))
+        Some((api.catalogue.find_by_table_index(table_index)?.clone(), key))
     }
 
     /// Parks an object: the garbage collector checks it again when the served resources change.
@@ -394,7 +399,10 @@ impl Txn<'_> {
 
     pub(crate) fn next_expired(&mut self) -> Option<(Kind, Arc<str>)> {
         let (table_index, key) = self.state.expiry.next(Instant::now())?;
-        Some((self.api().catalogue.at(table_index)?.clone(), key))
+        Some((
+            self.api().catalogue.find_by_table_index(table_index)?.clone(),
+            key,
+        ))
     }
 
     pub(crate) fn has_garbage(&self) -> bool {
@@ -404,11 +412,11 @@ impl Txn<'_> {
     /// The objects that have an owner reference with this uid.
     pub(crate) fn dependents(&self, uid: &str) -> Vec<(Kind, Arc<Object>)> {
         let api = self.api();
-        let dependents = self.state.owners.of(uid).into_iter();
+        let dependents = self.state.owners.dependents_of(uid).into_iter();
         dependents
             .filter_map(|(table_index, key)| {
                 let object = self.state.tables[table_index].objects.get(&key)?.clone();
-                Some((api.catalogue.at(table_index)?.clone(), object))
+                Some((api.catalogue.find_by_table_index(table_index)?.clone(), object))
             })
             .collect()
     }

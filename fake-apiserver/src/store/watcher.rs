@@ -3,14 +3,14 @@
 //! Owns the bounded queue between writers and one reader. Writers never block: a watch whose queue is full is closed.
 //! Does not know HTTP; the reader serializes batches and waits with a waker.
 
-use super::frames::{Delivered, Frames};
+use super::frames::{Frames, QueuedEvent};
 use super::history::{Log, Transition, namespace_and_name};
 use super::selection::Selection;
 use crate::fault_injection::RuleId;
 use crate::kinds::Kind;
 use crate::object::{Object, Objects, namespace_range};
 use crate::observe::{Change, Event, WatchEnd};
-use crate::store::activity::{Activity, Busy};
+use crate::store::activity::{Activity, ActivityGuard};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::ops::Bound;
@@ -20,8 +20,8 @@ use tokio::time::Instant;
 
 /// Maximum size of the queue of a watch, in bytes of objects.
 const QUEUE_BYTES_MAX: usize = 128 << 20;
-/// Size, in bytes of objects, after which a batch ends: a client that does not read causes one batch per watch to stay in memory beside the
-/// queue.
+/// Size, in bytes of objects, after which a batch ends. It is small because, while a client does not read, one batch per watch stays in
+/// memory beside the queue.
 const BATCH_BYTES: usize = 64 * 1024;
 
 /// Where the events of a watch start.
@@ -49,13 +49,13 @@ pub(crate) struct Watcher {
 
 /// Events that the watch has not sent yet.
 pub(super) struct Inbox {
-    head: Opening,
-    queue: VecDeque<Delivered>,
+    head: InitialEvents,
+    queue: VecDeque<QueuedEvent>,
     queue_bytes: usize,
     waker: Option<Waker>,
     closed: Option<WatchEnd>,
     /// Held until the initial events are sent, so that the server does not count as idle before.
-    starting: Option<Busy>,
+    starting: Option<ActivityGuard>,
     /// Set while a fault rule pauses delivery. Paused events do not count as unfinished work: the server can be idle.
     held: Option<WatchHold>,
     /// Number of events to deliver before the watch ends; `None` without such a limit.
@@ -70,7 +70,7 @@ struct WatchHold {
 }
 
 /// The events to send before the queue.
-pub(super) enum Opening {
+pub(super) enum InitialEvents {
     State {
         objects: Objects,
         last: Option<Arc<str>>,
@@ -84,11 +84,11 @@ pub(super) enum Opening {
     Done,
 }
 
-/// Result of `Watcher::take`.
+/// Events that a watcher returns, or its state if it has none.
 pub(crate) enum Batch {
-    /// Events in order. The reader reports their delivery and finishes the counted ones in `Activity`.
+    /// Events in order. After sending them, the reader reports their delivery and subtracts `counted` from `Activity`.
     Events {
-        events: Vec<Delivered>,
+        events: Vec<QueuedEvent>,
         /// How many of the events count as unfinished work.
         counted: usize,
     },
@@ -103,9 +103,9 @@ pub(crate) enum Batch {
 }
 
 impl Watcher {
-    /// Enqueues a change if the watch selects it, and returns the waker of the reader. The caller wakes it without the store lock, because
-    /// waking takes longer than enqueueing.
-    pub(super) fn offer(
+    /// Enqueues a change if the watch selects it, and returns the waker of the reader. The caller wakes the reader after it has released
+    /// the store lock, because waking takes longer than enqueueing.
+    pub(super) fn enqueue_change(
         &self,
         transition: &Transition<'_>,
         frames: &Arc<Frames>,
@@ -148,7 +148,7 @@ impl Watcher {
     }
 
     /// Pauses delivery until `release` is called, or until a time.
-    pub(super) fn hold(&self, rule: RuleId, until: Option<Instant>, activity: &Activity) {
+    pub(super) fn pause_delivery(&self, rule: RuleId, until: Option<Instant>, activity: &Activity) {
         let mut inbox = self.inbox.lock();
         if inbox.held.is_none() {
             activity.done(inbox.queue.len());
@@ -159,15 +159,15 @@ impl Watcher {
     }
 
     /// Resumes delivery if this rule paused it.
-    pub(super) fn release(&self, rule: RuleId, activity: &Activity) {
+    pub(super) fn resume_delivery(&self, rule: RuleId, activity: &Activity) {
         let mut inbox = self.inbox.lock();
         if inbox.held.is_some_and(|held| held.rule == rule) {
-            inbox.release(activity);
+            inbox.resume_delivery(activity);
         }
     }
 
-    /// The next events, at most `most`.
-    pub(crate) fn take(&self, most: usize, activity: &Activity, cx: &Context<'_>) -> Batch {
+    /// Takes the next events, at most `most`; if there are none, stores the waker of the reader.
+    pub(crate) fn take_batch(&self, most: usize, activity: &Activity, cx: &Context<'_>) -> Batch {
         let mut inbox = self.inbox.lock();
         if let Some(why) = inbox.closed {
             return Batch::Closed(why);
@@ -177,7 +177,7 @@ impl Watcher {
                 inbox.waker = Some(cx.waker().clone());
                 return held.until.map_or(Batch::Pending, Batch::Held);
             }
-            inbox.release(activity);
+            inbox.resume_delivery(activity);
         }
         let most = inbox.left.map_or(most, |left| most.min(left));
         if most == 0 {
@@ -185,7 +185,7 @@ impl Watcher {
             inbox.closed = Some(WatchEnd::FaultInjected);
             return Batch::Closed(WatchEnd::FaultInjected);
         }
-        let batch = match inbox.take_head(&self.selection, self.after, most) {
+        let batch = match inbox.take_initial_events(&self.selection, self.after, most) {
             Some(batch) => batch,
             None if inbox.queue.is_empty() => {
                 inbox.waker = Some(cx.waker().clone());
@@ -202,13 +202,13 @@ impl Watcher {
     /// Whether all events are sent.
     pub(super) fn is_drained(&self) -> bool {
         let inbox = self.inbox.lock();
-        inbox.queue.is_empty() && matches!(inbox.head, Opening::Done) && inbox.held.is_none()
+        inbox.queue.is_empty() && matches!(inbox.head, InitialEvents::Done) && inbox.held.is_none()
     }
 
     /// Marks the watch as closed and returns the reason. If it was closed already, the first reason is returned.
     pub(super) fn close(&self, why: WatchEnd) -> WatchEnd {
         let mut inbox = self.inbox.lock();
-        inbox.head = Opening::Done;
+        inbox.head = InitialEvents::Done;
         inbox.starting = None;
         *inbox.closed.get_or_insert(why)
     }
@@ -218,8 +218,8 @@ impl Watcher {
         self.inbox.lock().discard()
     }
 
-    pub(super) fn delivery(&self, event: &Delivered) -> Event {
-        let (namespace, name) = event.object.look(namespace_and_name);
+    pub(super) fn delivery_event(&self, event: &QueuedEvent) -> Event {
+        let (namespace, name) = event.object.read_value(namespace_and_name);
         Event::Delivery {
             client: self.client.clone(),
             watch: self.id,
@@ -234,8 +234,8 @@ impl Watcher {
 }
 
 impl Inbox {
-    pub(super) fn new(head: Opening, starting: Busy) -> Self {
-        let starting = Some(starting).filter(|_| !matches!(head, Opening::Done));
+    pub(super) fn new(head: InitialEvents, starting: ActivityGuard) -> Self {
+        let starting = Some(starting).filter(|_| !matches!(head, InitialEvents::Done));
         Self {
             head,
             queue: VecDeque::new(),
@@ -248,7 +248,7 @@ impl Inbox {
         }
     }
 
-    fn push(&mut self, event: Delivered) {
+    fn push(&mut self, event: QueuedEvent) {
         self.queue_bytes += event.object.bytes().len();
         self.queue.push_back(event);
     }
@@ -259,10 +259,10 @@ impl Inbox {
         }
     }
 
-    fn release(&mut self, activity: &Activity) {
+    fn resume_delivery(&mut self, activity: &Activity) {
         self.held = None;
         activity.add(self.queue.len());
-        if !matches!(self.head, Opening::Done) {
+        if !matches!(self.head, InitialEvents::Done) {
             self.starting = Some(activity.begin());
         }
         self.wake();
@@ -271,7 +271,7 @@ impl Inbox {
     /// Empties the queue and returns the number of dropped events that counted as unfinished work. Also drops the initial events: the
     /// stream of a closed watch exists as long as its client does not read.
     fn discard(&mut self) -> usize {
-        self.finish_head(Opening::Done);
+        self.advance_initial_events(InitialEvents::Done);
         self.queue_bytes = 0;
         let discarded = std::mem::take(&mut self.queue).len();
         if self.held.is_some() { 0 } else { discarded }
@@ -294,22 +294,22 @@ impl Inbox {
         }
     }
 
-    /// The next batch of initial events; `None` once all are sent. A batch is limited by the number of objects examined, not of matches,
+    /// The next batch of initial events; `None` once all are sent. A batch ends after `most` examined objects, however few of them match,
     /// because writers wait for this lock.
-    fn take_head(&mut self, selection: &Selection, now: u64, most: usize) -> Option<Batch> {
+    fn take_initial_events(&mut self, selection: &Selection, now: u64, most: usize) -> Option<Batch> {
         let (mut events, mut bytes) = (Vec::new(), 0);
         let next = match &mut self.head {
-            Opening::Done => return None,
-            Opening::Complete => {
-                self.finish_head(Opening::Done);
+            InitialEvents::Done => return None,
+            InitialEvents::Complete => {
+                self.advance_initial_events(InitialEvents::Done);
                 return Some(Batch::Complete(now));
             }
-            Opening::State { objects, last } => {
+            InitialEvents::State { objects, last } => {
                 let mut rest = after_key(objects, selection.namespace.as_deref(), last.as_ref());
                 for (key, object) in rest.by_ref().take(most) {
                     *last = Some(key.clone());
                     if selection.matches(key, object) {
-                        events.push(Delivered {
+                        events.push(QueuedEvent {
                             change: Change::Added,
                             object: object.clone(),
                             frames: None,
@@ -320,9 +320,9 @@ impl Inbox {
                         break;
                     }
                 }
-                rest.next().is_none().then_some(Opening::Complete)
+                rest.next().is_none().then_some(InitialEvents::Complete)
             }
-            Opening::Backlog { log, last } => {
+            InitialEvents::Backlog { log, last } => {
                 let mut rest = log.range(*last + 1..);
                 for (revision, logged) in rest.by_ref().take(most) {
                     *last = *revision;
@@ -335,24 +335,24 @@ impl Inbox {
                         break;
                     }
                 }
-                rest.next().is_none().then_some(Opening::Done)
+                rest.next().is_none().then_some(InitialEvents::Done)
             }
         };
         if let Some(next) = next {
-            self.finish_head(next);
+            self.advance_initial_events(next);
         }
         Some(Batch::Events { events, counted: 0 })
     }
 
-    fn finish_head(&mut self, next: Opening) {
-        if matches!(next, Opening::Done) {
+    fn advance_initial_events(&mut self, next: InitialEvents) {
+        if matches!(next, InitialEvents::Done) {
             self.starting = None;
         }
         self.head = next;
     }
 }
 
-/// The objects after a key, of one namespace or of all.
+/// The objects after the key `last`, in one namespace or in all.
 fn after_key<'a>(
     objects: &'a Objects,
     namespace: Option<&str>,
@@ -371,8 +371,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn event(bytes: usize) -> Delivered {
-        Delivered {
+    fn event(bytes: usize) -> QueuedEvent {
+        QueuedEvent {
             change: Change::Added,
             object: Object::new(
                 json!({"kind": "K", "apiVersion": "v1", "data": "x".repeat(bytes)}),
@@ -384,7 +384,7 @@ mod tests {
 
     #[test]
     fn a_batch_ends_after_the_object_that_reaches_the_byte_limit() {
-        let mut inbox = Inbox::new(Opening::Done, Activity::default().begin());
+        let mut inbox = Inbox::new(InitialEvents::Done, Activity::default().begin());
         for bytes in [10, BATCH_BYTES, 10, 10] {
             inbox.push(event(bytes));
         }

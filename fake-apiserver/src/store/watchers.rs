@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 #[derive(Default)]
 pub(super) struct Watchers {
-    everywhere: Names,
-    by_namespace: HashMap<Box<str>, Names>,
+    everywhere: WatchersByName,
+    by_namespace: HashMap<Box<str>, WatchersByName>,
 }
 
 /// The watches in one namespace, of all objects or of a single name.
 #[derive(Default)]
-struct Names {
+struct WatchersByName {
     every: Vec<Arc<Watcher>>,
     by_name: HashMap<Box<str>, Vec<Arc<Watcher>>>,
 }
@@ -48,7 +48,11 @@ impl Watchers {
     }
 
     /// All watches that may select an object.
-    pub(super) fn of<'a>(&'a self, namespace: &str, name: &'a str) -> impl Iterator<Item = &'a Arc<Watcher>> {
+    pub(super) fn watches_of_object<'a>(
+        &'a self,
+        namespace: &str,
+        name: &'a str,
+    ) -> impl Iterator<Item = &'a Arc<Watcher>> {
         let name_sets = [Some(&self.everywhere), self.by_namespace.get(namespace)];
         name_sets.into_iter().flatten().flat_map(move |names| {
             let named = names.by_name.get(name).into_iter().flatten();
@@ -62,7 +66,7 @@ impl Watchers {
     }
 }
 
-impl Names {
+impl WatchersByName {
     fn remove(&mut self, watcher: &Arc<Watcher>, name: Option<&str>) {
         let Some(name) = name else {
             return remove_watcher(&mut self.every, watcher);

@@ -3,7 +3,7 @@
 //! Owns `types.txt` and splitting its lines into columns. Does not interpret the columns: `protobuf` reads the fields, `schema` the merge
 //! strategies, and `documents` the OpenAPI column and the descriptions.
 //!
-//! The file is compiled into the program, so a line that cannot be parsed is a bug: it panics in the tests.
+//! The file is compiled into the program, so a line that cannot be parsed is a bug, which panics in the tests.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -18,16 +18,16 @@ pub(crate) struct Block {
     pub(crate) name: &'static str,
     pub(crate) notes: Notes,
     pub(crate) fields: Vec<Line>,
-    /// Columns for JSON members that this type gets from inlined messages.
+    /// The columns of JSON members that belong to inlined messages of this type.
     pub(crate) inlined: Vec<(&'static str, Notes)>,
 }
 
 /// A line of `types.txt`: one field of a type.
 pub(crate) struct Line {
     pub(crate) number: u32,
-    /// The JSON name, with the marks for when JSON omits the member.
+    /// The JSON name, followed by `?` or `??` if JSON omits zero values of the member.
     pub(crate) member: &'static str,
-    /// The type of the field, with marks for lists, maps and pointers.
+    /// The type of the field, with the prefixes for lists, maps and pointers.
     pub(crate) of: &'static str,
     pub(crate) notes: Notes,
 }
@@ -40,7 +40,7 @@ pub(crate) struct Notes {
     pub(crate) description: &'static str,
 }
 
-/// One column, indexed by type and field, without empty entries. Entries for a type itself have an empty field name.
+/// One column, by type and field. Contains no empty texts. The field name is empty for the column of the type itself.
 pub(crate) fn column(
     of: impl Fn(&Notes) -> &'static str,
 ) -> HashMap<(&'static str, &'static str), &'static str> {

@@ -8,7 +8,7 @@ use super::convert::{to_requested_version, to_validated_version};
 use super::create::insert;
 use super::decode::decode_applied;
 use super::decoded::{DecodeError, FieldValidation};
-use super::escalation::may_create;
+use super::escalation::require_create_permission;
 use super::read::existing;
 use super::write::replace;
 use crate::kinds::Part;
@@ -52,14 +52,14 @@ pub(super) fn apply(
         .extend_from_slice(check_duplicates(validation, &document.duplicates)?);
     txn.empties = decoded.empties;
     let mut object = decoded.object;
-    managed::mark(&mut object, owners);
+    managed::set_managed_fields(&mut object, owners);
     if live.is_none() {
         refuse_uid(call, &object)?;
     }
     set_namespace(kind, call.target.namespace.as_deref(), &mut object)?;
     check_name(&call.target, &object)?;
     let Some(live) = live else {
-        may_create(txn, &call.target)?;
+        require_create_permission(txn, &call.target)?;
         metadata::set(&mut object, "resourceVersion", None);
         return insert(txn, &call.target, object);
     };
@@ -79,7 +79,7 @@ fn refuse_uid(call: &Call, object: &Value) -> Result<(), Status> {
     let why =
         format!("uid mismatch: the provided object specified uid {uid}, and no existing object was found");
     Err(Status::conflict(
-        call.target.kind.resource(),
+        call.target.kind.group_resource(),
         call.target.name(),
         &why,
     ))

@@ -1,9 +1,9 @@
 //! Bindings assign a pod to a node, once. Clients create a Binding at pods/NAME/binding or at `bindings`.
 
 use super::call::{Answer, Call, Target};
-use super::dynamic_admission::Write;
+use super::dynamic_admission::WriteAdmission;
 use super::subresource_body;
-use super::write::{UID, precondition};
+use super::write::{UID, check_precondition};
 use crate::kinds::{BINDING, POD, Part, Subresource};
 use crate::machinery::error_list::ErrorList;
 use crate::machinery::status::{GroupResource, Status};
@@ -26,7 +26,7 @@ pub(super) fn bind(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
             "name in URL does not match name in Binding object",
         ));
     }
-    carry_out(txn, call, target, &binding)
+    bind_to_node(txn, call, target, &binding)
 }
 
 /// Creates `bindings`: the body names the pod. The uid in the body is ignored, so the Binding applies to any pod with this name.
@@ -44,20 +44,20 @@ pub(super) fn bind_named(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Statu
         part: Part::Sub(Subresource::Binding),
         namespace: call.target.namespace.clone(),
     };
-    carry_out(txn, call, &target, &binding)
+    bind_to_node(txn, call, &target, &binding)
 }
 
 /// Binds the pod `target` to the node of the Binding.
-fn carry_out(txn: &mut Txn<'_>, call: &Call, target: &Target, binding: &Value) -> Result<Answer, Status> {
+fn bind_to_node(txn: &mut Txn<'_>, call: &Call, target: &Target, binding: &Value) -> Result<Answer, Status> {
     validate(binding)?;
-    Write::create(&call.target).validate(txn, binding)?;
+    WriteAdmission::create(&call.target).validate(txn, binding)?;
     let key = target.key();
     let old = txn.get(&target.kind, &key);
-    let old = old.ok_or_else(|| Status::not_found(target.kind.resource(), target.name()))?;
+    let old = old.ok_or_else(|| Status::not_found(target.kind.group_resource(), target.name()))?;
     let mut pod = old.value().clone();
     let node = binding["target"]["name"].as_str().unwrap_or_default();
     for field in [UID, ("resourceVersion", "ResourceVersion")] {
-        precondition(
+        check_precondition(
             target,
             field,
             (binding, metadata::text(&pod, field.0)),
@@ -71,7 +71,7 @@ fn carry_out(txn: &mut Txn<'_>, call: &Call, target: &Target, binding: &Value) -
             json::member(&mut pod["metadata"], field).insert(key.to_owned(), value.into());
         }
     }
-    scheduled(&mut pod, &txn.now);
+    set_scheduled_condition(&mut pod, &txn.now);
     txn.put(&target.kind, &key, pod);
     Ok(Answer::Status(Status::created()))
 }
@@ -120,7 +120,7 @@ pub(super) fn node_of(pod: &Value) -> Option<&str> {
 }
 
 /// Sets the PodScheduled condition to True.
-fn scheduled(pod: &mut Value, now: &str) {
+fn set_scheduled_condition(pod: &mut Value, now: &str) {
     let condition =
         json!({"type": "PodScheduled", "status": "True", "lastProbeTime": null, "lastTransitionTime": now});
     let list = json::member(pod, "status")

@@ -13,7 +13,7 @@ pub(super) fn no_body() -> Status {
     Status::bad_request("the request has no body; send the object as JSON")
 }
 
-/// Sets the namespace of the object from the request, or checks that both are equal.
+/// Sets the namespace of the object to the namespace of the request. An error if the object has another namespace.
 pub(super) fn set_namespace(kind: &Kind, namespace: Option<&str>, object: &mut Value) -> Result<(), Status> {
     let requested = if kind.namespaced {
         namespace.unwrap_or_default()

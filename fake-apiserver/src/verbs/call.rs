@@ -114,7 +114,7 @@ impl WatchPlan {
     /// Closes the watch because the request is rejected after the watch was opened.
     pub(crate) fn abandon(self, store: &Store) {
         if let Ok(watcher) = self.watcher {
-            store.forget(&watcher);
+            store.remove_unreported_watch(&watcher);
         }
     }
 }
@@ -132,13 +132,17 @@ impl Call {
         let named = self.params.get("fieldManager");
         FieldManager {
             kind: &self.target.kind,
-            manager: if named.is_empty() { self.client() } else { named },
+            manager: if named.is_empty() {
+                self.user_agent_name()
+            } else {
+                named
+            },
             part: self.target.part,
         }
     }
 
     /// The client name in the User-Agent, without the version.
-    fn client(&self) -> &str {
+    fn user_agent_name(&self) -> &str {
         let name = self.agent.split('/').next().unwrap_or_default();
         let end = name.find(|c: char| !go::is_print(c)).unwrap_or(name.len());
         &name[..name.floor_char_boundary(end.min(managed::NAME_MAX))]
@@ -157,7 +161,7 @@ impl Target {
 
     /// Whether the request connects to a node, pod or service through the server.
     pub(crate) fn is_connection(&self) -> bool {
-        matches!(self.part, Part::Sub(sub) if sub.is_connection())
+        matches!(self.part, Part::Sub(sub) if sub.is_forwarded())
     }
 
     pub(crate) fn of(kind: &Kind, object: &Value) -> Self {
@@ -248,6 +252,6 @@ impl Params {
         };
         text.parse()
             .map(Some)
-            .map_err(|error| Status::bad_request(go::no_number("ParseInt", text, &error)))
+            .map_err(|error| Status::bad_request(go::parse_int_error("ParseInt", text, &error)))
     }
 }

@@ -5,7 +5,7 @@
 
 use super::bind::node_of;
 use super::call::{Answer, Call, Payload};
-use super::escalation::may_create;
+use super::escalation::require_create_permission;
 use super::read::existing;
 use crate::kinds::{CONTAINER_LISTS, NODE, POD, Subresource};
 use crate::machinery::ip;
@@ -55,7 +55,7 @@ fn log(txn: &Txn<'_>, call: &Call) -> Result<Answer, Status> {
         metadata::text(pod.value(), "namespace"),
         metadata::text(pod.value(), "name"),
     );
-    let why = refused(&kubelet);
+    let why = connection_refused_message(&kubelet);
     Err(Status::internal(format!(
         "Get \"https://{kubelet}/{path}\": {why}"
     )))
@@ -64,7 +64,7 @@ fn log(txn: &Txn<'_>, call: &Call) -> Result<Answer, Status> {
 /// Handles exec, attach and port-forward.
 fn stream(txn: &Txn<'_>, call: &Call, names_container: bool) -> Result<Answer, Status> {
     // WebSocket connections start with a GET, but require permission to `create` (`AuthorizePodWebsocketUpgradeCreatePermission`).
-    may_create(txn, &call.target)?;
+    require_create_permission(txn, &call.target)?;
     let pod = existing(txn, call)?;
     if names_container {
         container(pod.value(), call)?;
@@ -77,7 +77,7 @@ fn stream(txn: &Txn<'_>, call: &Call, names_container: bool) -> Result<Answer, S
     if !matches!(call.payload, Payload::Upgrade) {
         return Err(Status::bad_request("Upgrade request required"));
     }
-    let why = refused(&kubelet);
+    let why = connection_refused_message(&kubelet);
     Err(Status::internal(format!("error dialing backend: {why}")))
 }
 
@@ -145,15 +145,15 @@ fn kubelet(txn: &Txn<'_>, node: &str, subject: GroupResource<'_>) -> Result<Addr
 /// Handles an HTTP request that is proxied to a node, pod or service.
 fn proxy(txn: &Txn<'_>, call: &Call) -> Result<Answer, Status> {
     let kind = &call.target.kind;
-    let named = Named::parse(call.target.name()).ok_or_else(|| {
+    let named = ProxyTarget::parse(call.target.name()).ok_or_else(|| {
         let (kind, name) = (kind.singular, call.target.name());
         Status::bad_request(format!("invalid {kind} request {name:?}"))
     })?;
     if *kind == NODE {
-        return Err(unreachable(&kubelet(txn, named.name, kind.resource())?));
+        return Err(unreachable(&kubelet(txn, named.name, kind.group_resource())?));
     }
     let key = kind.key(call.target.namespace.as_deref(), named.name);
-    let missing = || Status::not_found(kind.resource(), named.name);
+    let missing = || Status::not_found(kind.group_resource(), named.name);
     let found = txn.get(kind, &key).ok_or_else(missing)?;
     if *kind == POD {
         let first = &found.value()["spec"]["containers"][0]["ports"][0]["containerPort"];
@@ -169,14 +169,14 @@ fn proxy(txn: &Txn<'_>, call: &Call) -> Result<Answer, Status> {
     )))
 }
 
-/// A parsed `NAME`, `NAME:PORT` or `SCHEME:NAME:PORT`.
-struct Named<'a> {
+/// The parsed name in a proxy request: `NAME`, `NAME:PORT` or `SCHEME:NAME:PORT`.
+struct ProxyTarget<'a> {
     scheme: &'a str,
     name: &'a str,
     port: &'a str,
 }
 
-impl<'a> Named<'a> {
+impl<'a> ProxyTarget<'a> {
     fn parse(text: &'a str) -> Option<Self> {
         let parts: Vec<&str> = text.split(':').collect();
         let (scheme, name, port) = match parts.as_slice() {
@@ -203,7 +203,7 @@ fn unreachable(address: &Address) -> Status {
         Err(_) => !["", "localhost"].contains(&&*address.host),
     };
     match is_allowed {
-        true => unavailable(failed(address)),
+        true => unavailable(proxy_error_message(address)),
         false => Status::bad_request("address not allowed"),
     }
 }
@@ -212,10 +212,13 @@ fn unavailable(why: String) -> Status {
     Status::failure(503, "ServiceUnavailable", why)
 }
 
-fn failed(address: impl Display) -> String {
-    format!("error trying to reach service: {}", refused(address))
+fn proxy_error_message(address: impl Display) -> String {
+    format!(
+        "error trying to reach service: {}",
+        connection_refused_message(address)
+    )
 }
 
-fn refused(address: impl Display) -> String {
+fn connection_refused_message(address: impl Display) -> String {
     format!("dial tcp {address}: connect: connection refused")
 }

@@ -56,7 +56,9 @@ impl ContinueToken {
     }
 
     fn read(text: &str) -> Result<Self, String> {
-        let bytes = BASE64.decode(text).map_err(|error| go::no_base64(text, &error))?;
+        let bytes = BASE64
+            .decode(text)
+            .map_err(|error| go::base64_error(text, &error))?;
         let document = Document::parse(&bytes)?.value;
         let token = Self {
             v: document["v"].as_str().unwrap_or_default().to_owned(),

@@ -5,7 +5,7 @@
 use super::call::Answer;
 use super::decode::decode;
 use crate::admission::AdmissionSession;
-use crate::kinds::{Kind, Nulls};
+use crate::kinds::{Kind, NullHandling};
 use crate::machinery::metadata;
 use crate::machinery::status::Status;
 use crate::object::Object;
@@ -17,22 +17,25 @@ use std::sync::Arc;
 /// response then calls the webhook.
 pub(crate) fn to_requested_version(kind: &Kind, object: Arc<Object>) -> Arc<Object> {
     match (kind.view, kind.defined()) {
-        (Some(view), _) => object.like(object.look(view.from_stored), object.revision),
+        (Some(view), _) => object.replace_value(object.read_value(view.from_stored), object.revision),
         // Fast path for long lists: a resource with one version needs no conversion.
         (None, Some(defined)) if defined.versions.len() > 1 && !kind.has_version(object.api_version()) => {
             match kind.conversion() {
                 Some(conversion) => object
                     .converted(conversion.number, kind.version)
                     .unwrap_or(object),
-                None => object.like(object.look(|value| to_version(kind, value)), object.revision),
+                None => object.replace_value(
+                    object.read_value(|value| to_version(kind, value)),
+                    object.revision,
+                ),
             }
         }
         (None, _) => object,
     }
 }
 
-/// Whether an object needs a call of the conversion webhook.
-pub(crate) fn is_unconverted(kind: &Kind, object: &Object) -> bool {
+/// Whether only the conversion webhook can convert the object to the version of `kind`, and no result is cached.
+pub(crate) fn needs_webhook_conversion(kind: &Kind, object: &Object) -> bool {
     kind.conversion().is_some_and(|conversion| {
         !kind.has_version(object.api_version()) && object.converted(conversion.number, kind.version).is_none()
     })
@@ -43,7 +46,7 @@ impl Answer {
     pub(crate) fn unconverted(&self, kind: &Kind) -> Vec<Arc<Object>> {
         match self {
             Self::Object { object, .. }
-                if object.value()["kind"] == kind.kind && is_unconverted(kind, object) =>
+                if object.value()["kind"] == kind.kind && needs_webhook_conversion(kind, object) =>
             {
                 vec![object.clone()]
             }
@@ -52,8 +55,8 @@ impl Answer {
         }
     }
 
-    /// Replaces the objects in the answer by their cached conversions.
-    pub(crate) fn converted(self, kind: &Kind) -> Self {
+    /// Replaces the object in the answer by its cached conversion. A list is converted when its page is read.
+    pub(crate) fn with_converted_object(self, kind: &Kind) -> Self {
         match self {
             Self::Object { code, object }
                 if kind.conversion().is_some() && object.value()["kind"] == kind.kind =>
@@ -78,7 +81,7 @@ pub(super) fn to_validated_version(
     if kind.defined().is_none() {
         return Ok(object.clone());
     }
-    if is_unconverted(kind, object) {
+    if needs_webhook_conversion(kind, object) {
         return Err(await_conversion(txn, |session| {
             session.to_convert.push((kind.clone(), object.clone()));
         }));
@@ -88,7 +91,7 @@ pub(super) fn to_validated_version(
 
 /// Converts a validated object to its storage version, if necessary with a response of the conversion webhook.
 pub(super) fn to_storage_version(txn: &mut Txn<'_>, kind: &Kind, object: Value) -> Result<Value, Status> {
-    let stored = kind.stored();
+    let stored = kind.in_storage_version();
     if kind.defined().is_none() || is_in_version(&stored, &object) {
         return Ok(object);
     }
@@ -104,8 +107,8 @@ pub(super) fn to_storage_version(txn: &mut Txn<'_>, kind: &Kind, object: Value) 
     }))
 }
 
-/// Records a conversion that must complete before the verb is retried. Returns the error that aborts the verb: temporarily, or finally if a
-/// conversion failed.
+/// Enqueues a conversion, and returns the internal error that aborts the verb until the conversion is complete. If an earlier conversion
+/// failed, returns its error instead.
 fn await_conversion(txn: &mut Txn<'_>, enqueue: impl FnOnce(&mut AdmissionSession)) -> Status {
     let Some(session) = txn.admission.as_mut() else {
         return Status::internal("the CRD of the resource has just changed; send the request again");
@@ -175,7 +178,7 @@ fn to_version(kind: &Kind, object: &Value) -> Value {
         drop(
             defined
                 .strategy
-                .prune_and_coerce(defined, &mut changed, Nulls::Dropped),
+                .prune_and_coerce(defined, &mut changed, NullHandling::Dropped),
         );
         metadata::set(&mut changed, "managedFields", managed);
     }

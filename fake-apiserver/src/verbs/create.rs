@@ -7,18 +7,18 @@ use super::call::{Answer, Call, Payload, Target};
 use super::convert::{to_requested_version, to_storage_version};
 use super::custom;
 use super::decode::{decode, nullify_empties};
-use super::dynamic_admission::Write;
+use super::dynamic_admission::WriteAdmission;
 use super::generate::generate_name;
 use super::options::WriteOptions;
 use super::write::{begin_write, setting};
 use super::{admission, escalation};
-use crate::kinds::{Generation, Kind, Setting, forbid_privileged};
+use crate::kinds::{Generation, Kind, StrategyContext, forbid_privileged};
 use crate::machinery::error_list::ErrorList;
 use crate::machinery::status::Status;
 use crate::machinery::{json, metadata};
 use crate::object::Object;
 use crate::schema::{self, Empty, zero};
-use crate::store::{FollowUp, Txn};
+use crate::store::{ControllerWork, Txn};
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -29,9 +29,9 @@ pub(super) fn create(txn: &mut Txn<'_>, mut call: Call) -> Result<Answer, Status
     };
     let options = WriteOptions::read(&call.params, "CreateOptions")?;
     txn.dry_run = options.dry_run;
-    let decoded = decode(kind, body).map_err(|why| why.of_body(kind))?;
+    let decoded = decode(kind, body).map_err(|why| why.body_error(kind))?;
     txn.warnings
-        .extend(options.validation.of_body(kind, decoded.strict_errors)?);
+        .extend(options.validation.apply_to_body(kind, decoded.strict_errors)?);
     txn.empties = decoded.empties;
     let mut object = decoded.object;
     if call
@@ -55,7 +55,7 @@ pub(super) fn create(txn: &mut Txn<'_>, mut call: Call) -> Result<Answer, Status
 /// Creates the object; its managedFields are already set.
 pub(super) fn insert(txn: &mut Txn<'_>, target: &Target, mut object: Value) -> Result<Answer, Status> {
     let kind = &target.kind;
-    let write = Write::create(target);
+    let write = WriteAdmission::create(target);
     write.mutate(txn, &mut object, |txn, object| {
         admission::admit(txn, target, object)
     })?;
@@ -65,7 +65,7 @@ pub(super) fn insert(txn: &mut Txn<'_>, target: &Target, mut object: Value) -> R
     prepare(txn, kind, &mut object)?;
     begin_write(txn, kind, &mut object, None)?;
     escalation::check(txn, target, None, &object)?;
-    let submitted = as_sent(&object, &std::mem::take(&mut txn.empties));
+    let submitted = restore_empties(&object, &std::mem::take(&mut txn.empties));
     let warnings = validate(kind, &submitted, &setting(txn))?;
     txn.warnings.extend(warnings);
     txn.warnings.extend((kind.hooks.warn)(&object, &Value::Null));
@@ -83,7 +83,7 @@ pub(super) fn insert(txn: &mut Txn<'_>, target: &Target, mut object: Value) -> R
     }
     let key = kind.key(target.namespace.as_deref(), metadata::text(&object, "name"));
     if let Some(present) = txn.get(kind, &key) {
-        return Err(exists(kind, &object, &present));
+        return Err(already_exists_error(kind, &object, &present));
     }
     txn.warnings.extend(kind.caveat.map(str::to_owned));
     if kind.defined().is_some() {
@@ -91,7 +91,7 @@ pub(super) fn insert(txn: &mut Txn<'_>, target: &Target, mut object: Value) -> R
     }
     let object = txn.put_limited(kind, &key, object)?;
     if kind.end.is_some() {
-        txn.enqueue_work(FollowUp::NamespaceCreated(key));
+        txn.enqueue_work(ControllerWork::NamespaceCreated(key));
     }
     Ok(Answer::Object {
         code: 201,
@@ -106,7 +106,7 @@ fn refuse_while_ending(kind: &Kind, object: &Value) -> Result<(), Status> {
     }
     let why = "create not allowed while custom resource definition is terminating";
     Err(Status::forbidden(
-        kind.resource(),
+        kind.group_resource(),
         metadata::text(object, "name"),
         why,
     ))
@@ -135,16 +135,16 @@ fn prepare(txn: &mut Txn<'_>, kind: &Kind, object: &mut Value) -> Result<(), Sta
 }
 
 /// The object with its empty lists and maps restored: some validation distinguishes an empty from an absent value.
-fn as_sent<'o>(object: &'o Value, empties: &[Empty]) -> Cow<'o, Value> {
+fn restore_empties<'o>(object: &'o Value, empties: &[Empty]) -> Cow<'o, Value> {
     let mut object = Cow::Borrowed(object);
     if !empties.is_empty() {
-        schema::put_back(object.to_mut(), empties);
+        schema::restore_empties(object.to_mut(), empties);
     }
     object
 }
 
 /// Validates a new object and returns warnings.
-fn validate(kind: &Kind, object: &Value, setting: &Setting<'_>) -> Result<Vec<String>, Status> {
+fn validate(kind: &Kind, object: &Value, setting: &StrategyContext<'_>) -> Result<Vec<String>, Status> {
     let mut errors = ErrorList::default();
     let warnings = match kind.defined() {
         Some(defined) => defined.strategy.validate(defined, object, &mut errors),
@@ -152,9 +152,9 @@ fn validate(kind: &Kind, object: &Value, setting: &Setting<'_>) -> Result<Vec<St
             metadata::validate_generated(object, kind.name_rule, &mut errors);
             metadata::validate_name(object, kind.name_rule, &mut errors);
             (kind.hooks.validate_name)(object, &mut errors);
-            metadata::validate_unnamed(object, &mut errors);
+            metadata::validate_except_name(object, &mut errors);
             if kind.metadata_checks.know_finalizers {
-                metadata::known_finalizers(object, &mut errors);
+                metadata::validate_core_finalizers(object, &mut errors);
             }
             Vec::new()
         }
@@ -166,15 +166,15 @@ fn validate(kind: &Kind, object: &Value, setting: &Setting<'_>) -> Result<Vec<St
         Ok(warnings)
     } else {
         Err(Status::invalid(
-            kind.stored().subject(),
+            kind.in_storage_version().group_kind(),
             metadata::text(object, "name"),
             errors,
         ))
     }
 }
 
-fn exists(kind: &Kind, object: &Value, present: &Object) -> Status {
-    let mut status = Status::already_exists(kind.resource(), metadata::text(object, "name"));
+fn already_exists_error(kind: &Kind, object: &Value, present: &Object) -> Status {
+    let mut status = Status::already_exists(kind.group_resource(), metadata::text(object, "name"));
     if metadata::is_deleting(present.value()) {
         status.message.insert_str(0, "object is being deleted: ");
     }

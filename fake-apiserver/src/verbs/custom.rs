@@ -3,33 +3,33 @@
 //! Owns the check of kind and apiVersion. Another crate decodes and validates by the schema in the CRD (`CustomResourceStrategy`).
 
 use super::decoded::{DecodeError, Decoded, strict_errors_for};
-use crate::kinds::{Defined, Kind, Misfit, Nulls};
+use crate::kinds::{CustomResourceVersion, Kind, NullHandling, SchemaMismatch};
 use crate::machinery::document::Document;
 use crate::machinery::status::Status;
 use crate::machinery::{json, metadata, names};
 use serde_json::Value;
 
-impl From<Misfit> for DecodeError {
-    fn from(misfit: Misfit) -> Self {
+impl From<SchemaMismatch> for DecodeError {
+    fn from(misfit: SchemaMismatch) -> Self {
         match misfit {
-            Misfit::Form(error) => Self::Form(error),
-            Misfit::EmbeddedObject(unfit) => Self::EmbeddedObject(unfit),
+            SchemaMismatch::Form(error) => Self::Form(error),
+            SchemaMismatch::EmbeddedObject(unfit) => Self::EmbeddedObject(unfit),
         }
     }
 }
 
 pub(super) fn decode(
     kind: &Kind,
-    defined: &Defined,
+    defined: &CustomResourceVersion,
     document: Document,
-    nulls: Nulls,
+    nulls: NullHandling,
 ) -> Result<Decoded, DecodeError> {
     let Document {
         value: mut object,
         duplicates,
         ..
     } = document;
-    identify(kind, &object)?;
+    check_type(kind, &object)?;
     let fit = defined.strategy.prune_and_coerce(defined, &mut object, nulls)?;
     defined.strategy.default(defined, &mut object);
     let strict_errors = strict_errors_for(&duplicates, "duplicate")
@@ -42,7 +42,7 @@ pub(super) fn decode(
     })
 }
 
-/// The stored object as a write today would store it, by the current schema of its version. `None` if nothing changes.
+/// Prunes and defaults a stored object by the current schema of its version. `None` if this changes nothing.
 pub(crate) fn rewrite_stored(kinds: &[Kind], object: &Value) -> Option<Value> {
     let version = json::string(object, "apiVersion");
     let kind = kinds.iter().find(|kind| kind.has_version(version))?;
@@ -50,14 +50,14 @@ pub(crate) fn rewrite_stored(kinds: &[Kind], object: &Value) -> Option<Value> {
     let mut changed = object.clone();
     let strategy = &defined.strategy;
     strategy
-        .prune_and_coerce(defined, &mut changed, Nulls::Dropped)
+        .prune_and_coerce(defined, &mut changed, NullHandling::Dropped)
         .ok()?;
     strategy.default(defined, &mut changed);
     (changed != *object).then_some(changed)
 }
 
 /// Checks that the body has a kind and the apiVersion of the request.
-fn identify(kind: &Kind, object: &Value) -> Result<(), DecodeError> {
+fn check_type(kind: &Kind, object: &Value) -> Result<(), DecodeError> {
     if json::string(object, "kind").is_empty() {
         let why = format!("Object 'Kind' is missing in '{object}'");
         return Err(DecodeError::UnknownType(why, object.to_string()));
@@ -82,7 +82,7 @@ pub(super) fn warnings(new: &Value, old: Option<&Value>) -> Vec<String> {
 }
 
 fn about_finalizer(finalizer: &str) -> Vec<String> {
-    let mut messages = names::qualified(finalizer);
+    let mut messages = names::qualified_name(finalizer);
     if !finalizer.contains('/') && !metadata::is_standard_finalizer(finalizer) {
         let path = if finalizer.contains('.') {
             " including a path (/)"

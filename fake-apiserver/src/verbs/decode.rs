@@ -4,8 +4,8 @@
 
 use super::custom;
 use super::decoded::{DecodeError, Decoded, strict_errors_for};
-use crate::kinds::{Catalogue, Kind, Nulls};
-use crate::machinery::document::{Document, misfit};
+use crate::kinds::{Catalogue, Kind, NullHandling};
+use crate::machinery::document::{Document, type_meta_error};
 use crate::machinery::member_order::{self, Occurrence};
 use crate::machinery::metadata;
 use crate::machinery::status::Status;
@@ -16,15 +16,15 @@ use serde_json::{Value, json};
 const ORDERED_BYTES_MAX: usize = 256 * 1024;
 
 pub(crate) fn decode(kind: &Kind, document: Document) -> Result<Decoded, DecodeError> {
-    decode_with_nulls(kind, document, Nulls::Dropped)
+    decode_with_nulls(kind, document, NullHandling::Dropped)
 }
 
 /// Decodes the configuration of a server-side apply.
 pub(super) fn decode_applied(kind: &Kind, document: Document) -> Result<Decoded, DecodeError> {
-    decode_with_nulls(kind, document, Nulls::Retained)
+    decode_with_nulls(kind, document, NullHandling::Retained)
 }
 
-fn decode_with_nulls(kind: &Kind, document: Document, nulls: Nulls) -> Result<Decoded, DecodeError> {
+fn decode_with_nulls(kind: &Kind, document: Document, nulls: NullHandling) -> Result<Decoded, DecodeError> {
     if let Some(defined) = kind.defined() {
         return custom::decode(kind, defined, document, nulls);
     }
@@ -35,13 +35,13 @@ fn decode_with_nulls(kind: &Kind, document: Document, nulls: Nulls) -> Result<De
     } = document;
     // Larger bodies are not searched for positions, because the search delays other requests that wait for the store lock.
     let source = source.filter(|source| source.len() <= ORDERED_BYTES_MAX);
-    identify(kind, &mut object)?;
+    check_type(kind, &mut object)?;
     if object["metadata"]["managedFields"] == json!([]) {
         // `managedFields: []` means the same as `managedFields: [{}]`, but decoding drops empty lists.
         metadata::set(&mut object, "managedFields", Some(json!([{}])));
     }
     let Conformed { unknown, mut empties } = conform_to(kind, &mut object, source.as_deref())?;
-    let stored = kind.stored();
+    let stored = kind.in_storage_version();
     if let Some(view) = kind.view {
         object = (view.to_stored)(&object);
         // The paths in `empties` refer to the version of the body, not to the stored version.
@@ -60,7 +60,7 @@ fn decode_with_nulls(kind: &Kind, document: Document, nulls: Nulls) -> Result<De
 
 /// Replaces empty lists and maps of always-serialized fields by `null`, after managedFields has recorded their owners.
 pub(super) fn nullify_empties(kind: &Kind, object: &mut Value) {
-    if let Some(of) = kind.stored().object_type() {
+    if let Some(of) = kind.in_storage_version().object_type() {
         schema::nullify_empties(of, object);
     }
 }
@@ -101,10 +101,10 @@ fn conform_to(kind: &Kind, object: &mut Value, body: Option<&[u8]>) -> Result<Co
 const SCHEME: &str = "scheme \"pkg/api/legacyscheme/scheme.go:30\"";
 
 /// Checks kind and apiVersion, and sets them if missing: some clients send neither.
-fn identify(kind: &Kind, object: &mut Value) -> Result<(), DecodeError> {
+fn check_type(kind: &Kind, object: &mut Value) -> Result<(), DecodeError> {
     let expected = kind.api_version();
     // A patch can replace kind and apiVersion by values of any type.
-    if let Some(why) = misfit(object) {
+    if let Some(why) = type_meta_error(object) {
         let why = format!("couldn't get version/kind; json parse error: {why}");
         return Err(DecodeError::UnknownType(why, object.to_string()));
     }
@@ -132,8 +132,8 @@ fn identify(kind: &Kind, object: &mut Value) -> Result<(), DecodeError> {
         Some((_, short)) => short,
         None => version.as_str(),
     };
-    let why = match Catalogue::known().find_kind(&version, &sent) {
-        Some(other) if other.kind == kind.kind && other.stored() == kind.stored() => {
+    let why = match Catalogue::all_built_in().find_kind(&version, &sent) {
+        Some(other) if other.kind == kind.kind && other.in_storage_version() == kind.in_storage_version() => {
             return Err(DecodeError::Version(Status::bad_request(format!(
                 "the API version in the data ({version}) does not match the expected API version ({expected})"
             ))));

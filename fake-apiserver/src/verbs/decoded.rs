@@ -3,14 +3,14 @@
 //! Owns the messages of decoding errors. Does not decode.
 
 use super::call::Patch;
-use crate::kinds::{Kind, Unfit};
+use crate::kinds::{EmbeddedObjectError, Kind};
 use crate::machinery::error_list::ErrorList;
 use crate::machinery::status::{GroupResource, Status};
 use crate::schema::Empty;
 use crate::schema::FormError;
 use serde_json::Value;
 
-/// A decoded object in the version in which it is stored.
+/// A decoded object. Built-in kinds are in their storage version, custom resources in the version of the document.
 pub(crate) struct Decoded {
     pub(crate) object: Value,
     /// Strict-decoding errors: unknown and duplicate fields.
@@ -25,7 +25,7 @@ pub(crate) enum DecodeError {
     Version(Status),
     /// The kind or apiVersion cannot be determined. Fields: the reason, and the document.
     UnknownType(String, String),
-    /// The document has an unexpected kind.
+    /// The document has an unexpected kind, or an apiVersion without this kind.
     Identity {
         kind: String,
         version: String,
@@ -34,7 +34,7 @@ pub(crate) enum DecodeError {
     /// The document does not match the schema of its kind.
     Form(FormError),
     /// An embedded object has invalid `metadata`.
-    EmbeddedObject(Box<Unfit>),
+    EmbeddedObject(Box<EmbeddedObjectError>),
 }
 
 /// Formats strict-decoding errors for a list of fields.
@@ -44,7 +44,7 @@ pub(crate) fn strict_errors_for(fields: &[String], what: &str) -> impl Iterator<
 
 impl DecodeError {
     /// The 400 that kube-apiserver returns for a decoding error in a request body.
-    pub(crate) fn of_body(self, kind: &Kind) -> Status {
+    pub(crate) fn body_error(self, kind: &Kind) -> Status {
         match self {
             Self::Version(status) => status,
             Self::UnknownType(why, body) => Status::unrecognized(kind.kind, &why, body.as_bytes()),
@@ -60,12 +60,12 @@ impl DecodeError {
         }
     }
 
-    /// The error that kube-apiserver returns if the result of a patch cannot be decoded. `shown` is quoted in the message: the patched
-    /// object or the patch.
-    pub(crate) fn of_patch(self, shown: &str, style: Patch) -> Status {
+    /// The error that kube-apiserver returns if the result of a patch cannot be decoded. The message quotes `shown`: the patched object
+    /// or the patch.
+    pub(crate) fn patch_error(self, shown: &str, style: Patch) -> Status {
         match self {
             Self::Version(status) => status,
-            Self::Form(error) if style == Patch::Strategic => bad_patch(shown, &error.unstructured()),
+            Self::Form(error) if style == Patch::Strategic => bad_patch(shown, &error.unstructured_message()),
             Self::Form(error) => bad_patch(shown, &error.to_string()),
             Self::EmbeddedObject(unfit) => bad_patch(shown, &embedded_object_error(&unfit)),
             Self::UnknownType(why, _) | Self::Identity { why, .. } => bad_patch(shown, &why),
@@ -84,7 +84,7 @@ impl DecodeError {
 }
 
 /// The message for an invalid embedded object.
-fn embedded_object_error(unfit: &Unfit) -> String {
+fn embedded_object_error(unfit: &EmbeddedObjectError) -> String {
     format!("{}: Invalid value: {}: {}", unfit.path, unfit.value, unfit.why)
 }
 
@@ -112,14 +112,18 @@ pub(crate) enum FieldValidation {
 
 impl FieldValidation {
     /// Handles the strict-decoding errors of a body as `fieldValidation` requires; returns the warnings.
-    pub(crate) fn of_body(self, kind: &Kind, strict_errors: Vec<String>) -> Result<Vec<String>, Status> {
+    pub(crate) fn apply_to_body(
+        self,
+        kind: &Kind,
+        strict_errors: Vec<String>,
+    ) -> Result<Vec<String>, Status> {
         self.apply(strict_errors, |why| {
             type_mismatch((kind.kind, kind.version), kind, why)
         })
     }
 
     /// Handles the strict-decoding errors of a patch and of the patched object as `fieldValidation` requires; returns the warnings.
-    pub(crate) fn of_patch(
+    pub(crate) fn apply_to_patch(
         self,
         shown: impl Fn() -> String,
         strict_errors: Vec<String>,

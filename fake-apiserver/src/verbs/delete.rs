@@ -2,7 +2,7 @@
 
 use super::call::{Answer, Call, ListPlan, Payload};
 use super::delete_options::DeleteOptions;
-use super::deletion_admission::{admit_deletion, before_deletion};
+use super::deletion_admission::{admit_deletion, admit_deletions};
 use super::list::{self, selected, selection};
 use super::read::existing;
 use super::remove::{remove, remove_each};
@@ -18,10 +18,10 @@ pub(super) fn delete(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     let (kind, name) = (&call.target.kind, call.target.name());
     if kind.undeletable.contains(&name) {
         let why = format!("this {} may not be deleted", kind.singular);
-        return Err(Status::forbidden(kind.resource(), name, &why));
+        return Err(Status::forbidden(kind.group_resource(), name, &why));
     }
     let old = existing(txn, call)?;
-    options.check(kind, name, old.value())?;
+    options.check_preconditions(kind, name, old.value())?;
     admit_deletion(txn, kind, &old)?;
     remove(txn, &call.target, &old, &options)
 }
@@ -37,7 +37,7 @@ pub(super) fn delete_collection(txn: &mut Txn<'_>, call: &Call) -> Result<Answer
         .take(limit)
         .cloned()
         .collect();
-    let (count, refusal) = before_deletion(txn, kind, &objects)?;
+    let (count, refusal) = admit_deletions(txn, kind, &objects)?;
     remove_each(txn, kind, &objects[..count], &options)?;
     if let Some(refusal) = refusal {
         return Err(refusal);

@@ -4,7 +4,7 @@ use super::call::Params;
 use super::options::validate_dry_run;
 use crate::kinds::Kind;
 use crate::machinery::error_list::ErrorList;
-use crate::machinery::status::{Status, options};
+use crate::machinery::status::{Status, options_resource};
 use crate::machinery::{json, metadata};
 use crate::schema::{Type, conform};
 use crate::store::{FOREGROUND, ORPHAN};
@@ -45,7 +45,7 @@ impl DeleteOptions {
     pub(super) fn read(params: &Params, body: &Value) -> Result<Self, Status> {
         let body = match body {
             Value::Null => Self::of_query(params)?,
-            body => Self::checked(body)?,
+            body => Self::decode_body(body)?,
         };
         Self::of_body(&body)
     }
@@ -71,7 +71,7 @@ impl DeleteOptions {
     }
 
     /// Checks type and structure of a `DeleteOptions` body. Like kube-apiserver, accepts any API group.
-    fn checked(body: &Value) -> Result<Value, Status> {
+    fn decode_body(body: &Value) -> Result<Value, Status> {
         let mut body = body.clone();
         let text = |name: &str| body[name].as_str().unwrap_or_default().to_owned();
         let (kind, version) = (text("kind"), text("apiVersion"));
@@ -98,7 +98,7 @@ impl DeleteOptions {
         let mut errors = propagation_errors(policy, orphan);
         validate_dry_run(&dry_run, &mut errors);
         if !errors.is_empty() {
-            return Err(Status::invalid(options(DELETE_OPTIONS), "", errors));
+            return Err(Status::invalid(options_resource(DELETE_OPTIONS), "", errors));
         }
         let propagation = match (policy, orphan) {
             (Some("Foreground"), _) => Some(FOREGROUND),
@@ -116,14 +116,14 @@ impl DeleteOptions {
         })
     }
 
-    pub(super) fn check(&self, kind: &Kind, name: &str, object: &Value) -> Result<(), Status> {
+    pub(super) fn check_preconditions(&self, kind: &Kind, name: &str, object: &Value) -> Result<(), Status> {
         let uid = metadata::text(object, "uid");
         if let Some(wanted) = self.uid.as_deref().filter(|wanted| *wanted != uid) {
             let why = format!(
                 "the UID in the precondition ({wanted}) does not match the UID in record ({uid}). The object might \
                  have been deleted and then recreated"
             );
-            return Err(Status::conflict(kind.subject(), name, &why));
+            return Err(Status::conflict(kind.group_kind(), name, &why));
         }
         let revision = metadata::text(object, "resourceVersion");
         if let Some(wanted) = self.revision.as_deref().filter(|wanted| *wanted != revision) {
@@ -131,7 +131,7 @@ impl DeleteOptions {
                 "the ResourceVersion in the precondition ({wanted}) does not match the ResourceVersion in record \
                  ({revision}). The object might have been modified"
             );
-            return Err(Status::conflict(kind.subject(), name, &why));
+            return Err(Status::conflict(kind.group_kind(), name, &why));
         }
         Ok(())
     }

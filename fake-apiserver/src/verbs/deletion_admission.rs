@@ -1,6 +1,6 @@
 //! Calls validating admission policies and webhooks before deletions.
 //!
-//! Owns how many objects of a collection may be deleted. Individual calls are in `dynamic_admission`.
+//! A deletecollection deletes the objects before the first denied one. Individual calls are in `dynamic_admission`.
 
 use super::convert::to_validated_version;
 use super::dynamic_admission::{admission_target, matches_webhook, pending_error, validate_request};
@@ -13,8 +13,8 @@ use crate::object::Object;
 use crate::store::Txn;
 use std::sync::Arc;
 
-/// Runs admission on objects to delete, in order. Returns the number of allowed deletions before the first denied one, and its error.
-pub(super) fn before_deletion(
+/// Runs admission on objects to delete, in order. Returns the number of objects before the first denied one, and the error of the denial.
+pub(super) fn admit_deletions(
     txn: &mut Txn<'_>,
     kind: &Kind,
     objects: &[Arc<Object>],
@@ -29,7 +29,7 @@ pub(super) fn before_deletion(
     };
     let (mut pending, mut warnings, mut refused) = (Vec::new(), Vec::new(), None);
     for (count, object) in objects.iter().enumerate() {
-        let request = deletion(txn, kind, object);
+        let request = deletion_request(txn, kind, object);
         let (outcome, policy_warnings) = policies::validate(txn, &request);
         warnings.extend(policy_warnings);
         if let Err(refusal) = outcome {
@@ -66,7 +66,7 @@ pub(super) fn admit_deletion(txn: &mut Txn<'_>, kind: &Kind, object: &Arc<Object
         return Ok(());
     }
     let object = to_validated_version(txn, kind, object)?;
-    let request = deletion(txn, kind, &object);
+    let request = deletion_request(txn, kind, &object);
     validate_request(txn, request)
 }
 
@@ -94,10 +94,11 @@ fn deletion_is_matched(txn: &Txn<'_>, kind: &Kind, object: &Arc<Object>) -> bool
         let policies = session.registry.policies.as_ref();
         policies.is_some_and(|policies| policies.has_validating())
     };
-    txn.admission.as_deref().is_some_and(has_policies) || matches_webhook(txn, &deletion(txn, kind, object))
+    txn.admission.as_deref().is_some_and(has_policies)
+        || matches_webhook(txn, &deletion_request(txn, kind, object))
 }
 
-fn deletion(txn: &Txn<'_>, kind: &Kind, object: &Arc<Object>) -> AdmissionRequest {
+fn deletion_request(txn: &Txn<'_>, kind: &Kind, object: &Arc<Object>) -> AdmissionRequest {
     let text = |field: &str| metadata::text(object.value(), field);
     AdmissionRequest {
         phase: Phase::Delete,

@@ -16,15 +16,15 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The write that is admitted: verb, target and objects.
-pub(super) struct Write<'a> {
+/// The create or update that is admitted: operation, target and stored object.
+pub(super) struct WriteAdmission<'a> {
     pub(super) target: &'a Target,
     pub(super) operation: Operation,
     /// The stored object in the version in which writes are validated.
     pub(super) old: Option<&'a Arc<Object>>,
 }
 
-impl<'a> Write<'a> {
+impl<'a> WriteAdmission<'a> {
     pub(super) fn create(target: &'a Target) -> Self {
         Self {
             target,
@@ -44,7 +44,7 @@ impl<'a> Write<'a> {
     fn request(&self, txn: &Txn<'_>, phase: Phase, object: &Value) -> AdmissionRequest {
         let (kind, part) = (&self.target.kind, self.target.part);
         let mut object = object.clone();
-        self.identify(&mut object);
+        self.fill_in_type(&mut object);
         let name = self.target.name.clone();
         AdmissionRequest {
             phase,
@@ -62,7 +62,7 @@ impl<'a> Write<'a> {
     }
 
     /// Fills in kind, apiVersion and namespace, which the body of a subresource may omit.
-    fn identify(&self, object: &mut Value) {
+    fn fill_in_type(&self, object: &mut Value) {
         let Target {
             kind,
             part,
@@ -79,7 +79,7 @@ impl<'a> Write<'a> {
         json::default_member(object, "apiVersion", body.api_version());
         json::default_member(object, "kind", body.kind);
         if let Some(namespace) = namespace.as_deref().filter(|_| kind.namespaced) {
-            metadata::edit(object)
+            metadata::map_mut(object)
                 .entry("namespace")
                 .or_insert_with(|| namespace.into());
         }
@@ -98,17 +98,22 @@ impl<'a> Write<'a> {
         if !self.is_subject_to_admission(txn) {
             return Ok(false);
         }
-        let first = self.round(txn, object, None)?;
+        let first = self.run_round(txn, object, None)?;
         if !first.changed {
             return Ok(false);
         }
         complete(txn, object)?;
-        self.round(txn, object, Some(&first))?;
+        self.run_round(txn, object, Some(&first))?;
         Ok(true)
     }
 
-    /// Runs mutating policies and webhooks once. After a first round `before`, runs only those due for reinvocation.
-    fn round(&self, txn: &mut Txn<'_>, object: &mut Value, before: Option<&Round>) -> Result<Round, Status> {
+    /// Runs mutating policies and webhooks. After a first round `before`, runs only the policies and webhooks due for reinvocation.
+    fn run_round(
+        &self,
+        txn: &mut Txn<'_>,
+        object: &mut Value,
+        before: Option<&Round>,
+    ) -> Result<Round, Status> {
         let mut round = Round::default();
         let policies = before.map(|before| before.policies.due(object));
         let request = self.request(txn, Phase::Mutating, object);
@@ -177,9 +182,9 @@ struct Round {
 /// Policies or webhooks to reinvoke, identified by `T`.
 struct Reinvocations<T> {
     result: Value,
-    /// Reinvoked even if the object has not changed since.
+    /// Reinvoked because a later policy or webhook of the round changed the object.
     always: BTreeSet<T>,
-    /// Reinvoked only if the object has changed since.
+    /// Reinvoked only if the object has changed since the round.
     if_changed: BTreeSet<T>,
 }
 

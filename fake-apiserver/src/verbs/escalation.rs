@@ -53,8 +53,8 @@ fn without_gc_fields(object: &Value) -> Value {
     object
 }
 
-/// Requires permission to `create`, for requests that create an object or connect to a pod although they have another verb.
-pub(super) fn may_create(txn: &Txn<'_>, target: &Target) -> Result<(), Status> {
+/// Requires permission to `create` for a request with another verb that creates an object or connects to a pod.
+pub(super) fn require_create_permission(txn: &Txn<'_>, target: &Target) -> Result<(), Status> {
     let Some(user) = &txn.user else { return Ok(()) };
     let path = target.path();
     let attributes = Attributes {
@@ -91,11 +91,11 @@ impl Grantor<'_, '_> {
             .any(|role| role.get("aggregationRule").is_some());
         if aggregates
             && self
-                .check_granted(namespace, name, &PolicyRule::everything())
+                .check_granted(namespace, name, &PolicyRule::allow_all())
                 .is_err()
         {
             let why = "must have cluster-admin privileges to use the aggregationRule";
-            return Err(Status::forbidden(self.kind.resource(), name, why));
+            return Err(Status::forbidden(self.kind.group_resource(), name, why));
         }
         Ok(())
     }
@@ -115,7 +115,7 @@ impl Grantor<'_, '_> {
             return Ok(());
         }
         let Some(found) = self.txn.get(role_kind, &role_kind.key(Some(namespace), role)) else {
-            return Err(Status::not_found(self.kind.resource(), role));
+            return Err(Status::not_found(self.kind.group_resource(), role));
         };
         self.check_granted(namespace, name, &PolicyRule::all_of(found.value()))
     }
@@ -177,7 +177,7 @@ impl Grantor<'_, '_> {
         if let Some(failure) = failure {
             why.push_str(&format!("; resolution errors: {failure}"));
         }
-        Err(Status::forbidden(self.kind.resource(), name, &why))
+        Err(Status::forbidden(self.kind.group_resource(), name, &why))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::call::{Answer, Call};
 use super::delete_options::DeleteOptions;
-use super::dynamic_admission::Write;
+use super::dynamic_admission::WriteAdmission;
 use super::read::existing;
 use super::remove::remove;
 use super::subresource_body;
@@ -42,22 +42,22 @@ pub(super) fn evict(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
         let mut errors = ErrorList::default();
         let why = "can not be set for pod eviction, try after removing the option";
         errors.invalid(format!("deleteOptions.{IGNORES_ERRORS}"), true, why);
-        return Err(Status::invalid(EVICTION.subject(), named, errors));
+        return Err(Status::invalid(EVICTION.group_kind(), named, errors));
     }
     let options = DeleteOptions::read(&call.params, &options)?;
     txn.dry_run |= options.dry_run;
-    Write::create(&call.target).validate(txn, &eviction)?;
+    WriteAdmission::create(&call.target).validate(txn, &eviction)?;
     let pod = existing(txn, call)?;
     if is_protected(pod.value()) {
-        permit(txn, &pod)?;
+        consume_disruption(txn, &pod)?;
     }
-    let pod = disrupt(txn, call, &pod);
+    let pod = add_disruption_condition(txn, call, &pod);
     remove(txn, &call.target, &pod, &options)?;
     Ok(Answer::Status(Status::created()))
 }
 
 /// Adds the condition DisruptionTarget to the pod.
-fn disrupt(txn: &mut Txn<'_>, call: &Call, pod: &Arc<Object>) -> Arc<Object> {
+fn add_disruption_condition(txn: &mut Txn<'_>, call: &Call, pod: &Arc<Object>) -> Arc<Object> {
     let mut changed = pod.value().clone();
     let condition = json!({
         "type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI",
@@ -73,18 +73,18 @@ fn disrupt(txn: &mut Txn<'_>, call: &Call, pod: &Arc<Object>) -> Arc<Object> {
         }
         None => *list = json!([condition]),
     }
-    metadata::set(&mut changed, "managedFields", Some(pod.managed().into()));
+    metadata::set(&mut changed, "managedFields", Some(pod.managed_fields().into()));
     txn.put(&call.target.kind, &call.target.key(), changed)
 }
 
-/// Whether a PodDisruptionBudget applies to the pod. Not if the pod is pending, terminated or being deleted.
+/// Whether PodDisruptionBudgets apply to the pod: they do not if it is pending, terminated or being deleted.
 fn is_protected(pod: &Value) -> bool {
     let phase = pod["status"]["phase"].as_str().unwrap_or_default();
     !["Succeeded", "Failed", "Pending"].contains(&phase) && !metadata::is_deleting(pod)
 }
 
 /// Consumes one disruption of the pod's PodDisruptionBudget, if it has one.
-fn permit(txn: &mut Txn<'_>, pod: &Object) -> Result<(), Status> {
+fn consume_disruption(txn: &mut Txn<'_>, pod: &Object) -> Result<(), Status> {
     let budgets = budgets(txn, pod.value());
     let [budget] = budgets.as_slice() else {
         if budgets.is_empty() {
@@ -140,7 +140,7 @@ fn check(budget: &Object, healthy: i64, desired: i64) -> Result<(), Status> {
         let why = format!("The disruption budget {name} is still being processed by the server.");
         return Err(refusal(why, RETRY_SECONDS));
     }
-    let forbidden = |why: &str| Status::forbidden(POD_DISRUPTION_BUDGET.resource(), name, why);
+    let forbidden = |why: &str| Status::forbidden(POD_DISRUPTION_BUDGET.group_resource(), name, why);
     let allowed = status["disruptionsAllowed"].as_i64().unwrap_or_default();
     if allowed < 0 {
         return Err(forbidden("pdb disruptions allowed is negative"));

@@ -4,7 +4,7 @@ use super::body::{check_name, no_body};
 use super::call::{Answer, Call, Payload};
 use super::convert::to_requested_version;
 use super::decode::decode;
-use super::dynamic_admission::Write;
+use super::dynamic_admission::WriteAdmission;
 use super::options::dry_run;
 use super::read::existing;
 use super::write::{restore_system_fields, store};
@@ -20,19 +20,23 @@ pub(super) fn finalize(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status>
     let Payload::Object(body) = &call.payload else {
         return Err(no_body());
     };
-    let decoded = decode(&NAMESPACE, body.clone()).map_err(|why| why.of_body(&NAMESPACE))?;
+    let decoded = decode(&NAMESPACE, body.clone()).map_err(|why| why.body_error(&NAMESPACE))?;
     let mut object = decoded.object;
     check_name(&call.target, &object)?;
-    let write = Write::update(&call.target, &old);
+    let write = WriteAdmission::update(&call.target, &old);
     write.mutate(txn, &mut object, |_, _| Ok(()))?;
     let mut errors = ErrorList::default();
     for (i, finalizer) in json::texts(&object["spec"]["finalizers"]).into_iter().enumerate() {
         let field = format!("spec.finalizers[{i}]");
-        errors.invalid_all(&field, finalizer, names::qualified(finalizer));
-        metadata::known_finalizer(finalizer, &["kubernetes"], field, &mut errors);
+        errors.invalid_all(&field, finalizer, names::qualified_name(finalizer));
+        metadata::validate_core_finalizer(finalizer, &["kubernetes"], field, &mut errors);
     }
     if !errors.is_empty() {
-        return Err(Status::invalid(NAMESPACE.subject(), call.target.name(), errors));
+        return Err(Status::invalid(
+            NAMESPACE.group_kind(),
+            call.target.name(),
+            errors,
+        ));
     }
     json::assign(&mut object, "status", old.value()["status"].clone());
     call.field_manager().track(&txn.now, Some(&old), &mut object);

@@ -5,13 +5,13 @@
 
 use super::call::{Answer, Call, ListPlan, Listing, Params};
 use super::continue_token::ContinueToken;
-use super::convert::{is_unconverted, to_requested_version};
+use super::convert::{needs_webhook_conversion, to_requested_version};
 use crate::kinds::Kind;
 use crate::machinery::error_list::ErrorList;
 use crate::machinery::go;
 use crate::machinery::selector::{FieldSelector, LabelSelector};
-use crate::machinery::status::{Status, options};
-use crate::object::{Object, Objects, namespace_range, place_of};
+use crate::machinery::status::{Status, options_resource};
+use crate::object::{Object, Objects, namespace_range, split_key};
 use crate::request::Verb;
 use crate::store::{Selection, Snapshot, Txn};
 use std::ops::Bound;
@@ -55,7 +55,7 @@ pub(super) fn snapshot(txn: &Txn<'_>, call: &Call) -> Result<(Snapshot, Option<S
         let snapshot = uncompacted_snapshot(txn, kind, revision).ok_or_else(|| token.expired())?;
         return Ok((snapshot, Some(token.start)));
     }
-    let requested = revision(requested).map_err(|why| invalid_revision(&why))?;
+    let requested = parse_revision(requested).map_err(|why| invalid_revision(&why))?;
     refuse_future(txn, kind, requested)?;
     match requested {
         Some(requested) if is_exact(call, requested) => {
@@ -92,7 +92,7 @@ impl ListPlan {
         }
         let objects = self.selection.narrow(&self.kind, self.snapshot.objects.clone());
         let page = selected(&objects, &self.selection, self.after.as_deref()).take(self.limit);
-        page.filter(|object| is_unconverted(&self.kind, object))
+        page.filter(|object| needs_webhook_conversion(&self.kind, object))
             .cloned()
             .collect()
     }
@@ -107,11 +107,11 @@ impl ListPlan {
             after,
         } = self;
         let objects = selection.narrow(&kind, snapshot.objects);
-        // Like kube-apiserver, sets `continue` if any objects follow, whether they match the selector or not. Only a name selector avoids
-        // this.
-        let rest = keyed(&objects, selection.namespace.as_deref(), after.as_deref());
-        let name = selection.fields.only("/metadata/name");
-        let mut rest = rest.filter(|(key, _)| name.is_none_or(|name| place_of(key).1 == name));
+        // Like kube-apiserver, sets `continue` if any object follows, even if none of them matches the selector. With a selector on
+        // `metadata.name`, only the object with this name can follow.
+        let rest = range_from(&objects, selection.namespace.as_deref(), after.as_deref());
+        let name = selection.fields.required_value("/metadata/name");
+        let mut rest = rest.filter(|(key, _)| name.is_none_or(|name| split_key(key).1 == name));
         let mut page: Vec<Arc<Object>> = Vec::new();
         let mut last = None;
         let mut more = false;
@@ -146,12 +146,12 @@ pub(super) fn selected<'a>(
     selection: &'a Selection,
     after: Option<&str>,
 ) -> impl Iterator<Item = &'a Arc<Object>> + 'a {
-    let all = keyed(objects, selection.namespace.as_deref(), after);
+    let all = range_from(objects, selection.namespace.as_deref(), after);
     all.filter(|(key, object)| selection.matches(key, object))
         .map(|(_, object)| object)
 }
 
-fn keyed<'a>(
+fn range_from<'a>(
     objects: &'a Objects,
     namespace: Option<&str>,
     after: Option<&str>,
@@ -190,12 +190,12 @@ pub(super) fn selection(call: &Call) -> Result<Selection, Status> {
 }
 
 /// Parses a `resourceVersion` parameter; `None` if it is empty. The error message is that of apimachinery.
-pub(super) fn revision(text: &str) -> Result<Option<u64>, String> {
+pub(super) fn parse_revision(text: &str) -> Result<Option<u64>, String> {
     if text.is_empty() {
         return Ok(None);
     }
     text.parse().map(Some).map_err(|error| {
-        let why = go::no_number("ParseUint", text, &error);
+        let why = go::parse_int_error("ParseUint", text, &error);
         format!("resourceVersion: Invalid value: {text:?}: {why}")
     })
 }
@@ -229,7 +229,7 @@ fn check_options(params: &Params) -> Result<(), Status> {
     if errors.is_empty() {
         Ok(())
     } else {
-        Err(Status::invalid(options("ListOptions"), "", errors))
+        Err(Status::invalid(options_resource("ListOptions"), "", errors))
     }
 }
 

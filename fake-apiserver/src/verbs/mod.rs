@@ -40,7 +40,9 @@ mod update;
 mod watch;
 pub(crate) mod write;
 
-pub(crate) use convert::{for_webhook, from_webhook, is_in_version, is_unconverted, to_requested_version};
+pub(crate) use convert::{
+    for_webhook, from_webhook, is_in_version, needs_webhook_conversion, to_requested_version,
+};
 pub(crate) use custom::rewrite_stored;
 pub(crate) use dispatch::run;
-pub(crate) use options::of_call as options_of;
+pub(crate) use options::admission_options as options_of;

@@ -6,7 +6,7 @@ use super::call::{Call, Params, Payload};
 use super::decoded::FieldValidation;
 use crate::machinery::error_list::ErrorList;
 use crate::machinery::go;
-use crate::machinery::status::{Status, options};
+use crate::machinery::status::{Status, options_resource};
 use crate::patch::managed::NAME_MAX;
 use crate::request::Verb;
 use serde_json::{Map, Value, json};
@@ -28,7 +28,7 @@ pub(super) struct WriteOptions {
 impl WriteOptions {
     /// Parses the options of a create or update; `of` is the kind of the options.
     pub(super) fn read(params: &Params, of: &'static str) -> Result<Self, Status> {
-        Self::after(ErrorList::default(), params, of)
+        Self::parse_common(ErrorList::default(), params, of)
     }
 
     /// Parses the options of a patch. An apply requires a field manager; only an apply accepts `force`.
@@ -41,11 +41,11 @@ impl WriteOptions {
         } else if params.flag("force").is_some() {
             errors.forbidden("force", "may not be specified for non-apply patch");
         }
-        Self::after(errors, params, "PatchOptions")
+        Self::parse_common(errors, params, "PatchOptions")
     }
 
-    fn after(mut errors: ErrorList, params: &Params, of: &'static str) -> Result<Self, Status> {
-        manager(params.get("fieldManager"), &mut errors);
+    fn parse_common(mut errors: ErrorList, params: &Params, of: &'static str) -> Result<Self, Status> {
+        validate_field_manager(params.get("fieldManager"), &mut errors);
         let dry = params.all("dryRun");
         validate_dry_run(&dry, &mut errors);
         let wanted = params.get("fieldValidation");
@@ -58,14 +58,14 @@ impl WriteOptions {
                 dry_run: !dry.is_empty(),
                 validation: *validation,
             }),
-            _ => Err(Status::invalid(options(of), "", errors)),
+            _ => Err(Status::invalid(options_resource(of), "", errors)),
         }
     }
 }
 
 /// The error of a write whose body is invalid for the reason `why`. Like kube-apiserver, reports invalid options instead, unless the body
 /// of a create has an unsupported media type.
-pub(crate) fn refusal(verb: Verb, params: &Params, why: Status) -> Status {
+pub(crate) fn invalid_body_error(verb: Verb, params: &Params, why: Status) -> Status {
     let options = match verb {
         Verb::Create if why.code != 415 => WriteOptions::read(params, "CreateOptions"),
         Verb::Update => WriteOptions::read(params, "UpdateOptions"),
@@ -81,7 +81,7 @@ pub(super) fn dry_run(values: &[&str], of: &'static str) -> Result<bool, Status>
     if errors.is_empty() {
         Ok(!values.is_empty())
     } else {
-        Err(Status::invalid(options(of), "", errors))
+        Err(Status::invalid(options_resource(of), "", errors))
     }
 }
 
@@ -92,7 +92,7 @@ pub(super) fn validate_dry_run(values: &[&str], errors: &mut ErrorList) {
 }
 
 /// Validates the name of a field manager.
-fn manager(name: &str, errors: &mut ErrorList) {
+fn validate_field_manager(name: &str, errors: &mut ErrorList) {
     if name.len() > NAME_MAX {
         errors.too_long("fieldManager", NAME_MAX);
     }
@@ -103,7 +103,7 @@ fn manager(name: &str, errors: &mut ErrorList) {
 }
 
 /// The options of a request as in an AdmissionReview, without their kind.
-pub(crate) fn of_call(call: &Call) -> Value {
+pub(crate) fn admission_options(call: &Call) -> Value {
     let params = &call.params;
     let mut options = match (&call.payload, call.verb) {
         (Payload::Object(body), Verb::Delete | Verb::DeleteCollection) => {

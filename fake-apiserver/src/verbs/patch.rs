@@ -22,7 +22,7 @@ use crate::store::Txn;
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// Limit of operations in one JSON patch.
+/// Maximum number of operations in one JSON patch.
 const OPERATIONS_MAX: usize = 10_000;
 /// JSON pointer to the managed fields.
 const MANAGERS: &str = "/metadata/managedFields";
@@ -39,19 +39,19 @@ pub(super) fn patch(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     let old = existing(txn, call)?;
     let (change, mut strict_errors) = ParsedPatch::read(*style, body, options.validation)?;
     let before = to_validated_version(txn, kind, &old)?;
-    let mut document = present(kind, &before, change.speaks_of_managers());
+    let mut document = document_to_patch(kind, &before, change.touches_managed_fields());
     change.apply(kind.object_type(), &mut document)?;
-    let result = || change.shown(kind, &before);
+    let result = || change.text_in_errors(kind, &before);
     let decoded = decode(kind, document.into());
     let Decoded {
         mut object,
         strict_errors: more,
         empties,
-    } = decoded.map_err(|why| why.of_patch(&result(), *style))?;
+    } = decoded.map_err(|why| why.patch_error(&result(), *style))?;
     strict_errors.extend(more);
     txn.empties = empties;
     txn.warnings
-        .extend(options.validation.of_patch(result, strict_errors)?);
+        .extend(options.validation.apply_to_patch(result, strict_errors)?);
     check_name(&call.target, &object)?;
     set_namespace(kind, call.target.namespace.as_deref(), &mut object)?;
     let object = replace(txn, &call.target, &old, object, Some(call.field_manager()))?;
@@ -62,7 +62,7 @@ pub(super) fn patch(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
 }
 
 /// The object to which the patch applies, in the version of the request.
-fn present(kind: &Kind, object: &Object, with_managers: bool) -> Value {
+fn document_to_patch(kind: &Kind, object: &Object, with_managers: bool) -> Value {
     let object = if with_managers {
         object.document()
     } else {
@@ -96,7 +96,7 @@ impl<'a> ParsedPatch<'a> {
         let change = match (style, &document.value) {
             (Patch::Json, patch) => {
                 let (operations, unknown) = json_patch::read(patch).map_err(|why| refuse(&why))?;
-                too_many(operations.len())?;
+                check_operation_count(operations.len())?;
                 strict_errors = strict_errors
                     .into_iter()
                     .chain(strict_errors_for(&unknown, "unknown"))
@@ -107,21 +107,21 @@ impl<'a> ParsedPatch<'a> {
                 Self::Json(operations)
             }
             (Patch::Merge, patch @ Value::Object(_)) => Self::Merge(patch),
-            // If fieldValidation is not Ignore, kube-apiserver reports a more specific error.
+            // For `null`, and with `fieldValidation=Ignore` for any patch that is not an object, kube-apiserver reports only this error.
             (Patch::Merge, patch) if patch.is_null() || validation == FieldValidation::Ignore => {
                 return Err(Status::bad_request("Invalid JSON Patch"));
             }
             (Patch::Strategic, patch @ (Value::Object(_) | Value::Null)) => Self::Strategic(patch),
             (Patch::Merge | Patch::Strategic, _) => {
                 let into = "value of type map[string]interface {}";
-                return Err(refuse(&go::cannot_unmarshal(document.form(), into)));
+                return Err(refuse(&go::cannot_unmarshal(document.json_type(), into)));
             }
         };
         Ok((change, strict_errors))
     }
 
     /// Whether the patch can read or change `metadata.managedFields`. If not, the patched document omits managedFields.
-    fn speaks_of_managers(&self) -> bool {
+    fn touches_managed_fields(&self) -> bool {
         match self {
             Self::Merge(patch) | Self::Strategic(patch) => patch["metadata"].get("managedFields").is_some(),
             Self::Json(operations) => operations.iter().any(|operation| operation.touches(MANAGERS)),
@@ -158,18 +158,18 @@ impl<'a> ParsedPatch<'a> {
 
 impl ParsedPatch<'_> {
     /// The object that error messages contain: the whole patched object, or for a strategic merge patch the patch itself.
-    fn shown(&self, kind: &Kind, before: &Object) -> String {
+    fn text_in_errors(&self, kind: &Kind, before: &Object) -> String {
         if let Self::Strategic(patch) = self {
-            return go::map(patch);
+            return go::format_map(patch);
         }
-        let mut document = present(kind, before, true);
+        let mut document = document_to_patch(kind, before, true);
         // Cannot fail: the same patch was applied before.
         drop(self.apply(kind.object_type(), &mut document));
         document.to_string()
     }
 }
 
-fn too_many(count: usize) -> Result<(), Status> {
+fn check_operation_count(count: usize) -> Result<(), Status> {
     if count <= OPERATIONS_MAX {
         return Ok(());
     }

@@ -13,11 +13,11 @@ struct RequestConversion<'a>(&'a AdmissionRequest);
 
 impl VersionConversion for RequestConversion<'_> {
     fn convert(&self, kind: &Kind, object: &Value) -> Value {
-        for_webhook(kind, self.0.target.is_whole(), object)
+        for_webhook(kind, self.0.target.has_resource_kind(), object)
     }
 
     fn convert_back(&self, kind: &Kind, before: &Value, changed: Value) -> Result<Value, String> {
-        match self.0.target.is_whole() {
+        match self.0.target.has_resource_kind() {
             true => from_webhook(kind, &self.0.target.kind, before, changed),
             false if changed.is_object() => Ok(changed),
             false => Err("the policy replaced the object by a value that is not an object".to_owned()),

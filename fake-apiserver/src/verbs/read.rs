@@ -14,14 +14,14 @@ pub(super) fn get(txn: &Txn<'_>, call: &Call) -> Result<Answer, Status> {
         return Err(Status::bad_request(text));
     }
     let kind = &call.target.kind;
-    let revision = list::revision(call.params.get("resourceVersion"));
+    let revision = list::parse_revision(call.params.get("resourceVersion"));
     let revision = revision.map_err(|why| match kind.expires {
         true => list::invalid_revision(&why),
         false => Status::internal(why),
     })?;
     list::refuse_future(txn, kind, revision)?;
     let object = match call.stale {
-        Some(_) => stale(txn, call)?,
+        Some(_) => read_at_old_revision(txn, call)?,
         None => existing(txn, call)?,
     };
     Ok(Answer::Object {
@@ -31,16 +31,16 @@ pub(super) fn get(txn: &Txn<'_>, call: &Call) -> Result<Answer, Status> {
 }
 
 /// Reads the object at the old revision that a fault rule selects.
-fn stale(txn: &Txn<'_>, call: &Call) -> Result<Arc<Object>, Status> {
+fn read_at_old_revision(txn: &Txn<'_>, call: &Call) -> Result<Arc<Object>, Status> {
     let target = &call.target;
     let snapshot = txn.snapshot_as_of(&target.kind, call.stale);
     let found = snapshot.objects.get(target.key().as_str()).cloned();
-    found.ok_or_else(|| Status::not_found(target.kind.resource(), target.name()))
+    found.ok_or_else(|| Status::not_found(target.kind.group_resource(), target.name()))
 }
 
 /// The stored object that the request names.
 pub(super) fn existing(txn: &Txn<'_>, call: &Call) -> Result<Arc<Object>, Status> {
     let target = &call.target;
     txn.get(&target.kind, &target.key())
-        .ok_or_else(|| Status::not_found(target.kind.resource(), target.name()))
+        .ok_or_else(|| Status::not_found(target.kind.group_resource(), target.name()))
 }

@@ -10,7 +10,7 @@ use crate::kinds::Kind;
 use crate::machinery::status::Status;
 use crate::machinery::{json, metadata};
 use crate::object::Object;
-use crate::store::{FollowUp, ORPHAN, Txn};
+use crate::store::{ControllerWork, ORPHAN, Txn};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub(super) fn remove(
     options: &DeleteOptions,
 ) -> Result<Answer, Status> {
     let kind = &target.kind;
-    options.check(kind, target.name(), old.value())?;
+    options.check_preconditions(kind, target.name(), old.value())?;
     if let Some(mark) = kind.defines.filter(|_| !metadata::is_deleting(old.value())) {
         let mut object = old.value().clone();
         mark(&mut object, &txn.now);
@@ -60,7 +60,7 @@ pub(super) fn remove(
             txn.put(kind, &key, object)
         };
         if kind.end.is_some() {
-            txn.enqueue_work(FollowUp::NamespaceEnding(target.name().to_owned()));
+            txn.enqueue_work(ControllerWork::NamespaceEnding(target.name().to_owned()));
         }
         return Ok(Answer::Object {
             // Legacy behaviour: the status is 202 only if the request has `orphanDependents: false`.
@@ -69,7 +69,7 @@ pub(super) fn remove(
         });
     }
     txn.remove(kind, &target.key());
-    txn.enqueue_work(FollowUp::deleted(old.value()));
+    txn.enqueue_work(ControllerWork::deleted(old.value()));
     if kind.returns_deleted {
         let mut object = old.value().clone();
         if grace.is_some() {
@@ -77,11 +77,11 @@ pub(super) fn remove(
         }
         return Ok(Answer::Object {
             code: 200,
-            object: old.like(object, old.revision),
+            object: old.replace_value(object, old.revision),
         });
     }
     Ok(Answer::Status(Status::deleted(
-        kind.resource(),
+        kind.group_resource(),
         target.name(),
         metadata::text(old.value(), "uid"),
     )))
@@ -92,7 +92,7 @@ fn add_propagation_finalizer(object: &mut Value, propagation: Option<&str>) {
     if let Some(finalizer) = propagation
         && !metadata::finalizers(object).contains(&finalizer)
     {
-        let list = metadata::edit(object)
+        let list = metadata::map_mut(object)
             .entry("finalizers")
             .or_insert_with(|| json!([]));
         if let Some(list) = list.as_array_mut() {
@@ -124,8 +124,8 @@ fn set_deletion_timestamp(object: &mut Value, grace_seconds: i64, now: &str) {
     metadata::set(object, "deletionGracePeriodSeconds", Some(grace_seconds.into()));
 }
 
-/// Whether an object that is being deleted can be removed now: nothing delays it any longer.
-pub(crate) fn is_finished(kind: &Kind, object: &Value) -> bool {
+/// Whether an object is being deleted, and no grace period, finalizer or namespace content delays its removal.
+pub(crate) fn can_be_removed(kind: &Kind, object: &Value) -> bool {
     let content = kind.end.is_some() && !json::texts(&object["spec"]["finalizers"]).is_empty();
     metadata::is_deleting(object)
         && metadata::finalizers(object).is_empty()
@@ -137,7 +137,7 @@ pub(crate) fn is_finished(kind: &Kind, object: &Value) -> bool {
 }
 
 /// Deletes an object for the garbage collector.
-pub(crate) fn collect(
+pub(crate) fn remove_garbage(
     txn: &mut Txn<'_>,
     target: &Target,
     object: &Arc<Object>,
@@ -161,7 +161,7 @@ pub(super) fn remove_each(
 ) -> Result<(), Status> {
     for (number, object) in objects.iter().enumerate() {
         if number % REMOVED_AT_ONCE == REMOVED_AT_ONCE - 1 {
-            txn.pause();
+            txn.yield_lock();
         }
         let target = Target::of(kind, object.value());
         if let Some(present) = current_state(txn, &target, object) {
@@ -178,7 +178,7 @@ pub(crate) fn remove_in_all_namespaces(txn: &mut Txn<'_>, kind: &Kind) {
     drop(remove_each(txn, kind, &objects, &options));
 }
 
-pub(crate) fn remove_all(txn: &mut Txn<'_>, kind: &Kind, namespace: &str) {
+pub(crate) fn remove_all_in_namespace(txn: &mut Txn<'_>, kind: &Kind, namespace: &str) {
     let options = DeleteOptions::plain(txn.dry_run);
     let objects = txn.in_namespace(kind, namespace);
     // Deletion without preconditions cannot fail.

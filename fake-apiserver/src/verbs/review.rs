@@ -29,9 +29,9 @@ pub(super) fn review(txn: &mut Txn<'_>, review: Review, call: Call) -> Result<An
         return Err(no_body());
     };
     let validation = WriteOptions::read(&call.params, "CreateOptions")?.validation;
-    let decoded = decode(kind, body).map_err(|why| why.of_body(kind))?;
+    let decoded = decode(kind, body).map_err(|why| why.body_error(kind))?;
     txn.warnings
-        .extend(validation.of_body(kind, decoded.strict_errors)?);
+        .extend(validation.apply_to_body(kind, decoded.strict_errors)?);
     let mut object = decoded.object;
     set_namespace(kind, call.target.namespace.as_deref(), &mut object)?;
     FieldManager {
@@ -46,20 +46,20 @@ pub(super) fn review(txn: &mut Txn<'_>, review: Review, call: Call) -> Result<An
             metadata::set(&mut object, "creationTimestamp", Some((*txn.now).into()));
             json!({"userInfo": call.user.info()})
         }
-        Review::Token => token(txn, &object)?,
+        Review::Token => review_token(txn, &object)?,
         Review::SelfSubjectRules => {
-            let found = rules(txn, &call.user, &object)?;
+            let found = review_rules(txn, &call.user, &object)?;
             // kube-apiserver returns a SelfSubjectRulesReview with an empty spec.
             object["spec"] = json!({});
             found
         }
         Review::SelfSubjectAccess => {
             check_access(&object, false)?;
-            access(txn, &call.user, &object)
+            review_access(txn, &call.user, &object)
         }
         Review::SubjectAccess | Review::LocalSubjectAccess => {
             check_access(&object, true)?;
-            access(txn, &subject(&object["spec"]), &object)
+            review_access(txn, &reviewed_user(&object["spec"]), &object)
         }
     };
     object["status"] = status;
@@ -73,7 +73,7 @@ pub(super) fn review(txn: &mut Txn<'_>, review: Review, call: Call) -> Result<An
     })
 }
 
-fn token(txn: &Txn<'_>, object: &Value) -> Result<Value, Status> {
+fn review_token(txn: &Txn<'_>, object: &Value) -> Result<Value, Status> {
     let spec = &object["spec"];
     let token = spec["token"].as_str().unwrap_or_default();
     if token.is_empty() {
@@ -99,7 +99,7 @@ fn token(txn: &Txn<'_>, object: &Value) -> Result<Value, Status> {
 }
 
 /// The user in the spec of a SubjectAccessReview or LocalSubjectAccessReview.
-fn subject(spec: &Value) -> User {
+fn reviewed_user(spec: &Value) -> User {
     let list = |value: &Value| json::texts(value).into_iter().map(str::to_owned).collect();
     let extra = spec["extra"].as_object().into_iter().flatten();
     User {
@@ -116,7 +116,7 @@ fn check_access(object: &Value, names_user: bool) -> Result<(), Status> {
     let (resource, path) = (&spec["resourceAttributes"], &spec["nonResourceAttributes"]);
     if !resource.is_null() && !path.is_null() {
         let text = "cannot be specified in combination with resourceAttributes";
-        errors.invalid_as("spec.nonResourceAttributes", &shown(path), text);
+        errors.invalid_as("spec.nonResourceAttributes", &format_path(path), text);
     }
     if resource.is_null() && path.is_null() {
         let text = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
@@ -147,7 +147,7 @@ fn check_access(object: &Value, names_user: bool) -> Result<(), Status> {
         }
         if !path.is_null() {
             let text = "disallowed on this kind of request";
-            errors.invalid_as("spec.nonResourceAttributes", &shown(path), text);
+            errors.invalid_as("spec.nonResourceAttributes", &format_path(path), text);
         }
     }
     if errors.is_empty() {
@@ -162,12 +162,12 @@ fn check_access(object: &Value, names_user: bool) -> Result<(), Status> {
 }
 
 /// Non-resource attributes in the format of kube-apiserver's error messages.
-fn shown(path: &Value) -> String {
+fn format_path(path: &Value) -> String {
     let text = |field: &str| path[field].as_str().unwrap_or_default();
     format!("{{\"Path\":{:?},\"Verb\":{:?}}}", text("path"), text("verb"))
 }
 
-fn access(txn: &Txn<'_>, user: &User, object: &Value) -> Value {
+fn review_access(txn: &Txn<'_>, user: &User, object: &Value) -> Value {
     let spec = &object["spec"];
     let (of, path) = (&spec["resourceAttributes"], &spec["nonResourceAttributes"]);
     let text = |field: &str| of[field].as_str().unwrap_or_default();
@@ -195,13 +195,13 @@ fn access(txn: &Txn<'_>, user: &User, object: &Value) -> Value {
     if !decision.reason.is_empty() {
         status["reason"] = decision.reason.into();
     }
-    if let Some(why) = review_selectors::unread(of, RESOURCE) {
+    if let Some(why) = review_selectors::selector_error(of, RESOURCE) {
         status["evaluationError"] = why.into();
     }
     status
 }
 
-fn rules(txn: &Txn<'_>, user: &User, object: &Value) -> Result<Value, Status> {
+fn review_rules(txn: &Txn<'_>, user: &User, object: &Value) -> Result<Value, Status> {
     let namespace = object["spec"]["namespace"].as_str().unwrap_or_default();
     if namespace.is_empty() {
         return Err(Status::bad_request("no namespace on request"));

@@ -65,8 +65,8 @@ pub(super) fn validate(attributes: &Value, at: &str, errors: &mut ErrorList) {
     }
 }
 
-/// The `evaluationError` for selectors of which the server ignores a part or all. `None` if all are valid.
-pub(super) fn unread(attributes: &Value, at: &str) -> Option<String> {
+/// The `evaluationError` of an access review with selectors that cannot be parsed, in part or at all. `None` if all are valid.
+pub(super) fn selector_error(attributes: &Value, at: &str) -> Option<String> {
     let errors = ALL.iter().filter_map(|selectors| {
         let selector = &attributes[selectors.field];
         let (text, requirements) = (string(selector, "rawSelector"), list(&selector["requirements"]));

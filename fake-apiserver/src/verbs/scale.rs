@@ -4,9 +4,9 @@
 
 use super::body::{check_name, no_body};
 use super::call::{Answer, Call, Patch, Payload, Target};
-use super::convert::{is_unconverted, to_requested_version, to_validated_version};
+use super::convert::{needs_webhook_conversion, to_requested_version, to_validated_version};
 use super::decoded::FieldValidation;
-use super::dynamic_admission::Write;
+use super::dynamic_admission::WriteAdmission;
 use super::options::WriteOptions;
 use super::patch::ParsedPatch;
 use super::read::existing;
@@ -49,15 +49,15 @@ pub(super) fn scale(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
         _ => return Err(no_body()),
     };
     txn.dry_run = options.dry_run;
-    let changed = subresource_body::decoded(txn, &SCALE, options.validation, changed)?;
+    let changed = subresource_body::decode_as(txn, &SCALE, options.validation, changed)?;
     check_name(&call.target, &changed)?;
     let before = to_validated_version(txn, kind, &old)?;
-    let changed = reviewed(txn, call, &before, changed)?;
+    let changed = admit_scale(txn, call, &before, changed)?;
     let replicas = changed["spec"]["replicas"].as_i64().unwrap_or_default();
     if replicas < 0 && kind.defined().is_none() {
         let mut errors = ErrorList::default();
         errors.invalid("spec.replicas", replicas, "must be greater than or equal to 0");
-        return Err(Status::invalid(SCALE.subject(), call.target.name(), errors));
+        return Err(Status::invalid(SCALE.group_kind(), call.target.name(), errors));
     }
     let mut new = before.value().clone();
     put_replicas(kind, &mut new, replicas.into());
@@ -75,7 +75,7 @@ pub(super) fn scale(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
 }
 
 /// Runs admission on a changed Scale.
-fn reviewed(txn: &mut Txn<'_>, call: &Call, before: &Object, scale: Value) -> Result<Value, Status> {
+fn admit_scale(txn: &mut Txn<'_>, call: &Call, before: &Object, scale: Value) -> Result<Value, Status> {
     if txn.admission.is_none() {
         return Ok(scale);
     }
@@ -87,7 +87,7 @@ fn reviewed(txn: &mut Txn<'_>, call: &Call, before: &Object, scale: Value) -> Re
             whole[member][name.as_str()] = value.clone();
         }
     }
-    let write = Write::update(&call.target, &old);
+    let write = WriteAdmission::update(&call.target, &old);
     write.mutate(txn, &mut whole, |_, _| Ok(()))?;
     write.validate(txn, &whole)?;
     Ok(whole)
@@ -120,7 +120,7 @@ fn apply(txn: &mut Txn<'_>, call: &Call, body: &Result<Document, String>) -> Res
         let text = format!("invalid object type: {version}, Kind={sent}");
         return Err(Status::bad_request(text));
     }
-    let scale = subresource_body::decoded(txn, &SCALE, options.validation, document.clone())?;
+    let scale = subresource_body::decode_as(txn, &SCALE, options.validation, document.clone())?;
     if !metadata::text(&scale, "name").is_empty() {
         check_name(&call.target, &scale)?;
     }
@@ -136,15 +136,16 @@ fn apply(txn: &mut Txn<'_>, call: &Call, body: &Result<Document, String>) -> Res
     let applied = call
         .field_manager()
         .apply(&txn.now, Some(&before), &wanted, force);
-    let (mut object, owners) = applied.map_err(|conflict| in_scale(conflict, &kind.api_version()))?;
-    managed::mark(&mut object, owners);
+    let (mut object, owners) =
+        applied.map_err(|conflict| with_scale_version(conflict, &kind.api_version()))?;
+    managed::set_managed_fields(&mut object, owners);
     let whole = Target {
         part: Part::Main,
         ..call.target.clone()
     };
     if txn.admission.is_some() {
         let wanted = scale_of(kind, &object)?;
-        let wanted = reviewed(txn, call, &before, wanted)?;
+        let wanted = admit_scale(txn, call, &before, wanted)?;
         put_replicas(kind, &mut object, wanted["spec"]["replicas"].clone());
     }
     let written = replace_admitted(txn, &whole, &old, object, false)?;
@@ -152,7 +153,7 @@ fn apply(txn: &mut Txn<'_>, call: &Call, body: &Result<Document, String>) -> Res
 }
 
 /// Replaces the apiVersion of the workload in a conflict error by the apiVersion of the Scale.
-fn in_scale(mut conflict: Status, whole: &str) -> Status {
+fn with_scale_version(mut conflict: Status, whole: &str) -> Status {
     let shown = |text: &str| {
         text.replace(
             &format!("using {whole}"),
@@ -177,8 +178,8 @@ fn answer(kind: &Kind, object: &Object) -> Result<Answer, Status> {
 
 /// Responds with the Scale of a workload that was just written. If only a webhook can convert the workload, reads its storage version.
 fn answer_written(kind: &Kind, written: Arc<Object>) -> Result<Answer, Status> {
-    match is_unconverted(kind, &written) {
-        true => answer(&kind.stored(), &written),
+    match needs_webhook_conversion(kind, &written) {
+        true => answer(&kind.in_storage_version(), &written),
         false if kind.defined().is_none() => answer(kind, &written),
         false => answer(kind, &to_requested_version(kind, written)),
     }
@@ -196,7 +197,7 @@ fn put_replicas(kind: &Kind, workload: &mut Value, replicas: Value) {
 }
 
 /// Desired replicas, observed replicas and selector of a workload.
-fn numbers(kind: &Kind, workload: &Value) -> Result<(i64, i64, String), Status> {
+fn replicas_and_selector(kind: &Kind, workload: &Value) -> Result<(i64, i64, String), Status> {
     let Some(scale) = kind.defined().and_then(|defined| defined.scale.as_ref()) else {
         return Ok((
             workload["spec"]["replicas"].as_i64().unwrap_or_default(),
@@ -224,7 +225,7 @@ fn numbers(kind: &Kind, workload: &Value) -> Result<(i64, i64, String), Status> 
 }
 
 fn scale_of(kind: &Kind, workload: &Value) -> Result<Value, Status> {
-    let (wanted, observed, selector) = numbers(kind, workload)?;
+    let (wanted, observed, selector) = replicas_and_selector(kind, workload)?;
     let mut metadata = json!({});
     for field in ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"] {
         if let Some(value) = workload["metadata"].get(field) {

@@ -7,7 +7,7 @@ use super::body::{no_body, set_namespace};
 use super::call::{Call, Payload};
 use super::decode::decode;
 use super::decoded::FieldValidation;
-use super::dynamic_admission::Write;
+use super::dynamic_admission::WriteAdmission;
 use super::options::WriteOptions;
 use crate::kinds::Kind;
 use crate::machinery::document::Document;
@@ -26,33 +26,33 @@ pub(super) fn read(txn: &mut Txn<'_>, call: &Call, of: &Kind, older: Option<&str
     }
     let options = WriteOptions::read(&call.params, "CreateOptions")?;
     txn.dry_run = options.dry_run;
-    let mut object = decoded(txn, of, options.validation, body)?;
+    let mut object = decode_as(txn, of, options.validation, body)?;
     set_namespace(&call.target.kind, call.target.namespace.as_deref(), &mut object)?;
     Ok(object)
 }
 
 /// Decodes a document as an object of a kind.
-pub(super) fn decoded(
+pub(super) fn decode_as(
     txn: &mut Txn<'_>,
     of: &Kind,
     validation: FieldValidation,
     document: Document,
 ) -> Result<Value, Status> {
-    let decoded = decode(of, document).map_err(|why| why.of_body(of))?;
+    let decoded = decode(of, document).map_err(|why| why.body_error(of))?;
     txn.warnings
-        .extend(validation.of_body(of, decoded.strict_errors)?);
+        .extend(validation.apply_to_body(of, decoded.strict_errors)?);
     Ok(decoded.object)
 }
 
 /// Runs mutating admission on the body and decodes it again if a webhook changed it.
 pub(super) fn admit(txn: &mut Txn<'_>, call: &Call, of: &Kind, sent: Value) -> Result<Value, Status> {
     let (kind, mut object) = (&call.target.kind, sent);
-    let is_changed = Write::create(&call.target).mutate(txn, &mut object, |txn, object| {
-        admission::in_namespace(txn, kind, object)
+    let is_changed = WriteAdmission::create(&call.target).mutate(txn, &mut object, |txn, object| {
+        admission::check_namespace(txn, kind, object)
     })?;
     if !is_changed {
         return Ok(object);
     }
-    let decoded = decode(of, object.into()).map_err(|why| why.of_body(of))?;
+    let decoded = decode(of, object.into()).map_err(|why| why.body_error(of))?;
     Ok(decoded.object)
 }

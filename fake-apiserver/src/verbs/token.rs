@@ -1,7 +1,7 @@
 //! serviceaccounts/NAME/token: issues a service account token (`TokenRequest` of authentication.k8s.io/v1).
 
 use super::call::{Answer, Call};
-use super::dynamic_admission::Write;
+use super::dynamic_admission::WriteAdmission;
 use super::read::existing;
 use super::subresource_body;
 use crate::access::auth::{BINDABLE, Bound, Claim};
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 pub(super) fn create(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     let request = subresource_body::read(txn, call, &TOKEN_REQUEST, None)?;
     let mut request = subresource_body::admit(txn, call, &TOKEN_REQUEST, request)?;
-    Write::create(&call.target).validate(txn, &request)?;
+    WriteAdmission::create(&call.target).validate(txn, &request)?;
     FieldManager {
         kind: &TOKEN_REQUEST,
         ..call.field_manager()
@@ -28,12 +28,12 @@ pub(super) fn create(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     check_name(&request, call.target.name())?;
     let mut spec = request["spec"].take();
     let seconds = spec["expirationSeconds"].as_i64().unwrap_or_default();
-    check(seconds)?;
+    validate_lifetime(seconds)?;
     if json::texts(&spec["audiences"]).is_empty() {
         spec["audiences"] = json!(txn.options().account_tokens.audiences());
     }
     let namespace = metadata::text(account.value(), "namespace");
-    let bound = bound(txn, namespace, call.target.name(), &spec["boundObjectRef"])?;
+    let bound = bound_object(txn, namespace, call.target.name(), &spec["boundObjectRef"])?;
     let from = Timestamp::now().as_second();
     let until = from.saturating_add(seconds);
     let claim = Claim {
@@ -50,8 +50,8 @@ pub(super) fn create(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     };
     // A dry run also returns a valid token: issuing a token stores nothing.
     let token = txn.issue(&claim);
-    let expires =
-        Timestamp::from_second(until).map_err(|_| Status::internal("the time of expiry is out of range"))?;
+    let expires = Timestamp::from_second(until)
+        .map_err(|_| Status::internal("the expiration time of the token is out of range"))?;
     let mut metadata = request["metadata"].take();
     for (field, value) in [
         ("name", &*claim.name),
@@ -82,22 +82,27 @@ fn check_name(request: &Value, account: &str) -> Result<(), Status> {
     let mut errors = ErrorList::default();
     let text = "must match the service account name if specified";
     errors.invalid("metadata.name", name, text);
-    Err(Status::invalid(TOKEN_REQUEST.subject(), account, errors))
+    Err(Status::invalid(TOKEN_REQUEST.group_kind(), account, errors))
 }
 
-fn check(seconds: i64) -> Result<(), Status> {
+fn validate_lifetime(seconds: i64) -> Result<(), Status> {
     let mut errors = ErrorList::default();
     let field = "spec.expirationSeconds";
     token_lifetime::check(field, seconds, &mut errors);
     if errors.is_empty() {
         Ok(())
     } else {
-        Err(Status::invalid(TOKEN_REQUEST.subject(), "", errors))
+        Err(Status::invalid(TOKEN_REQUEST.group_kind(), "", errors))
     }
 }
 
 /// The object to which the token is bound. It must exist and have the requested uid.
-fn bound(txn: &Txn<'_>, namespace: &str, account: &str, reference: &Value) -> Result<Option<Bound>, Status> {
+fn bound_object(
+    txn: &Txn<'_>,
+    namespace: &str,
+    account: &str,
+    reference: &Value,
+) -> Result<Option<Bound>, Status> {
     if reference.is_null() {
         return Ok(None);
     }
@@ -122,7 +127,7 @@ fn bound(txn: &Txn<'_>, namespace: &str, account: &str, reference: &Value) -> Re
     }
     let found = txn
         .get(kind, &kind.key(Some(namespace), text("name")))
-        .ok_or_else(|| Status::not_found(kind.resource(), text("name")))?;
+        .ok_or_else(|| Status::not_found(kind.group_resource(), text("name")))?;
     // A pod has no service account if the ServiceAccount admission plugin was disabled when it was created.
     let of_pod = found.value()["spec"]["serviceAccountName"]
         .as_str()
@@ -139,7 +144,7 @@ fn bound(txn: &Txn<'_>, namespace: &str, account: &str, reference: &Value) -> Re
              deleted and then recreated",
             text("uid")
         );
-        return Err(Status::conflict(kind.resource(), text("name"), &why));
+        return Err(Status::conflict(kind.group_resource(), text("name"), &why));
     }
     Ok(Some(Bound {
         kind: kind.clone(),

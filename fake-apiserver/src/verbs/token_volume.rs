@@ -13,8 +13,8 @@ const PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 /// ones.
 const SECONDS: i64 = 3607;
 
-/// Adds the volume mount to all containers that mount no other volume at this path.
-pub(super) fn mount(txn: &mut Txn<'_>, pod: &mut Value) {
+/// Adds the token volume to the pod, and mounts it in all containers that mount no other volume at `PATH`.
+pub(super) fn add_token_volume(txn: &mut Txn<'_>, pod: &mut Value) {
     let present = pod["spec"]["volumes"].as_array().into_iter().flatten();
     let mut names = present.filter_map(|volume| volume["name"].as_str());
     let known = names.find(|name| name.starts_with(NAME)).map(str::to_owned);

@@ -5,10 +5,10 @@ use super::call::{Answer, Call, Payload};
 use super::convert::to_requested_version;
 use super::create::create;
 use super::decode::decode;
-use super::escalation::may_create;
+use super::escalation::require_create_permission;
 use super::options::WriteOptions;
 use super::read::existing;
-use super::write::{UID, precondition, replace};
+use super::write::{UID, check_precondition, replace};
 use crate::kinds::Part;
 use crate::machinery::metadata;
 use crate::machinery::status::Status;
@@ -21,9 +21,9 @@ pub(super) fn update(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
     };
     let options = WriteOptions::read(&call.params, "UpdateOptions")?;
     txn.dry_run = options.dry_run;
-    let decoded = decode(kind, body.clone()).map_err(|why| why.of_body(kind))?;
+    let decoded = decode(kind, body.clone()).map_err(|why| why.body_error(kind))?;
     txn.warnings
-        .extend(options.validation.of_body(kind, decoded.strict_errors)?);
+        .extend(options.validation.apply_to_body(kind, decoded.strict_errors)?);
     txn.empties = decoded.empties;
     let mut object = decoded.object;
     check_name(&call.target, &object)?;
@@ -34,7 +34,7 @@ pub(super) fn update(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
         }
         found => found?,
     };
-    precondition(
+    check_precondition(
         &call.target,
         UID,
         (&object, metadata::text(old.value(), "uid")),
@@ -50,10 +50,10 @@ pub(super) fn update(txn: &mut Txn<'_>, call: Call) -> Result<Answer, Status> {
 /// PUT of an object that does not exist creates it, for kinds that allow this (`AllowCreateOnUpdate`).
 fn create_instead(txn: &mut Txn<'_>, mut call: Call) -> Result<Answer, Status> {
     if let Payload::Object(body) = &mut call.payload {
-        precondition(&call.target, UID, (&body.value, ""), txn.dry_run)?;
+        check_precondition(&call.target, UID, (&body.value, ""), txn.dry_run)?;
         metadata::set(&mut body.value, "resourceVersion", None);
     }
-    may_create(txn, &call.target)?;
+    require_create_permission(txn, &call.target)?;
     // `create` decodes the body again and adds the same warnings.
     txn.warnings.clear();
     create(txn, call)

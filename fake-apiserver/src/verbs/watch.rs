@@ -1,14 +1,14 @@
 //! watch: the start of the stream and its bookmarks.
 
 use super::call::{Answer, Call, WatchPlan};
-use super::list::{refuse_future, revision, selection};
+use super::list::{parse_revision, refuse_future, selection};
 use crate::machinery::status::Status;
 use crate::store::{Start, Txn};
 
 pub(super) fn watch(txn: &mut Txn<'_>, call: &Call) -> Result<Answer, Status> {
     let params = &call.params;
     let selection = selection(call)?;
-    let requested = revision(params.get("resourceVersion")).map_err(Status::internal)?;
+    let requested = parse_revision(params.get("resourceVersion")).map_err(Status::internal)?;
     let bookmarks = params.flag("allowWatchBookmarks").unwrap_or_default();
     let timeout_seconds = params
         .number("timeoutSeconds")?

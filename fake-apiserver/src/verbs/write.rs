@@ -8,11 +8,11 @@ use super::call::Target;
 use super::convert::{to_storage_version, to_validated_version};
 use super::custom;
 use super::decode::nullify_empties;
-use super::dynamic_admission::Write;
-use super::remove::is_finished;
+use super::dynamic_admission::WriteAdmission;
+use super::remove::can_be_removed;
 use super::{admission, escalation};
 use crate::kinds::{
-    Generation, Kind, MetadataPasses, Part, Requester, Setting, StatusMetadata, forbid_privileged,
+    Generation, Kind, MetadataPasses, Part, Requester, StatusMetadata, StrategyContext, forbid_privileged,
 };
 use crate::machinery::error_list::ErrorList;
 use crate::machinery::status::Status;
@@ -20,7 +20,7 @@ use crate::machinery::{go, json, metadata};
 use crate::object::Object;
 use crate::patch::managed::{self, FieldManager};
 use crate::schema::{self, Empty};
-use crate::store::{FollowUp, Txn};
+use crate::store::{ControllerWork, Txn};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ pub(super) const UID: (&str, &str) = ("uid", "UID");
 
 /// Rejects a write if the sent metadata has a value of `field` that differs from the stored object. The error message calls the field
 /// `what`.
-pub(super) fn precondition(
+pub(super) fn check_precondition(
     target: &Target,
     (field, what): (&str, &str),
     (sent, found): (&Value, &str),
@@ -66,7 +66,7 @@ pub(super) fn precondition(
          Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {found}",
         kind.registry_key(&target.key(), dry_run)
     );
-    Err(Status::conflict(kind.resource(), target.name(), &why))
+    Err(Status::conflict(kind.group_resource(), target.name(), &why))
 }
 
 /// Replaces `old` by `new`: the last step of PUT and PATCH. `manager` is the field manager; `None` if managedFields is already updated.
@@ -82,13 +82,13 @@ pub(super) fn replace(
     if let Some(manager) = manager {
         manager.track(&txn.now, Some(&before), &mut new);
     }
-    Write::update(target, &before).mutate(txn, &mut new, |_, _| Ok(()))?;
+    WriteAdmission::update(target, &before).mutate(txn, &mut new, |_, _| Ok(()))?;
     // A webhook may have changed the namespace.
     set_namespace(kind, target.namespace.as_deref(), &mut new)?;
     replace_admitted(txn, target, old, new, true)
 }
 
-/// `replace` after mutating admission. Runs validating admission only if `last` is true; otherwise the caller has run it.
+/// The part of `replace` after mutating admission. Runs validating admission only if `last` is true; otherwise the caller has run it.
 pub(super) fn replace_admitted(
     txn: &mut Txn<'_>,
     target: &Target,
@@ -101,22 +101,22 @@ pub(super) fn replace_admitted(
     if sent.is_empty() && !kind.unconditional_update {
         let mut errors = ErrorList::default();
         errors.invalid("metadata.resourceVersion", 0, "must be specified for an update");
-        return Err(Status::invalid(kind.resource(), target.name(), errors));
+        return Err(Status::invalid(kind.group_resource(), target.name(), errors));
     }
     if !sent.is_empty() && sent != metadata::text(old.value(), "resourceVersion") {
         let why =
             "the object has been modified; please apply your changes to the latest version and try again";
-        return Err(Status::conflict(kind.resource(), target.name(), why));
+        return Err(Status::conflict(kind.group_resource(), target.name(), why));
     }
     nullify_empties(kind, &mut new);
     let validated = to_validated_version(txn, kind, old)?;
     let before = validated.value();
     restore_system_fields(&mut new, before);
-    separate(kind, target.part, &mut new, before);
+    restore_unwritable_fields(kind, target.part, &mut new, before);
     if target.part == Part::Main {
         begin_write(txn, kind, &mut new, Some(before))?;
     }
-    (kind.stored().hooks.update)(&mut new, before, &setting(txn));
+    (kind.in_storage_version().hooks.update)(&mut new, before, &setting(txn));
     update_generation(target, &mut new, before);
     escalation::check(txn, target, Some(before), &new)?;
     let empties = std::mem::take(&mut txn.empties);
@@ -128,13 +128,13 @@ pub(super) fn replace_admitted(
         txn.warnings.extend(custom::warnings(&new, Some(before)));
     }
     if last {
-        Write::update(target, &validated).validate(txn, &new)?;
+        WriteAdmission::update(target, &validated).validate(txn, &new)?;
     }
     let new = to_storage_version(txn, kind, new)?;
     store(txn, target, old, new)
 }
 
-/// Calls the controllers of other crates that complete objects of the resource.
+/// Lets the controllers that watch the resource complete the object before it is validated.
 pub(super) fn begin_write(
     txn: &mut Txn<'_>,
     kind: &Kind,
@@ -155,17 +155,19 @@ pub(crate) fn store(
 ) -> Result<Arc<Object>, Status> {
     let kind = &target.kind;
     let key = target.key();
-    if is_finished(kind, &new) {
+    if can_be_removed(kind, &new) {
         // The response contains the object without finalizers, at its old revision.
         txn.remove(kind, &key);
-        txn.enqueue_work(FollowUp::deleted(&new));
+        txn.enqueue_work(ControllerWork::deleted(&new));
         return Ok(Object::new(new, old.revision));
     }
     let managed = metadata::take(&mut new, "managedFields");
     if new == *old.value() {
         let managed = managed.as_ref().and_then(Value::as_str);
         // If only timestamps in managedFields changed, the update is a no-op.
-        let same = |now: &str| now == old.managed() || managed::differ_in_times(kind, now, old.managed());
+        let same = |now: &str| {
+            now == old.managed_fields() || managed::differ_only_in_times(kind, now, old.managed_fields())
+        };
         if managed.is_none_or(same) {
             return Ok(old.clone());
         }
@@ -179,7 +181,9 @@ fn requested_revision(object: &Value) -> Result<&str, Status> {
     let sent = metadata::text(object, "resourceVersion");
     match sent.parse::<u64>() {
         Ok(0) => Ok(""),
-        Err(error) if !sent.is_empty() => Err(Status::internal(go::no_number("ParseUint", sent, &error))),
+        Err(error) if !sent.is_empty() => {
+            Err(Status::internal(go::parse_int_error("ParseUint", sent, &error)))
+        }
         _ => Ok(sent),
     }
 }
@@ -214,9 +218,9 @@ const DESCRIPTION: [&str; 6] = [
 
 /// Restores the fields that a request must not change: a write to the main resource does not change the status, a write to `/status`
 /// changes only status and metadata.
-fn separate(kind: &Kind, part: Part, new: &mut Value, old: &Value) {
+fn restore_unwritable_fields(kind: &Kind, part: Part, new: &mut Value, old: &Value) {
     match kind.status_metadata {
-        StatusMetadata::Unchanged if part == Part::Status => return only_status(new, old),
+        StatusMetadata::Unchanged if part == Part::Status => return take_only_status(new, old),
         StatusMetadata::Described if part == Part::Status => {
             for field in DESCRIPTION {
                 metadata::set(new, field, old["metadata"].get(field).cloned());
@@ -225,19 +229,19 @@ fn separate(kind: &Kind, part: Part, new: &mut Value, old: &Value) {
         _ => {}
     }
     match part {
-        Part::Main => separate_members(kind, part, new, old),
+        Part::Main => restore_unwritable_members(kind, part, new, old),
         Part::Status => {
-            separate_members(kind, part, new, old);
+            restore_unwritable_members(kind, part, new, old);
             (kind.hooks.separate_status)(new, old);
         }
         Part::Sub(sub) => match kind.hooks.part(sub) {
             Some(part) => (part.separate)(new, old),
-            None => separate_members(kind, part, new, old),
+            None => restore_unwritable_members(kind, part, new, old),
         },
     }
 }
 
-fn separate_members(kind: &Kind, part: Part, new: &mut Value, old: &Value) {
+fn restore_unwritable_members(kind: &Kind, part: Part, new: &mut Value, old: &Value) {
     let (Some(new), Some(old), true) = (new.as_object_mut(), old.as_object(), kind.status) else {
         return;
     };
@@ -258,7 +262,7 @@ fn separate_members(kind: &Kind, part: Part, new: &mut Value, old: &Value) {
 }
 
 /// Takes only status and managedFields from `new`; everything else remains as in `old`.
-fn only_status(new: &mut Value, old: &Value) {
+fn take_only_status(new: &mut Value, old: &Value) {
     let managed = metadata::take(new, "managedFields");
     let status = std::mem::replace(new, old.clone())
         .get_mut("status")
@@ -295,7 +299,7 @@ fn validate_with_sent_empties(
     target: &Target,
     new: &Value,
     old: &Value,
-    setting: &Setting<'_>,
+    setting: &StrategyContext<'_>,
     empties: &[Empty],
 ) -> Result<Vec<String>, Status> {
     let outcome = validate(target, new, old, setting);
@@ -305,13 +309,13 @@ fn validate_with_sent_empties(
     };
     if target.part == Part::Main && !empties.is_empty() {
         let mut sent = new.clone();
-        schema::put_back(&mut sent, empties);
+        schema::restore_empties(&mut sent, empties);
         if let Err(reworded) = validate(target, &sent, old, setting) {
             errors.replace_messages(reworded);
         }
     }
     Err(Status::invalid(
-        target.kind.stored().subject(),
+        target.kind.in_storage_version().group_kind(),
         target.name(),
         errors,
     ))
@@ -322,14 +326,14 @@ fn validate(
     target: &Target,
     new: &Value,
     old: &Value,
-    setting: &Setting<'_>,
+    setting: &StrategyContext<'_>,
 ) -> Result<Vec<String>, ErrorList> {
     let kind = &target.kind;
     let mut errors = ErrorList::default();
     metadata::validate_common(new, |_| Vec::new(), &mut errors);
     metadata::validate_update(new, old, &mut errors);
-    // Like the strategies of kube-apiserver, validates the metadata again up to three times and repeats the errors: first before all other
-    // checks, and last as an update.
+    // The strategies of kube-apiserver validate the metadata again `times` times, which repeats its errors: the first time before all other
+    // checks, the last time against the old object if `compare` is set.
     let checks = kind.metadata_checks;
     let MetadataPasses { times, compare } = match target.part {
         Part::Main => checks.main,
@@ -339,10 +343,10 @@ fn validate(
         if compare && time == times {
             metadata::validate_update(new, old, errors);
         } else {
-            metadata::described(new, errors);
+            metadata::validate_labels_annotations_owners(new, errors);
         }
         if checks.know_finalizers {
-            metadata::known_finalizers(new, errors);
+            metadata::validate_core_finalizers(new, errors);
         }
     };
     let mut warnings = Vec::new();
@@ -377,8 +381,8 @@ fn validate(
 }
 
 /// The context of validation hooks, read from the transaction.
-pub(super) fn setting<'a>(txn: &'a Txn<'_>) -> Setting<'a> {
-    Setting {
+pub(super) fn setting<'a>(txn: &'a Txn<'_>) -> StrategyContext<'a> {
+    StrategyContext {
         now: &txn.now,
         options: txn.options(),
         profile: txn.profile(),

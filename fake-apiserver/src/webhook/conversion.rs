@@ -9,7 +9,7 @@ use crate::machinery::metadata;
 use crate::machinery::status::Status;
 use crate::object::Object;
 use crate::store::Store;
-use crate::verbs::{for_webhook, from_webhook, is_in_version, is_unconverted};
+use crate::verbs::{for_webhook, from_webhook, is_in_version, needs_webhook_conversion};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::Value;
@@ -23,10 +23,10 @@ pub(super) struct RequestConverter<'a> {
 
 impl ObjectConverter for RequestConverter<'_> {
     fn convert<'a>(&'a self, kind: &'a Kind, object: &'a Value) -> BoxFuture<'a, Result<Value, String>> {
-        let is_whole = self.request.target.is_whole();
+        let is_whole = self.request.target.has_resource_kind();
         async move {
             if is_whole && kind.conversion().is_some() {
-                let converted = value_of(self.store, kind, object).await?;
+                let converted = convert_unstored(self.store, kind, object).await?;
                 return Ok(for_webhook(kind, is_whole, &converted));
             }
             Ok(for_webhook(kind, is_whole, object))
@@ -42,11 +42,11 @@ impl ObjectConverter for RequestConverter<'_> {
     ) -> BoxFuture<'a, Result<Value, String>> {
         async move {
             let target = &self.request.target;
-            if !target.is_whole() {
+            if !target.has_resource_kind() {
                 return Ok(changed);
             }
             let made = from_webhook(kind, &target.kind, before, changed)?;
-            value_of(self.store, &target.kind, &made).await
+            convert_unstored(self.store, &target.kind, &made).await
         }
         .boxed()
     }
@@ -61,7 +61,7 @@ pub(super) async fn convert_pending(store: &Store, session: &mut AdmissionSessio
         }
     }
     for (kind, value) in std::mem::take(&mut session.values_to_convert) {
-        match value_of(store, &kind, &value).await {
+        match convert_unstored(store, &kind, &value).await {
             Ok(converted) => session.record_converted(kind.version, value, converted),
             Err(why) => {
                 session.unconvertible = Some(Status::internal(why));
@@ -82,7 +82,7 @@ pub(crate) async fn convert_objects(
     };
     let waiting: Vec<&Arc<Object>> = objects
         .iter()
-        .filter(|object| is_unconverted(kind, object))
+        .filter(|object| needs_webhook_conversion(kind, object))
         .collect();
     if waiting.is_empty() {
         return Ok(());
@@ -97,14 +97,14 @@ pub(crate) async fn convert_objects(
         .await
         .map_err(Status::internal)?;
     for (object, converted) in waiting.into_iter().zip(converted) {
-        let made = object.like(converted, object.revision);
+        let made = object.replace_value(converted, object.revision);
         object.keep_converted(conversion.number, kind.version, made);
     }
     Ok(())
 }
 
 /// Converts an object that is not stored. The result has the managedFields of `value`.
-async fn value_of(store: &Store, kind: &Kind, value: &Value) -> Result<Value, String> {
+async fn convert_unstored(store: &Store, kind: &Kind, value: &Value) -> Result<Value, String> {
     let (Some(version), Some(conversion)) = (kind.defined(), kind.conversion()) else {
         return Ok(value.clone());
     };

@@ -31,8 +31,8 @@ impl WebhookClient for Store {
     }
 }
 
-/// Makes all pending calls and conversions, and records the results.
-pub(crate) async fn complete(store: &Store, session: &mut AdmissionSession) {
+/// Makes all pending webhook calls and conversions of the session, and records their results.
+pub(crate) async fn call_pending_webhooks(store: &Store, session: &mut AdmissionSession) {
     conversion::convert_pending(store, session).await;
     let Some(webhooks) = session.registry.webhooks.clone() else {
         return;

@@ -23,7 +23,7 @@ pub(super) fn resolve(config: &ClientConfig, store: &Store) -> Destination {
             let (name, port) = split(host);
             Destination {
                 origin: format!("https://{host}"),
-                path: cleaned(path),
+                path: clean_path(path),
                 name: name.trim_matches(['[', ']']).to_owned(),
                 address: Ok(format!("{name}:{}", port.unwrap_or(HTTPS))),
                 is_remote_allowed,
@@ -40,7 +40,7 @@ pub(super) fn resolve(config: &ClientConfig, store: &Store) -> Destination {
             let by_options = store.options().services.get(&format!("{namespace}/{name}"));
             Destination {
                 origin: format!("https://{host}:{port}"),
-                path: cleaned(path),
+                path: clean_path(path),
                 name: host,
                 address: match by_options {
                     Some(address) => Ok(address.to_string()),
@@ -54,7 +54,7 @@ pub(super) fn resolve(config: &ClientConfig, store: &Store) -> Destination {
 }
 
 /// Removes duplicate slashes and dot segments from a path: many webhooks are installed with an extra slash.
-fn cleaned(path: &str) -> String {
+fn clean_path(path: &str) -> String {
     let mut segments = Vec::new();
     for segment in path.split('/') {
         match segment {

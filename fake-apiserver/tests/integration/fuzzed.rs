@@ -8,13 +8,13 @@ use mutated::mutated;
 use proptest::test_runner::{Config, TestRunner};
 use std::path::{Path, PathBuf};
 
-fn place(of: &str) -> PathBuf {
+fn fuzz_path(of: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz").join(of)
 }
 
 /// The file names in a folder, without extension.
 fn names(folder: &str) -> Vec<String> {
-    let entries = std::fs::read_dir(place(folder)).expect("the folder exists");
+    let entries = std::fs::read_dir(fuzz_path(folder)).expect("the folder exists");
     let name = |entry: std::io::Result<std::fs::DirEntry>| {
         let path = entry.expect("the folder is readable").path();
         path.file_stem()
@@ -28,7 +28,7 @@ fn names(folder: &str) -> Vec<String> {
 }
 
 fn seeds(target: &str) -> Vec<Vec<u8>> {
-    let folder = place("seeds").join(target);
+    let folder = fuzz_path("seeds").join(target);
     let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let read = |entry: std::io::Result<std::fs::DirEntry>| {
         std::fs::read(entry.expect("the folder is readable").path()).expect("seeds can be read")
@@ -68,11 +68,11 @@ fn every_target_has_a_program_and_seeds() {
     let targets = fuzz::TARGETS.map(|(name, _)| name.to_owned());
     assert_eq!(names("fuzz_targets"), targets);
     assert_eq!(names("seeds"), targets);
-    let manifest = std::fs::read_to_string(place("Cargo.toml")).expect("fuzz/Cargo.toml exists");
+    let manifest = std::fs::read_to_string(fuzz_path("Cargo.toml")).expect("fuzz/Cargo.toml exists");
     for name in targets {
         let program = format!("[[bin]]\nname = \"{name}\"\npath = \"fuzz_targets/{name}.rs\"\n");
         assert!(manifest.contains(&program), "{name} is not in the manifest");
-        let source = std::fs::read_to_string(place("fuzz_targets").join(format!("{name}.rs")));
+        let source = std::fs::read_to_string(fuzz_path("fuzz_targets").join(format!("{name}.rs")));
         assert!(
             source.is_ok_and(|text| text.contains(&format!("run(\"{name}\", bytes)"))),
             "{name} runs another target"

@@ -49,7 +49,7 @@ impl Imports {
             let uses = uses(&source.text);
             let names = uses
                 .iter()
-                .filter_map(|(_, name, path)| Some((name.clone(), absolute(module, path, &modules)?)));
+                .filter_map(|(_, name, path)| Some((name.clone(), resolve_path(module, path, &modules)?)));
             source.names = names.collect();
         }
         let of = sources
@@ -59,14 +59,19 @@ impl Imports {
     }
 
     /// An import cycle, if any: each file imports the next, the last one imports the first.
-    pub(crate) fn circle(&self) -> Option<Vec<Module>> {
+    pub(crate) fn find_cycle(&self) -> Option<Vec<Module>> {
         let mut done = BTreeSet::new();
         self.of
             .keys()
-            .find_map(|start| self.search(start, &mut Vec::new(), &mut done))
+            .find_map(|start| self.find_cycle_from(start, &mut Vec::new(), &mut done))
     }
 
-    fn search(&self, at: &Module, way: &mut Vec<Module>, done: &mut BTreeSet<Module>) -> Option<Vec<Module>> {
+    fn find_cycle_from(
+        &self,
+        at: &Module,
+        way: &mut Vec<Module>,
+        done: &mut BTreeSet<Module>,
+    ) -> Option<Vec<Module>> {
         if let Some(since) = way.iter().position(|passed| passed == at) {
             return Some(way[since..].to_vec());
         }
@@ -74,7 +79,9 @@ impl Imports {
             return None;
         }
         way.push(at.clone());
-        let found = self.of[at].iter().find_map(|next| self.search(next, way, done));
+        let found = self.of[at]
+            .iter()
+            .find_map(|next| self.find_cycle_from(next, way, done));
         way.pop();
         done.insert(at.clone());
         found
@@ -82,7 +89,7 @@ impl Imports {
 }
 
 /// A module path for messages: `kinds::node`.
-pub(crate) fn shown(module: &Module) -> String {
+pub(crate) fn format_module(module: &Module) -> String {
     module.join("::")
 }
 
@@ -178,7 +185,7 @@ fn expand(tree: &str, before: &[String], found: &mut impl FnMut(Module, String))
 }
 
 /// Resolves a path to one from the crate root; None for paths to other crates.
-fn absolute(module: &Module, path: &[String], modules: &BTreeSet<Module>) -> Option<Module> {
+fn resolve_path(module: &Module, path: &[String], modules: &BTreeSet<Module>) -> Option<Module> {
     let (first, rest) = path.split_first()?;
     let mut base = module.clone();
     match first.as_str() {
@@ -211,7 +218,7 @@ fn imports(
         .filter(|(is_public, ..)| !(*is_public && source.is_folder))
         .map(|(_, _, path)| path);
     let paths = used.chain(paths(&source.text));
-    let targets = paths.filter_map(|path| Some(file_of(&absolute(module, &path, modules)?, sources, 0)));
+    let targets = paths.filter_map(|path| Some(file_of(&resolve_path(module, &path, modules)?, sources, 0)));
     targets
         .filter(|target| target != module && !target.is_empty())
         .collect()

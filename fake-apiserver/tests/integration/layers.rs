@@ -1,6 +1,6 @@
 //! Layering test: the modules of this crate form layers, and each module imports only modules of lower layers.
 
-use crate::imports::{Imports, Module, shown};
+use crate::imports::{Imports, Module, format_module};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -40,7 +40,7 @@ fn upward_imports(imports: &Imports, layer: impl Fn(&str) -> Option<usize>) -> V
     let between_modules = all.filter(|(from, to)| !from.is_empty() && from[0] != to[0]);
     let is_downward = |(from, to): &(&Module, &Module)| layer(&to[0]) < layer(&from[0]);
     let up = between_modules.filter(|import| !is_downward(import));
-    up.map(|(from, to)| format!("{} → {}", shown(from), shown(to)))
+    up.map(|(from, to)| format!("{} → {}", format_module(from), format_module(to)))
         .collect()
 }
 
@@ -70,8 +70,8 @@ fn modules_import_only_lower_layers() {
 #[test]
 fn imports_between_files_are_acyclic() {
     let circle = sources()
-        .circle()
-        .map(|files| files.iter().map(shown).collect::<Vec<_>>().join(" → "));
+        .find_cycle()
+        .map(|files| files.iter().map(format_module).collect::<Vec<_>>().join(" → "));
     assert_eq!(
         circle, None,
         "an import cycle: each file imports the next, the last one the first"
@@ -117,6 +117,6 @@ fn import_cycles_between_a_folder_and_its_file_are_found() {
         ),
         ("module/part.rs", "use super::Whole;"),
     ]);
-    let circle: Vec<String> = imports.circle().unwrap().iter().map(shown).collect();
+    let circle: Vec<String> = imports.find_cycle().unwrap().iter().map(format_module).collect();
     assert_eq!(circle, ["module", "module::part"]);
 }

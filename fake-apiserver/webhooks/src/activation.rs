@@ -35,7 +35,7 @@ impl<'a> Activation<'a> {
             scope.bind("params", from_json(params));
         }
         let (authorizer, request) = self.authorizer;
-        scope.authorize(authorizer, request.clone());
+        scope.bind_authorizer(authorizer, request.clone());
         scope
     }
 }

@@ -64,8 +64,8 @@ impl MatchCriteria {
         self.rules.is_empty()
     }
 
-    /// Whether operation, resource and subresource of a request match a rule. Fast, because it is evaluated for every request; selectors
-    /// are not evaluated.
+    /// Whether operation, resource and subresource of a request match a rule. Selectors are not evaluated, because this check is made for
+    /// every request and must be fast.
     pub fn may_match(&self, operation: Operation, target: &AdmissionTarget) -> bool {
         let mut rules = self.rules.iter();
         rules.any(|rule| rule.matches(operation, target))
@@ -77,9 +77,9 @@ impl MatchCriteria {
         rules.any(|rule| rule.matches_resource(kind, part))
     }
 
-    /// The resource version as which the request matches rules and selectors, possibly an equivalent of the requested one. None if it does
-    /// not match.
-    pub fn find(
+    /// The resource and API version in which the request matches rules and selectors: those of the request or equivalent ones. None if the
+    /// request does not match.
+    pub fn matched_kind(
         &self,
         request: &AdmissionRequest,
         object: Option<&Value>,
@@ -191,7 +191,7 @@ impl Rule {
         }
     }
 
-    /// Whether everything except group and version matches.
+    /// Whether a request matches everything in the rule except API group and version.
     fn matches(&self, operation: Operation, target: &AdmissionTarget) -> bool {
         let is_in_namespace = !target.namespace.is_empty() && !target.is_namespace();
         let in_scope = match self.scope {

@@ -22,14 +22,14 @@ pub(crate) enum CallError {
 }
 
 impl Dispatcher<'_> {
-    /// The resource and version as which the request matches the webhook (`ShouldCallHook`). None if it does not match. A matching error
-    /// rejects the request.
+    /// The resource and API version in which the request matches the webhook (`ShouldCallHook`). None if the request does not match. An
+    /// error during matching rejects the request.
     pub(crate) async fn should_call_hook(
         &self,
         hook: &WebhookAccessor,
         object: Option<&Value>,
     ) -> Result<Option<Kind>, Status> {
-        let found = hook.criteria.find(self.0.request, object, self.0.state)?;
+        let found = hook.criteria.matched_kind(self.0.request, object, self.0.state)?;
         let Some(kind) = found else { return Ok(None) };
         if hook.conditions.is_empty() {
             return Ok(Some(kind));
@@ -40,7 +40,7 @@ impl Dispatcher<'_> {
             .map_err(Status::internal_error)?;
         let matches = self.match_conditions_hold(hook, &kind, &object, &old);
         let target = &self.0.request.target;
-        let forbidden = |why: String| Status::forbidden(target.kind.resource(), &target.name, &why);
+        let forbidden = |why: String| Status::forbidden(target.kind.group_resource(), &target.name, &why);
         Ok(matches.map_err(forbidden)?.then_some(kind))
     }
 
@@ -77,7 +77,7 @@ impl Dispatcher<'_> {
         })
     }
 
-    /// New and old object, converted to the version of `kind`, or `null`.
+    /// New and old object, converted to the version of `kind`. A missing object is `null`.
     async fn objects(&self, kind: &Kind, object: Option<&Value>) -> Result<(Value, Value), String> {
         let old = self.0.request.old.as_ref().map(|old| old.document().into_owned());
         Ok((

@@ -31,17 +31,17 @@ pub fn validate_match_conditions(all: &Value, known: &[String], at: &str, errors
             errors.required(field, "");
             continue;
         }
-        errors.invalid_all(&field, name, names::qualified(name));
+        errors.invalid_all(&field, name, names::qualified_name(name));
         if !known_names.insert(name) {
             errors.duplicate(field, name);
         }
     }
 }
 
-/// Validates an expression. `known`: the variables that it may use; `types`: the result types that are allowed.
+/// Validates an expression. `known`: the variables that the expression may use; `types`: its permitted result types (empty: any).
 pub fn validate_expression(text: &str, known: &[String], types: &[&str], at: &str, errors: &mut ErrorList) {
     let checked = Expression::read(text).and_then(|expression| {
-        expression.check(known)?;
+        expression.check_variables(known)?;
         let wrong = expression.check_type(types);
         wrong.map_err(|of| match types {
             [one] => format!("must evaluate to {one} but got {of}"),

@@ -9,7 +9,7 @@ use serde_json::Value;
 #[derive(Debug)]
 pub struct MatchConditions {
     all: Vec<Result<Expression, String>>,
-    /// `failurePolicy: Ignore`: an evaluation error counts as false. Otherwise the error rejects the request.
+    /// `failurePolicy: Ignore`: an evaluation error means that the request does not match. Otherwise the error rejects the request.
     ignores_failures: bool,
 }
 
@@ -30,12 +30,12 @@ impl MatchConditions {
         self.all.is_empty()
     }
 
-    /// Whether all conditions are true. Returns evaluation errors.
+    /// Whether all conditions are true. An evaluation error is returned, unless another condition is false or failures are ignored.
     pub fn all_true(&self, activation: &Activation<'_>) -> Result<bool, String> {
         if self.is_empty() {
             return Ok(true);
         }
-        let scope = activation.scope(&Budget::conditions());
+        let scope = activation.scope(&Budget::for_match_conditions());
         let mut failures = Vec::new();
         for condition in &self.all {
             let outcome = match condition {

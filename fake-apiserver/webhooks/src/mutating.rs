@@ -7,7 +7,7 @@ use fake_apiserver::extension::{AdmissionResponse, Kind, WebhookContext, json_pa
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Calls all mutating webhooks. `only`: the webhooks due for reinvocation; no others are called.
+/// Calls all matching mutating webhooks. `only`: in a reinvocation, the indices of the webhooks to call again.
 pub(crate) async fn dispatch(
     webhooks: &[WebhookAccessor],
     context: WebhookContext<'_>,
@@ -21,7 +21,7 @@ pub(crate) async fn dispatch(
             Ok(matched) => matched,
             Err(denial) => return denied(response, denial),
         };
-        // Reinvocation only includes webhooks that were called in the first round.
+        // In a reinvocation, only the webhooks in `only` are called again.
         let is_due = only.is_none_or(|only| only.contains(&number));
         let Some(kind) = matched.filter(|_| is_due) else {
             continue;

@@ -20,7 +20,7 @@ pub const REGISTRATION: ResourceDefinition = ResourceDefinition {
 pub(crate) static MUTATING_WEBHOOK_CONFIGURATION: ResourceDefinition = ResourceDefinition {
     generation_of: &["/webhooks"],
     kind: "MutatingWebhookConfiguration",
-    metadata_checks: MetadataChecks::machinery(1).alone(),
+    metadata_checks: MetadataChecks::apimachinery_checks(1).without_comparison(),
     plural: "mutatingwebhookconfigurations",
     singular: "mutatingwebhookconfiguration",
     columns: WEBHOOKS,
@@ -36,7 +36,7 @@ pub(crate) static MUTATING_WEBHOOK_CONFIGURATION: ResourceDefinition = ResourceD
 pub(crate) static VALIDATING_WEBHOOK_CONFIGURATION: ResourceDefinition = ResourceDefinition {
     generation_of: &["/webhooks"],
     kind: "ValidatingWebhookConfiguration",
-    metadata_checks: MetadataChecks::machinery(1).alone(),
+    metadata_checks: MetadataChecks::apimachinery_checks(1).without_comparison(),
     plural: "validatingwebhookconfigurations",
     singular: "validatingwebhookconfiguration",
     columns: WEBHOOKS,

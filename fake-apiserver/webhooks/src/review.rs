@@ -15,11 +15,11 @@ pub(crate) struct WebhookResponse {
 }
 
 /// The `request` of an AdmissionReview without its objects; also the variable `request` of CEL expressions. `matched`: the resource and
-/// version as which the request matched.
+/// API version in which the request matched the webhook.
 pub fn review_request(request: &AdmissionRequest, requester: &Requester, matched: &Kind) -> Value {
     let target = &request.target;
     let names = |kind: &Kind| {
-        let (group, version, body) = target.body_of(kind);
+        let (group, version, body) = target.body_group_version_kind(kind);
         let resource = json!({"group": kind.group, "version": kind.version, "resource": kind.plural});
         (
             json!({"group": group, "version": version, "kind": body}),

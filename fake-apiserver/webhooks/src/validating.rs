@@ -6,7 +6,7 @@ use crate::review::WebhookResponse;
 use fake_apiserver::extension::{AdmissionResponse, Kind, WebhookContext};
 use futures::future::join_all;
 
-/// Calls all matching validating webhooks. Of several denials, that of the first webhook in order is returned.
+/// Calls all matching validating webhooks. If several webhooks deny the request, the denial of the first one is returned.
 pub(crate) async fn dispatch(webhooks: &[WebhookAccessor], context: WebhookContext<'_>) -> AdmissionResponse {
     let object = context.request.object.as_ref();
     let dispatcher = Dispatcher(context);

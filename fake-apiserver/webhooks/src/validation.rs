@@ -13,7 +13,7 @@ const REVIEW_VERSIONS: [&str; 2] = ["v1", "v1beta1"];
 const SIDE_EFFECTS: [&str; 2] = ["None", "NoneOnDryRun"];
 const REINVOCATION_POLICIES: [&str; 2] = ["IfNeeded", "Never"];
 
-/// Validates mutating or validating webhooks. `old` is null on create. Match conditions are validated only if one of them changed.
+/// Validates mutating or validating webhooks. `old` is null on create. Match conditions are validated only if a match condition changed.
 pub(crate) fn validate(new: &Value, old: &Value, mutating: bool, errors: &mut ErrorList) {
     let have_changed = old.is_null() || !conditions_of(new).eq(conditions_of(old));
     let mut known = HashSet::new();
@@ -96,7 +96,7 @@ fn review_versions(hook: &Value, at: &str, errors: &mut ErrorList) {
     for (i, version) in versions.iter().enumerate() {
         let field = format!("{at}[{i}]");
         if known.insert(version) {
-            errors.invalid_all(&field, version, names::label_1035(version));
+            errors.invalid_all(&field, version, names::dns_label_1035(version));
         } else {
             errors.invalid(field, *version, "duplicate version");
         }

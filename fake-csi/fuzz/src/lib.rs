@@ -31,6 +31,6 @@ pub fn connection(bytes: &[u8]) {
         let ended = tokio::time::timeout(Duration::from_secs(10), exchange).await;
         assert!(ended.is_ok(), "the server did not close the connection");
         running.stop().await;
-        driver.quiet().await;
+        driver.wait_until_idle().await;
     });
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// Raw storage that volumes of classes with a certain parameter cost: `numerator / denominator` raw bytes per volume byte.
+/// Raw storage that volumes cost if their class has a certain parameter: `numerator / denominator` raw bytes per volume byte.
 ///
 /// Example: with parameter `kind`, value `mirrored` and 2 / 1, each byte of a volume whose class has `kind: mirrored` costs two raw bytes.
 /// If several factors apply to a class, they are multiplied.

@@ -101,7 +101,7 @@ pub(crate) struct Allocation {
 /// Why a volume cannot be created or expanded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Shortage {
-    /// Not enough free storage, at least for now.
+    /// Not enough storage is free; a later call may succeed.
     Exhausted,
     /// The requested size range contains no possible volume size: `limit_bytes` is too small, or `required_bytes` too large.
     OutOfRange,
@@ -123,7 +123,7 @@ impl SizeRange {
             && self.limit.is_none_or(|limit| bytes <= limit)
     }
 
-    pub(crate) fn is_crossed(self) -> bool {
+    pub(crate) fn is_required_above_limit(self) -> bool {
         matches!((self.required, self.limit), (Some(required), Some(limit)) if required > limit)
     }
 }
@@ -159,8 +159,8 @@ impl Backend {
         self.factors.push(factor);
     }
 
-    /// Capacity for volumes with these requirements, accessible from `topology` (`None`: from anywhere). A GetCapacity request does not
-    /// name the volume, so either all reserved storage counts as available, or none.
+    /// Capacity for volumes with these requirements, accessible from `topology` (`None`: from anywhere). GetCapacity
+    /// requests do not name the volume, so `counts_reserved` decides for all reserved storage whether it counts as available.
     pub(crate) fn capacity(
         &self,
         topology: Option<&Segment>,
@@ -212,7 +212,7 @@ impl Backend {
         let allocation = self.find(topology, requirements, size, default)?;
         self.add(&allocation.location, allocation.raw_bytes);
         self.reservations
-            .consume(&allocation.location, requirements.parameters);
+            .end_for_created_volume(&allocation.location, requirements.parameters);
         Ok(allocation)
     }
 
@@ -293,7 +293,7 @@ impl Backend {
             if reservation.is_some_and(|(_, holder)| !contains(requirements.parameters, holder)) {
                 continue;
             }
-            match fit(cost, &extent, free, size, default) {
+            match fit_volume(cost, &extent, free, size, default) {
                 Ok((bytes, raw_bytes)) => {
                     // Extents reserved for this volume come first; then the first pool and its smallest extent.
                     let rank = (is_unreserved, pool.key(), free);
@@ -375,8 +375,8 @@ fn minimum(cost: Cost, extent: &Extent<'_>) -> Option<u64> {
     extent.group_minimum()
 }
 
-/// Volume size and raw bytes within the requested bounds, on an extent with `free` raw bytes.
-fn fit(
+/// Computes size and raw bytes of a volume within the requested bounds, on an extent with `free` raw bytes.
+fn fit_volume(
     cost: Cost,
     extent: &Extent<'_>,
     free: u64,

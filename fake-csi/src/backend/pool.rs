@@ -123,7 +123,7 @@ pub(super) struct Extent<'p> {
     pub(super) capacity: u64,
     /// Maximum raw bytes of one volume.
     pub(super) largest: u64,
-    /// Whether the driver reports a maximum volume size.
+    /// Whether the driver reports a maximum volume size for this extent.
     pub(super) reports_maximum: bool,
 }
 

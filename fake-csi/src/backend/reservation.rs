@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Backend, ByDevice, Location, PoolKey, Requirements, SizeRange, cost::Cost, fit};
+use super::{Backend, ByDevice, Location, PoolKey, Requirements, SizeRange, cost::Cost, fit_volume};
 use crate::{Segment, contains};
 
 /// Request to reserve a device for each volume on **each** segment, until the volumes are created or the reservation is cancelled.
@@ -72,18 +72,22 @@ impl Reservations {
     }
 
     /// Ends the reservation of a created volume: the devices reserved for the volume on all segments become free.
-    pub(super) fn consume(&mut self, location: &Location, parameters: &BTreeMap<String, String>) {
+    pub(super) fn end_for_created_volume(
+        &mut self,
+        location: &Location,
+        parameters: &BTreeMap<String, String>,
+    ) {
         let of_pool = self.0.get(&location.pool);
         let consumed = of_pool
             .and_then(|by_device| by_device.get(location.name()))
             .cloned();
         if let Some(consumed) = consumed.filter(|(_, holder)| contains(parameters, holder)) {
-            self.end(|holder| *holder == consumed);
+            self.free_devices(|holder| *holder == consumed);
         }
     }
 
     /// Frees the devices whose holder matches; returns whether there were any.
-    fn end(&mut self, matches: impl Fn(&Holder) -> bool) -> bool {
+    fn free_devices(&mut self, matches: impl Fn(&Holder) -> bool) -> bool {
         let mut ended = false;
         for by_device in self.0.values_mut() {
             by_device.retain(|_, holder| {
@@ -128,7 +132,7 @@ impl Backend {
 
     /// Cancels a reservation; returns whether it existed.
     pub(crate) fn cancel_reservation(&mut self, name: &str) -> bool {
-        self.reservations.end(|(of, _)| of == name)
+        self.reservations.free_devices(|(of, _)| of == name)
     }
 
     /// All reserved devices, or those of one reservation.
@@ -148,7 +152,7 @@ impl Backend {
         self.reservations.0.iter().flat_map(devices)
     }
 
-    /// Selects the smallest free device for each volume, largest volume first. `None` if there is no device for a volume.
+    /// Selects the smallest free device for each volume, largest volume first. `None` if a volume fits on no free device.
     fn devices_for<'v>(
         &self,
         segment: &Segment,
@@ -184,7 +188,7 @@ impl Backend {
         let free = self
             .candidates(Some(segment), requirements)
             .filter(|it| it.extent.device.is_some() && it.reservation.is_none())
-            .filter(|it| fit(cost, &it.extent, it.free, size, volume.bytes).is_ok());
+            .filter(|it| fit_volume(cost, &it.extent, it.free, size, volume.bytes).is_ok());
         let locations = free.map(|it| (it.free, it.location()));
         locations
             .filter(|(_, location)| !chosen.contains(location))

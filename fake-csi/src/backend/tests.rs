@@ -11,7 +11,7 @@ fn pairs(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
         .collect()
 }
 
-fn on(node: &str) -> Segment {
+fn node_segment(node: &str) -> Segment {
     pairs(&[("node", node)])
 }
 
@@ -47,7 +47,7 @@ fn group(size: u64, kind: &str) -> Device {
 
 fn node_pool(node: &str, devices: &[(&str, Device)]) -> Pool {
     Pool {
-        segment: on(node),
+        segment: node_segment(node),
         parameters: BTreeMap::new(),
         storage: Storage::Devices(
             devices
@@ -106,14 +106,14 @@ fn pools_serve_finer_segments_and_all_pools_serve_requests_without_topology() {
 #[test]
 fn maximum_is_reported_only_if_every_serving_pool_reports_it() {
     let backend = backend([
-        Pool::linear(on("a"), 100, Some(40)),
-        Pool::linear(on("b"), 30, Some(50)),
-        Pool::linear(on("c"), 5, None),
+        Pool::linear(node_segment("a"), 100, Some(40)),
+        Pool::linear(node_segment("b"), 30, Some(50)),
+        Pool::linear(node_segment("c"), 5, None),
     ]);
     let none = pairs(&[]);
     let maximum = |node: &str| {
         backend
-            .capacity(Some(&on(node)), requirements(&none), true)
+            .capacity(Some(&node_segment(node)), requirements(&none), true)
             .maximum
     };
     assert_eq!(
@@ -160,7 +160,7 @@ fn allocations_survive_shrinking_and_replacing_a_pool() {
 fn filesystem_pool_reports_its_remaining_space_as_capacity_and_maximum() {
     let none = pairs(&[]);
     let filesystem = |used| Pool {
-        segment: on("a"),
+        segment: node_segment("a"),
         parameters: pairs(&[]),
         storage: Storage::Filesystem { size: 100, used },
     };
@@ -198,10 +198,11 @@ fn disks_add_up_to_the_capacity_and_bound_the_volume_size() {
         node_pool("n2", &[("a", disk(7000, "SSD"))]),
     ]);
     let ssd = pairs(&[("storageType", "SSD")]);
-    let capacity = |backend: &Backend| tuple(backend.capacity(Some(&on("n1")), requirements(&ssd), true));
+    let capacity =
+        |backend: &Backend| tuple(backend.capacity(Some(&node_segment("n1")), requirements(&ssd), true));
     assert_eq!(capacity(&backend), (600, Some(300), Some(100)));
     let allocated = backend
-        .allocate(Some(&on("n1")), requirements(&ssd), required(101), 1)
+        .allocate(Some(&node_segment("n1")), requirements(&ssd), required(101), 1)
         .unwrap();
     assert_eq!(
         (
@@ -214,12 +215,12 @@ fn disks_add_up_to_the_capacity_and_bound_the_volume_size() {
     assert_eq!(capacity(&backend), (400, Some(300), Some(100)));
     for bytes in [300, 100] {
         backend
-            .allocate(Some(&on("n1")), requirements(&ssd), required(bytes), 1)
+            .allocate(Some(&node_segment("n1")), requirements(&ssd), required(bytes), 1)
             .unwrap();
     }
     assert_eq!(capacity(&backend), (0, Some(0), None));
     assert_eq!(
-        backend.allocate(Some(&on("n1")), requirements(&ssd), required(1), 1),
+        backend.allocate(Some(&node_segment("n1")), requirements(&ssd), required(1), 1),
         Err(Shortage::Exhausted)
     );
 }
@@ -322,7 +323,7 @@ mod reservations {
     fn reservation(name: &str, nodes: &[&str], claims: &[(&str, u64)]) -> Reservation {
         Reservation {
             name: name.to_owned(),
-            segments: nodes.iter().copied().map(on).collect(),
+            segments: nodes.iter().copied().map(node_segment).collect(),
             volumes: claims
                 .iter()
                 .map(|(name, bytes)| ReservedVolume {
@@ -352,7 +353,7 @@ mod reservations {
         assert_eq!(devices(&reserved), [("n1", "a"), ("n2", "a")]);
         assert_eq!(
             backend
-                .capacity(Some(&on("n1")), requirements(&pairs(&[])), true)
+                .capacity(Some(&node_segment("n1")), requirements(&pairs(&[])), true)
                 .maximum,
             Some(100),
             "reserved devices count"
@@ -368,9 +369,17 @@ mod reservations {
             "unreserved devices are free"
         );
         let allocated = backend
-            .allocate(Some(&on("n2")), requirements(&claim("app-0")), required(60), 1)
+            .allocate(
+                Some(&node_segment("n2")),
+                requirements(&claim("app-0")),
+                required(60),
+                1,
+            )
             .unwrap();
-        assert_eq!((allocated.location.segment(), allocated.bytes), (&on("n2"), 100));
+        assert_eq!(
+            (allocated.location.segment(), allocated.bytes),
+            (&node_segment("n2"), 100)
+        );
         assert_eq!(backend.reserved_devices(None).count(), 0, "n1 is free as well");
         assert!(allocate(&mut backend, &claim("other-1"), 60).is_ok());
     }

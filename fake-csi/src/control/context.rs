@@ -1,4 +1,4 @@
-//! What all connections of the HTTP control share: the driver, the stored calls and the token.
+//! Data that all connections of the HTTP control share: the driver, the stored calls and the token.
 
 use std::sync::Arc;
 

@@ -91,7 +91,7 @@ enum AnswerText {
 #[derive(Debug, Serialize)]
 pub(super) struct Page {
     calls: Vec<Arc<CallText>>,
-    /// Sequence number of the next call, with which the client can continue.
+    /// Sequence number of the next call, from which the client can continue to read.
     next: u64,
 }
 
@@ -115,7 +115,7 @@ impl CallRecord {
 impl Observer for CallRecord {
     fn observe(&self, event: Event) {
         let mut stored = self.0.lock();
-        let call = text(stored.next, event);
+        let call = call_text(stored.next, event);
         stored.next += 1;
         if stored.calls.len() >= CALLS_MAX {
             stored.calls.pop_front();
@@ -124,7 +124,7 @@ impl Observer for CallRecord {
     }
 }
 
-fn text(number: u64, event: Event) -> CallText {
+fn call_text(number: u64, event: Event) -> CallText {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let (code, message, answer) = match event.outcome {
         Ok(answer) => ("OK", None, answer_text(answer)),

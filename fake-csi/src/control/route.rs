@@ -27,7 +27,7 @@ type RouteResult = Result<(StatusCode, Vec<u8>), Problem>;
 
 /// Responds to any request.
 pub(super) async fn respond(context: &Context, request: Request<Incoming>) -> Response<Full<Bytes>> {
-    let result = match authorized(context, &request) {
+    let result = match check_token(context, &request) {
         Ok(()) => route(context, request).await,
         Err(problem) => Err(problem),
     };
@@ -46,10 +46,10 @@ pub(super) async fn respond(context: &Context, request: Request<Incoming>) -> Re
     response
 }
 
-fn authorized(context: &Context, request: &Request<Incoming>) -> Result<(), Problem> {
+fn check_token(context: &Context, request: &Request<Incoming>) -> Result<(), Problem> {
     let given = request.headers().get(header::AUTHORIZATION);
     let token = given.and_then(|value| value.as_bytes().strip_prefix(b"Bearer "));
-    if token.is_some_and(|token| is_same(token, context.token.as_bytes())) {
+    if token.is_some_and(|token| equals_token(token, context.token.as_bytes())) {
         return Ok(());
     }
     Err(Problem::new(
@@ -59,7 +59,7 @@ fn authorized(context: &Context, request: &Request<Incoming>) -> Result<(), Prob
 }
 
 /// Constant-time comparison, so that timing does not reveal a matching prefix of the token.
-fn is_same(given: &[u8], token: &[u8]) -> bool {
+fn equals_token(given: &[u8], token: &[u8]) -> bool {
     given.len() == token.len() && given.iter().zip(token).fold(0, |diff, (a, b)| diff | (a ^ b)) == 0
 }
 
@@ -110,7 +110,7 @@ fn get(context: &Context, parts: &[&str], query: &str) -> Option<RouteResult> {
                 .map(ReservedDeviceText::from)
                 .collect::<Vec<_>>(),
         ),
-        ["calls"] => first_call(query).and_then(|number| json(&context.calls.since(number))),
+        ["calls"] => parse_first_call(query).and_then(|number| json(&context.calls.since(number))),
         _ => return None,
     })
 }
@@ -307,7 +307,7 @@ async fn body(request: Request<Incoming>) -> Result<Bytes, Problem> {
 }
 
 /// Parses the query `from=N`: the sequence number of the first call to return.
-fn first_call(query: &str) -> Result<u64, Problem> {
+fn parse_first_call(query: &str) -> Result<u64, Problem> {
     if query.is_empty() {
         return Ok(0);
     }

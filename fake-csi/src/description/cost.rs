@@ -17,7 +17,7 @@ struct Text {
     factor: Factor,
 }
 
-/// The factor: `2`, or `3/2` if it is not an integer.
+/// A cost factor: `2`, or `3/2` if it is not an integer.
 #[derive(Deserialize, Serialize)]
 #[serde(
     untagged,

@@ -22,7 +22,7 @@ pub(crate) const RULES_MAX: usize = 1000;
 /// Replaces the normal response of some calls.
 ///
 /// Rules are tried in the order in which they were added, and the first match decides the result of a call. An [`Effect::Delay`] only adds
-/// a delay, so later rules still apply. A call is not counted by rules after the one that decided it.
+/// a delay, so later rules still apply. Rules after the deciding rule do not count the call.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "control", derive(serde::Deserialize, serde::Serialize))]
 #[cfg_attr(feature = "control", serde(try_from = "RuleText", into = "RuleText"))]

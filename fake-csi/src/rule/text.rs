@@ -30,7 +30,7 @@ pub struct RuleText<S = Segment, B = i64> {
     /// Only calls for this topology segment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub segment: Option<S>,
-    /// Only calls for this storage class.
+    /// Only calls with the parameters of this StorageClass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
     /// Only calls with these parameters.
@@ -39,7 +39,7 @@ pub struct RuleText<S = Segment, B = i64> {
     /// Number of matching calls to ignore first.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub skip: u32,
-    /// Number of calls to which the rule is applied; unset: all.
+    /// Number of calls to which the rule is applied. Unset: all until `removeDriverFault`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub times: Option<u32>,
     /// Fail with this gRPC code, such as `UNAVAILABLE`.
@@ -66,7 +66,7 @@ pub struct RuleText<S = Segment, B = i64> {
     /// With `available`: minimum_volume_size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub minimum: Option<B>,
-    /// Return these values from CreateVolume instead of the real ones.
+    /// Return these values from CreateVolume instead of the real ones, as in `{bytes: 1Gi, topology: [n2]}`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub volume: Option<VolumeOverride<S, B>>,
     /// Return this `ready` value from Probe.
@@ -141,7 +141,7 @@ impl<S, B> RuleText<S, B> {
         let effects = [
             self.code.map(|name| code(&name, self.message)).transpose()?,
             self.delay
-                .map(|text| duration(&text).map(Effect::Delay))
+                .map(|text| parse_delay(&text).map(Effect::Delay))
                 .transpose()?,
             self.hang.then_some(Effect::Hang),
             self.cut.map(|cut| match cut {
@@ -207,7 +207,7 @@ fn code(name: &str, message: Option<String>) -> Result<Effect, String> {
     ))
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
+fn parse_delay(text: &str) -> Result<Duration, String> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);
     let milliseconds = match unit {

@@ -18,7 +18,7 @@ pub use backoff::ExponentialBackoff;
 /// A watch that lasts less than this counts as failed.
 const MIN_DURATION: Duration = Duration::from_secs(1);
 
-/// The watches of one client, with the last start of each.
+/// Delays the next watch of a client after a short one. Stores the last start of each watch.
 #[derive(Debug)]
 pub struct WatchPauses {
     backoff: ExponentialBackoff,
@@ -33,7 +33,7 @@ struct LastWatch {
 }
 
 impl WatchPauses {
-    /// `backoff`: the delay before the next watch, by the number of consecutive short watches.
+    /// Creates a value that knows no watches yet. `backoff`: the delay before the next watch, by the number of consecutive short watches.
     pub fn new(backoff: ExponentialBackoff) -> Self {
         WatchPauses {
             backoff,

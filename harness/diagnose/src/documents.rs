@@ -117,15 +117,15 @@ fn is_json(start: &[u8]) -> bool {
 fn each_of_json(text: impl BufRead, visit: &mut Visit<'_>) -> Result<(), DocumentError> {
     let mut source = Deserializer::from_reader(text);
     loop {
-        let mut list = List {
+        let mut list = ListState {
             visit: &mut *visit,
             items: ListItems::default(),
             fields: 0,
             rejected: None,
         };
-        let read = List::deserialize(&mut list, &mut source);
+        let read = ListState::deserialize(&mut list, &mut source);
         let is_empty = list.is_empty();
-        let List { items, rejected, .. } = list;
+        let ListState { items, rejected, .. } = list;
         if let Some(rejected) = rejected {
             return Err(DocumentError::Rejected(rejected));
         }
@@ -153,7 +153,7 @@ struct ListItems {
 }
 
 impl ListItems {
-    fn item(&mut self, item: Value, visit: &mut Visit<'_>) -> Result<(), String> {
+    fn add_item(&mut self, item: Value, visit: &mut Visit<'_>) -> Result<(), String> {
         *self.count.get_or_insert_default() += 1;
         match item["kind"].is_null() && item.is_object() {
             true => self.without_kind.push(item),
@@ -187,14 +187,14 @@ impl ListItems {
 }
 
 /// A JSON document that is possibly a list.
-struct List<'a, 'b> {
+struct ListState<'a, 'b> {
     visit: &'a mut Visit<'b>,
     items: ListItems,
     fields: usize,
     rejected: Option<String>,
 }
 
-impl List<'_, '_> {
+impl ListState<'_, '_> {
     fn is_empty(&self) -> bool {
         self.fields == 0 && self.items.count.is_none()
     }
@@ -203,18 +203,18 @@ impl List<'_, '_> {
         &mut self,
         source: &mut Deserializer<R>,
     ) -> Result<Value, serde_json::Error> {
-        source.deserialize_any(Document(self))
+        source.deserialize_any(DocumentVisitor(self))
     }
 }
 
 /// Parses a JSON document: passes its items to the callback and returns the remaining fields.
-struct Document<'l, 'a, 'b>(&'l mut List<'a, 'b>);
+struct DocumentVisitor<'l, 'a, 'b>(&'l mut ListState<'a, 'b>);
 
-impl<'de> Visitor<'de> for Document<'_, '_, '_> {
+impl<'de> Visitor<'de> for DocumentVisitor<'_, '_, '_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a Kubernetes object or a list of some")
+        f.write_str("a Kubernetes object or a list of objects")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
@@ -222,7 +222,7 @@ impl<'de> Visitor<'de> for Document<'_, '_, '_> {
         while let Some(key) = map.next_key::<String>()? {
             self.0.fields += 1;
             match key.as_str() {
-                "items" => map.next_value_seed(Items(self.0))?,
+                "items" => map.next_value_seed(ItemsSeed(self.0))?,
                 _ => drop(rest.insert(key, map.next_value()?)),
             }
         }
@@ -239,9 +239,9 @@ impl<'de> Visitor<'de> for Document<'_, '_, '_> {
 }
 
 /// Parses the items of a list.
-struct Items<'l, 'a, 'b>(&'l mut List<'a, 'b>);
+struct ItemsSeed<'l, 'a, 'b>(&'l mut ListState<'a, 'b>);
 
-impl<'de> DeserializeSeed<'de> for Items<'_, '_, '_> {
+impl<'de> DeserializeSeed<'de> for ItemsSeed<'_, '_, '_> {
     type Value = ();
 
     fn deserialize<D: serde::Deserializer<'de>>(self, source: D) -> Result<(), D::Error> {
@@ -249,7 +249,7 @@ impl<'de> DeserializeSeed<'de> for Items<'_, '_, '_> {
     }
 }
 
-impl<'de> Visitor<'de> for Items<'_, '_, '_> {
+impl<'de> Visitor<'de> for ItemsSeed<'_, '_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -264,27 +264,27 @@ impl<'de> Visitor<'de> for Items<'_, '_, '_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
         self.0.items.count.get_or_insert_default();
         while let Some(item) = seq.next_element::<Value>()? {
-            let List { items, visit, .. } = &mut *self.0;
-            items.item(item, visit).map_err(|why| reject(self.0, why))?;
+            let ListState { items, visit, .. } = &mut *self.0;
+            items.add_item(item, visit).map_err(|why| reject(self.0, why))?;
         }
         Ok(())
     }
 }
 
-fn reject<E: serde::de::Error>(list: &mut List<'_, '_>, why: String) -> E {
+fn reject<E: serde::de::Error>(list: &mut ListState<'_, '_>, why: String) -> E {
     list.rejected = Some(why);
     E::custom("rejected")
 }
 
 /// A part of a YAML text: a document, an item of a list, or the text around the items.
 #[derive(Default)]
-struct Piece {
+struct YamlPiece {
     text: String,
     /// Number of the first line, counted from 1.
     line: usize,
 }
 
-impl Piece {
+impl YamlPiece {
     fn add(&mut self, line: &str, number: usize) -> Result<(), DocumentError> {
         if self.text.is_empty() {
             self.line = number;
@@ -336,7 +336,7 @@ impl Piece {
     }
 }
 
-/// Removes from a parser's message the position, which may be relative to a piece, and advice for programmers.
+/// Removes from a parser's message the position, which may be relative to a part of the text, and advice for programmers.
 fn without_position(message: &str) -> String {
     let end = [" at line ", ", set DuplicateKeyPolicy"];
     let ends = end.iter().filter_map(|end| message.find(end));
@@ -347,7 +347,7 @@ fn without_position(message: &str) -> String {
 /// dash at the same indentation.
 fn each_of_yaml(mut text: impl BufRead, visit: &mut Visit<'_>) -> Result<(), DocumentError> {
     let (mut line, mut number) = (String::new(), 0);
-    let mut document = Yaml::default();
+    let mut document = YamlReader::default();
     loop {
         line.clear();
         let is_last = text.read_line(&mut line)? == 0;
@@ -370,12 +370,12 @@ fn each_of_yaml(mut text: impl BufRead, visit: &mut Visit<'_>) -> Result<(), Doc
 
 /// The state of reading a YAML document.
 #[derive(Default)]
-struct Yaml {
+struct YamlReader {
     /// The document without the items of a list.
-    rest: Piece,
+    rest: YamlPiece,
     /// Where the items are, if the document is a list.
     items: Indentation,
-    item: Piece,
+    item: YamlPiece,
     /// Earlier items that define anchors for later ones.
     anchors: String,
     /// Total bytes of items with anchors that were parsed again together with later items.
@@ -394,7 +394,7 @@ enum Indentation {
     At(usize),
 }
 
-impl Yaml {
+impl YamlReader {
     fn add(&mut self, line: &str, number: usize, visit: &mut Visit<'_>) -> Result<(), DocumentError> {
         let body = line.trim_start_matches(' ');
         let indent = line.len() - body.len();
@@ -440,11 +440,11 @@ impl Yaml {
             return Ok(());
         }
         let value = self.value(&item)?;
-        self.list.item(value, visit).map_err(DocumentError::Rejected)
+        self.list.add_item(value, visit).map_err(DocumentError::Rejected)
     }
 
     /// Parses an item. kubectl writes no anchors, but tools that rewrite its output may.
-    fn value(&mut self, item: &Piece) -> Result<Value, DocumentError> {
+    fn value(&mut self, item: &YamlPiece) -> Result<Value, DocumentError> {
         let has = |mark: char| {
             [": ", "- "]
                 .iter()
@@ -465,7 +465,7 @@ impl Yaml {
         // Restores the dash that was replaced by a space.
         let mut dashed = item.text.clone();
         dashed.replace_range(at..=at, "-");
-        let with_anchors = Piece {
+        let with_anchors = YamlPiece {
             line: item.line.saturating_sub(self.anchors.lines().count()),
             text: format!("{}{dashed}", self.anchors),
         };
@@ -485,11 +485,11 @@ impl Yaml {
     fn end(mut self, visit: &mut Visit<'_>) -> Result<(), DocumentError> {
         self.flush(visit)?;
         let mut rest = self.rest.value()?;
-        // A list in flow style, which was not split by lines.
+        // The items of a list in flow style, such as `items: [...]`, are still in the document, because only lines with a dash were split.
         if let Some(items) = rest.get_mut("items").and_then(Value::as_array_mut) {
             self.list.count.get_or_insert_default();
             for item in std::mem::take(items) {
-                self.list.item(item, visit).map_err(DocumentError::Rejected)?;
+                self.list.add_item(item, visit).map_err(DocumentError::Rejected)?;
             }
         }
         self.list.end(rest, self.rest.line, visit)
@@ -501,7 +501,7 @@ mod tests {
     use super::*;
 
     /// The objects of a text as kind/name, or the error.
-    fn names(text: &str) -> Result<Vec<String>, String> {
+    fn object_names(text: &str) -> Result<Vec<String>, String> {
         let mut names = Vec::new();
         let mut visit = |object: Value| {
             let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -533,7 +533,7 @@ mod tests {
             r#"[{"kind": "Pod", "metadata": {"name": "a"}}, {"kind": "Pod", "metadata": {"name": "b"}}]"#,
             "\u{feff}\n  {\"kind\": \"Pod\", \"metadata\": {\"name\": \"a\"}} {\"kind\": \"Pod\", \"metadata\": {\"name\": \"b\"}}",
         ] {
-            assert_eq!(names(text), two, "{text}");
+            assert_eq!(object_names(text), two, "{text}");
         }
         for nothing in [
             "",
@@ -542,7 +542,7 @@ mod tests {
             "items:\nkind: List\n",
             "{\"items\": null, \"kind\": \"List\"}",
         ] {
-            assert_eq!(names(nothing), Ok(Vec::new()), "{nothing}");
+            assert_eq!(object_names(nothing), Ok(Vec::new()), "{nothing}");
         }
     }
 
@@ -550,7 +550,7 @@ mod tests {
     fn a_block_scalar_in_an_item_is_not_an_item() {
         let text = "items:\n- kind: ConfigMap\n  metadata: {name: a}\n  data:\n    list: |\n      items:\n      - x\n\n      - y\n- kind: Pod\n  metadata: {name: b}\nkind: List\n";
         assert_eq!(
-            names(text),
+            object_names(text),
             Ok(vec!["ConfigMap/a".to_owned(), "Pod/b".to_owned()])
         );
     }
@@ -581,12 +581,12 @@ mod tests {
             ),
             ("just words\n", "line 1: not a Kubernetes object"),
         ] {
-            let error = names(text).unwrap_err();
+            let error = object_names(text).unwrap_err();
             assert!(error.contains(expected), "{text}: {error}");
         }
         let large = format!("kind: Pod\ndata: {}\n", "x".repeat(OBJECT_MAX));
         assert!(
-            names(&large)
+            object_names(&large)
                 .unwrap_err()
                 .contains("line 1: an object of more than 16 MiB")
         );
@@ -595,18 +595,18 @@ mod tests {
             "1,".repeat(NODES_MAX)
         );
         assert!(
-            names(&many)
+            object_names(&many)
                 .unwrap_err()
                 .contains("line 3: an object of more than"),
             "{:?}",
-            names(&many)
+            object_names(&many)
         );
     }
 
     proptest::proptest! {
         #[test]
         fn any_text_is_parsed_or_fails(text in "(items:|kind: List|kind: Pod|- |  |\n|a: |\\{|\\}|\\[|\\]|\"|,|&a |\\*a |\\||---|#|é)*") {
-            drop(names(&text));
+            drop(object_names(&text));
         }
 
         #[test]
@@ -617,9 +617,9 @@ mod tests {
                 .collect();
             let list = serde_json::json!({"apiVersion": "v1", "items": items, "kind": "List"});
             let expected: Vec<String> = texts.iter().map(|text| format!("ConfigMap/{text}")).collect();
-            proptest::prop_assert_eq!(names(&list.to_string()), Ok(expected.clone()));
+            proptest::prop_assert_eq!(object_names(&list.to_string()), Ok(expected.clone()));
             let yaml = serde_saphyr::to_string(&list).unwrap();
-            proptest::prop_assert_eq!(names(&yaml), Ok(expected), "{}", yaml);
+            proptest::prop_assert_eq!(object_names(&yaml), Ok(expected), "{}", yaml);
         }
     }
 }

@@ -118,13 +118,13 @@ impl Inventory {
             "Lease" => put(kind, &mut snapshot.leases, object),
             "CSIStorageCapacity" => {
                 let has_terms = !object["nodeTopology"][NODE_SELECTOR_TERMS].is_null();
-                let mut capacity: capacity_scheduler::objects::Capacity = read(kind, object)?;
+                let mut capacity: capacity_scheduler::objects::Capacity = parse_object(kind, object)?;
                 capacity.dropped_terms |= has_terms;
                 snapshot.capacities.put(Arc::new(capacity));
                 Ok(())
             }
             "Pod" => {
-                let pod: Arc<Pod> = Arc::new(read(kind, object)?);
+                let pod: Arc<Pod> = Arc::new(parse_object(kind, object)?);
                 if !pod.terminated {
                     snapshot.pods.observe(&pod);
                 }
@@ -140,9 +140,9 @@ impl Inventory {
 }
 
 /// Lists all objects of the kinds that the scheduler uses, and of the paths in `more`, unmodified. Sends only list requests.
-pub async fn objects_in(client: &Client, more: &[&'static str]) -> Result<Vec<Value>, InventoryError> {
+pub async fn list_objects(client: &Client, more: &[&'static str]) -> Result<Vec<Value>, InventoryError> {
     let mut objects = Vec::new();
-    each_in(client, more, &mut |_, object| {
+    list_each_object(client, more, &mut |_, object| {
         objects.push(object);
         Ok(())
     })
@@ -172,7 +172,7 @@ fn each_item(mut object: Value, visit: &mut Visit<'_>) -> Result<(), InventoryEr
     Ok(())
 }
 
-async fn each_in(
+async fn list_each_object(
     client: &Client,
     more: &[&'static str],
     visit: &mut Visit<'_>,
@@ -227,11 +227,11 @@ fn put<T: Object>(
 where
     T::Api: DeserializeOwned,
 {
-    collection.put(Arc::new(read(kind, object)?));
+    collection.put(Arc::new(parse_object(kind, object)?));
     Ok(())
 }
 
-fn read<T: Object>(kind: &str, object: Value) -> Result<T, InventoryError>
+fn parse_object<T: Object>(kind: &str, object: Value) -> Result<T, InventoryError>
 where
     T::Api: DeserializeOwned,
 {

@@ -58,7 +58,7 @@ impl<'a> Cluster<'a> {
             return Vec::new();
         };
         let listed = |requirement: &Requirement| {
-            let values = requirement.listed()?.iter();
+            let values = requirement.in_values()?.iter();
             let nodes = values.filter_map(|value| self.by_label.get(&(requirement.key(), value.as_str())));
             Some(nodes.flatten().copied().collect::<Vec<_>>())
         };
@@ -241,7 +241,7 @@ fn quantity_overflow(_: &Cluster<'_>, object: &Capacity) -> Option<String> {
     ))
 }
 
-/// Finds several objects for one class and node, of which the scheduler may use any.
+/// Finds objects with equal class and nodeTopology, of which the scheduler may use any.
 fn duplicates(snapshot: &Snapshot, findings: &mut Vec<Finding>) {
     let mut same: BTreeMap<(&str, Vec<String>), Vec<&Arc<Capacity>>> = BTreeMap::new();
     for object in snapshot.capacities.iter() {

@@ -25,7 +25,7 @@ pub const DUMP_COMMAND: &str = "kubectl get nodes,csinodes,csidrivers,storagecla
 /// The objects of a cluster at one moment.
 #[derive(Default)]
 pub struct Snapshot {
-    /// All objects except pods, unmodified.
+    /// All objects except pods, without large fields that affect no result.
     non_pods: Vec<Value>,
     /// The pods, as JSON text. Parsed `Value`s would take ten times the memory.
     pods: Vec<Box<str>>,
@@ -72,7 +72,7 @@ impl Snapshot {
 
     /// Reads the kinds that the scheduler uses, and the CSINodes, from a running cluster.
     pub async fn of_cluster(client: &Client) -> Result<Self, Error> {
-        let objects = inventory::objects_in(client, &["/apis/storage.k8s.io/v1/csinodes"]).await?;
+        let objects = inventory::list_objects(client, &["/apis/storage.k8s.io/v1/csinodes"]).await?;
         Ok(Self {
             namespace: Some(client.default_namespace().to_owned()),
             ..Self::of_objects(objects)?
@@ -80,18 +80,18 @@ impl Snapshot {
     }
 
     /// All objects except pods, and the pods as JSON text.
-    pub fn parts(&self) -> (&[Value], &[Box<str>]) {
+    pub fn non_pods_and_pods(&self) -> (&[Value], &[Box<str>]) {
         (&self.non_pods, &self.pods)
     }
 
-    /// All objects, without the fields that `shorten` removes.
+    /// All objects, without large fields that affect no result.
     pub fn objects(&self) -> Vec<Value> {
         // The text was serialized from a `Value`, so parsing cannot fail.
         let pods = self.pods.iter().filter_map(|pod| serde_json::from_str(pod).ok());
         self.non_pods.iter().cloned().chain(pods).collect()
     }
 
-    /// Whether a driver tracks capacity although no CSIStorageCapacity object exists.
+    /// Whether a dump contains no CSIStorageCapacity object although the driver of one of its StorageClasses tracks capacity.
     pub fn lacks_capacities(&self) -> bool {
         let snapshot = &self.inventory.snapshot;
         let tracked = |class: &Arc<Class>| {
@@ -102,7 +102,7 @@ impl Snapshot {
     }
 
     /// Objects that the dump probably lacks, one sentence each.
-    pub fn gaps(&self) -> Vec<String> {
+    pub fn missing_objects(&self) -> Vec<String> {
         let mut gaps = Vec::new();
         if !self.is_dump {
             return gaps;
@@ -111,7 +111,7 @@ impl Snapshot {
         if snapshot.nodes.is_empty() {
             gaps.push("no Node objects: are nodes missing in the dump?".to_owned());
         }
-        gaps.extend(self.without_csi_node());
+        gaps.extend(self.nodes_without_csi_node());
         if self.lacks_capacities() {
             let gap = "no CSIStorageCapacity objects, although a CSIDriver has storageCapacity: true: was the dump made with -A?";
             gaps.push(gap.to_owned());
@@ -143,7 +143,7 @@ impl Snapshot {
     }
 
     /// A sentence about nodes without a CSINode. Every kubelet creates a CSINode, which lists the drivers of its node.
-    fn without_csi_node(&self) -> Option<String> {
+    fn nodes_without_csi_node(&self) -> Option<String> {
         /// Maximum number of nodes that the sentence lists.
         const LISTED_MAX: usize = 3;
         let names = |kind: &'static str| {
@@ -176,8 +176,8 @@ impl Snapshot {
         given.or(self.namespace.as_deref()).unwrap_or("default")
     }
 
-    /// A hint why a pod was not found.
-    pub fn hint_at(&self, namespace: &str) -> String {
+    /// A hint why a pod was not found, if the dump has no object of its namespace; otherwise empty.
+    pub fn missing_pod_hint(&self, namespace: &str) -> String {
         let is_in_namespace = |object: &Value| object["metadata"]["namespace"] == namespace;
         let has_pod = self.inventory.pods.keys().any(|pod| pod.namespace == namespace);
         match self.is_dump && !has_pod && !self.non_pods.iter().any(is_in_namespace) {
@@ -191,7 +191,7 @@ impl Snapshot {
     }
 
     fn add_one(&mut self, mut object: Value) -> Result<(), InventoryError> {
-        shorten(&mut object);
+        remove_unused_fields(&mut object);
         match object["kind"] == "Pod" {
             true => self.pods.push(object.to_string().into()),
             false => self.non_pods.push(object.clone()),
@@ -241,7 +241,7 @@ const POD_STATUS: [&str; 6] = [
     "containerStatuses",
     "initContainerStatuses",
 ];
-/// Conditions of a pod that are retained: whether it is scheduled, and whether it runs.
+/// Types of a pod's conditions that are retained.
 const POD_CONDITIONS: [&str; 3] = ["PodScheduled", "Ready", "DisruptionTarget"];
 /// Fields of a container that are retained.
 const CONTAINER: [&str; 5] = ["name", "image", "resources", "ports", "restartPolicy"];
@@ -261,7 +261,7 @@ const VOLUMES: [&str; 8] = [
 
 /// Removes large parts of a dump that affect no result: managed fields, images and capacities of nodes, and every pod field that is not
 /// listed above.
-fn shorten(object: &mut Value) {
+fn remove_unused_fields(object: &mut Value) {
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("managedFields");
     }
@@ -293,14 +293,14 @@ fn shorten(object: &mut Value) {
     }
 }
 
-/// Removes all fields except these.
+/// Removes all fields of an object except these.
 fn retain(object: Option<&mut Value>, fields: &[&str]) {
     if let Some(object) = object.and_then(Value::as_object_mut) {
         object.retain(|field, _| fields.contains(&field.as_str()));
     }
 }
 
-/// Removes all conditions except those of these types.
+/// Removes the conditions of an object that have none of these types.
 fn retain_conditions(object: &mut Value, types: &[&str]) {
     if let Some(conditions) = object
         .pointer_mut("/status/conditions")
@@ -310,7 +310,7 @@ fn retain_conditions(object: &mut Value, types: &[&str]) {
     }
 }
 
-/// Removes all fields except these from each item.
+/// Removes all fields of each item of a list except these.
 fn retain_each(list: Option<&mut Value>, fields: &[&str]) {
     let items = list.and_then(Value::as_array_mut).into_iter().flatten();
     items.for_each(|item| retain(Some(item), fields));

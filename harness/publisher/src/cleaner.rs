@@ -32,7 +32,7 @@ use tokio::{
 
 use crate::{
     Dialect, Options,
-    capacity::{Capacities, ManagedBy, segment_of},
+    capacity::{CapacityClient, ManagedBy, segment_of},
     cluster::registration,
     http::Health,
     status::{brief, is_not_found},
@@ -51,7 +51,7 @@ struct Cleaner {
     client: Client,
     driver: String,
     orphan_after: Duration,
-    capacities: Capacities,
+    capacities: CapacityClient,
     nodes: Mutex<Nodes>,
     changed: Notify,
     initial_sync: InitialSync,
@@ -84,7 +84,7 @@ pub(crate) async fn run(
         client: client.clone(),
         driver: options.cleaner.driver_name.clone().unwrap_or_default(),
         orphan_after: options.cleaner.orphan_after,
-        capacities: Capacities::new(
+        capacities: CapacityClient::new(
             publishing.clone(),
             options.namespace.as_deref().unwrap_or_default(),
             options,
@@ -184,7 +184,7 @@ impl Cleaner {
         }
     }
 
-    /// Lists the objects and deletes those that have been orphaned long enough. Returns when the next objects are due.
+    /// Lists the objects and deletes those that have been orphaned long enough. Returns the time at which further objects can be deleted.
     async fn clean_once(&self, absences: &mut Absences) -> kube::Result<Option<Instant>> {
         let selector = format!("{DRIVER_LABEL}={}", self.driver);
         let objects = self
@@ -196,7 +196,7 @@ impl Cleaner {
             if let Some(instance) = object
                 .labels()
                 .get(MANAGED_BY_LABEL)
-                .filter(|name| ManagedBy::is_of_a_node(name))
+                .filter(|name| ManagedBy::is_distributed_instance(name))
             {
                 by_instance.entry(instance.clone()).or_default().push(object);
             }
@@ -210,19 +210,19 @@ impl Cleaner {
             absent.map(|(instance, _)| instance.clone()).collect()
         };
         absences.update(absent, Instant::now());
-        let due = absences.due(self.orphan_after, Instant::now());
+        let due = absences.orphaned_instances(self.orphan_after, Instant::now());
         let present = match due.is_empty() {
             true => BTreeSet::new(),
             false => self.list_instances().await?,
         };
         for instance in due.into_iter().filter(|instance| !present.contains(instance)) {
             let objects = by_instance.get(&instance).map(Vec::as_slice).unwrap_or_default();
-            self.remove(&instance, objects).await?;
+            self.delete_instance_objects(&instance, objects).await?;
         }
-        Ok(absences.next(self.orphan_after, Instant::now()))
+        Ok(absences.next_due_time(self.orphan_after, Instant::now()))
     }
 
-    /// The instances on nodes that run the driver, according to new lists instead of the watches.
+    /// Lists CSINodes and Nodes, because watch events may be delayed, and returns the instances on nodes that run the driver.
     async fn list_instances(&self) -> kube::Result<BTreeSet<String>> {
         let listed = self.nodes.lock().listed;
         let mut nodes = Nodes {
@@ -247,7 +247,11 @@ impl Cleaner {
     }
 
     /// Deletes the objects of an instance. Each deletion may take long, so this stops if the node runs the driver again.
-    async fn remove(&self, instance: &str, objects: &[CSIStorageCapacity]) -> kube::Result<()> {
+    async fn delete_instance_objects(
+        &self,
+        instance: &str,
+        objects: &[CSIStorageCapacity],
+    ) -> kube::Result<()> {
         tracing::info!(
             instance,
             "the node no longer runs the driver; deleting the objects of this instance"
@@ -310,7 +314,7 @@ impl Nodes {
 }
 
 impl Absences {
-    /// Replaces the absent instances. An instance that was present in between starts a new period of absence.
+    /// Replaces the set of absent instances. An instance that was present in between starts a new period of absence.
     fn update(&mut self, absent: BTreeSet<String>, now: Instant) {
         self.0.retain(|instance, _| absent.contains(instance));
         for instance in absent {
@@ -319,13 +323,13 @@ impl Absences {
     }
 
     /// The instances that have been absent for at least `after`, so that their objects may be deleted.
-    fn due(&self, after: Duration, now: Instant) -> Vec<String> {
+    fn orphaned_instances(&self, after: Duration, now: Instant) -> Vec<String> {
         let due = self.0.iter().filter(|(_, since)| now >= **since + after);
         due.map(|(instance, _)| instance.clone()).collect()
     }
 
     /// The earliest time after `now` at which an instance will have been absent for `after`.
-    fn next(&self, after: Duration, now: Instant) -> Option<Instant> {
+    fn next_due_time(&self, after: Duration, now: Instant) -> Option<Instant> {
         let times = self.0.values().map(|since| *since + after);
         times.filter(|time| *time > now).min()
     }
@@ -342,7 +346,7 @@ mod tests {
         names.iter().map(|name| (*name).to_owned()).collect()
     }
 
-    fn at(begin: Instant, seconds: u64) -> Instant {
+    fn seconds_after(begin: Instant, seconds: u64) -> Instant {
         begin + Duration::from_secs(seconds)
     }
 
@@ -350,20 +354,29 @@ mod tests {
     fn objects_are_due_after_orphan_after_and_not_before() {
         let (mut absences, begin) = (Absences::default(), Instant::now());
         absences.update(absent(&["a"]), begin);
-        absences.update(absent(&["a"]), at(begin, 29));
-        assert_eq!(absences.due(T, at(begin, 29)), Vec::<String>::new());
-        assert_eq!(absences.next(T, at(begin, 29)), Some(at(begin, 30)));
-        assert_eq!(absences.due(T, at(begin, 31)), ["a"]);
+        absences.update(absent(&["a"]), seconds_after(begin, 29));
+        assert_eq!(
+            absences.orphaned_instances(T, seconds_after(begin, 29)),
+            Vec::<String>::new()
+        );
+        assert_eq!(
+            absences.next_due_time(T, seconds_after(begin, 29)),
+            Some(seconds_after(begin, 30))
+        );
+        assert_eq!(absences.orphaned_instances(T, seconds_after(begin, 31)), ["a"]);
     }
 
     #[test]
     fn a_returned_instance_starts_a_new_absence() {
         let (mut absences, begin) = (Absences::default(), Instant::now());
         absences.update(absent(&["a", "b"]), begin);
-        absences.update(absent(&["b"]), at(begin, 20));
-        absences.update(absent(&["a", "b"]), at(begin, 25));
-        assert_eq!(absences.due(T, at(begin, 40)), ["b"]);
-        assert_eq!(absences.due(T, at(begin, 55)), ["a", "b"]);
+        absences.update(absent(&["b"]), seconds_after(begin, 20));
+        absences.update(absent(&["a", "b"]), seconds_after(begin, 25));
+        assert_eq!(absences.orphaned_instances(T, seconds_after(begin, 40)), ["b"]);
+        assert_eq!(
+            absences.orphaned_instances(T, seconds_after(begin, 55)),
+            ["a", "b"]
+        );
     }
 
     #[test]
@@ -388,7 +401,7 @@ mod tests {
             client: server.client(),
             driver: "d".to_owned(),
             orphan_after: T,
-            capacities: Capacities::new(server.client(), "default", &Options::default()),
+            capacities: CapacityClient::new(server.client(), "default", &Options::default()),
             nodes: Mutex::default(),
             changed: Notify::new(),
             initial_sync: InitialSync::new(1),
@@ -410,9 +423,9 @@ mod tests {
         let cleaner = cleaner(&server);
         let types = serde_json::json!([{"name": "csistoragecapacities", "kind": "CSIStorageCapacity", "singularName": "", "namespaced": true, "verbs": []}]);
         server.respond_with(serde_json::json!({"groupVersion": "storage.k8s.io/v1", "resources": types}));
-        server.refuse(404, "NotFound");
-        server.refuse(409, "Conflict");
-        server.refuse(403, "Forbidden");
+        server.respond_with_error(404, "NotFound");
+        server.respond_with_error(409, "Conflict");
+        server.respond_with_error(403, "Forbidden");
         assert!(cleaner.delete(&object("a")).await.is_ok());
         assert!(cleaner.delete(&object("b")).await.is_err());
         assert!(cleaner.delete(&object("c")).await.is_err());
@@ -429,7 +442,12 @@ mod tests {
         let cleaner = cleaner(&server);
         cleaner.nodes.lock().registered = absent(&["n1"]);
         let instance = ManagedBy::new("d", Some("n1")).instance;
-        assert!(cleaner.remove(&instance, &[object("a")]).await.is_ok());
+        assert!(
+            cleaner
+                .delete_instance_objects(&instance, &[object("a")])
+                .await
+                .is_ok()
+        );
         assert_eq!(server.requests(), Vec::<String>::new());
     }
 }

@@ -40,21 +40,21 @@ struct Connection {
 /// The driver's capabilities that the publisher uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Capabilities {
-    /// `CONTROLLER_SERVICE`.
+    /// Plugin capability `CONTROLLER_SERVICE`.
     pub(crate) controller: bool,
-    /// `VOLUME_ACCESSIBILITY_CONSTRAINTS`.
+    /// Plugin capability `VOLUME_ACCESSIBILITY_CONSTRAINTS`.
     pub(crate) topology: bool,
-    /// `CREATE_DELETE_VOLUME`.
+    /// Controller capability `CREATE_DELETE_VOLUME`.
     pub(crate) volumes: bool,
-    /// `GET_CAPACITY`.
+    /// Controller capability `GET_CAPACITY`.
     pub(crate) capacity: bool,
-    /// `CLONE_VOLUME`.
+    /// Controller capability `CLONE_VOLUME`.
     pub(crate) clone: bool,
-    /// `CREATE_DELETE_SNAPSHOT`.
+    /// Controller capability `CREATE_DELETE_SNAPSHOT`.
     pub(crate) snapshots: bool,
-    /// `MODIFY_VOLUME`.
+    /// Controller capability `MODIFY_VOLUME`.
     pub(crate) modify: bool,
-    /// `SINGLE_NODE_MULTI_WRITER`.
+    /// Controller capability `SINGLE_NODE_MULTI_WRITER`.
     pub(crate) single_node_multi_writer: bool,
 }
 
@@ -111,7 +111,7 @@ impl Driver {
         }
     }
 
-    /// The topology segment from NodeGetInfo; empty if unset. Waits like [`Driver::connect`].
+    /// The topology segment from NodeGetInfo; empty if unset. Waits, like [`Driver::connect`], until the driver is reachable.
     pub(crate) async fn node_segment(&self, backoff: ExponentialBackoff) -> Result<Segment, DriverError> {
         let mut retry = ConnectRetry::new(backoff);
         loop {
@@ -321,7 +321,7 @@ impl DriverError {
 
 impl From<Status> for DriverError {
     fn from(status: Status) -> DriverError {
-        // Only the client library sets a source, so the driver did not send this status.
+        // A status with a source was created by the client library after a connection error, and not sent by the driver.
         let is_connection_error = std::error::Error::source(&status).is_some();
         let result_unknown = is_connection_error || NON_FINAL_CODES.contains(&status.code());
         DriverError {

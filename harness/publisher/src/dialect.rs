@@ -110,7 +110,8 @@ impl Dialect {
         }
         if let (SelectorForm::Expressions, Some(topology)) = (self.selector, &mut object.node_topology) {
             let labels = topology.match_labels.take();
-            topology.match_expressions = labels.map(|labels| labels.into_iter().map(in_one).collect());
+            topology.match_expressions =
+                labels.map(|labels| labels.into_iter().map(single_value_requirement).collect());
         }
         self.changed_object(object)
     }
@@ -131,7 +132,7 @@ impl Dialect {
     }
 
     /// Converts an owner reference to this dialect.
-    pub(crate) fn owner(self, owner: OwnerReference) -> OwnerReference {
+    pub(crate) fn convert_owner(self, owner: OwnerReference) -> OwnerReference {
         let controller = owner.controller.filter(|_| !self.plain_owner);
         OwnerReference { controller, ..owner }
     }
@@ -149,7 +150,7 @@ impl Dialect {
 }
 
 /// A selector requirement for one value of a label.
-fn in_one((key, value): (String, String)) -> LabelSelectorRequirement {
+fn single_value_requirement((key, value): (String, String)) -> LabelSelectorRequirement {
     LabelSelectorRequirement {
         key,
         operator: "In".to_owned(),

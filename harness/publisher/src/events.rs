@@ -21,7 +21,7 @@ use crate::{
     status::{brief, is_not_found},
 };
 
-/// Maximum number of distinct Events with a stored count. When it is exceeded, all counts are cleared.
+/// Maximum number of distinct Events whose count is stored. When the maximum is reached, all counts are cleared.
 const EVENTS_MAX: usize = 4096;
 
 /// The reason of an Event, which also determines its type.
@@ -66,7 +66,7 @@ struct WrittenEvent {
 }
 
 impl Recorder {
-    /// Creates a recorder. The source of its Events consists of the driver name and this process.
+    /// Creates a recorder. `source.component` of its Events consists of the driver name, the name of this process and a random suffix.
     pub(crate) fn new(client: Client, driver: &str, options: &Options) -> Recorder {
         let component = format!(
             "{driver}_{}_{:016x}",
@@ -186,7 +186,7 @@ mod tests {
         server.received()
     }
 
-    fn on(node: &str) -> Options {
+    fn options_on_node(node: &str) -> Options {
         Options {
             node_name: Some(node.to_owned()),
             ..Options::default()
@@ -196,7 +196,7 @@ mod tests {
     #[tokio::test]
     async fn an_event_names_object_and_reason_and_repetitions_increment_its_count() {
         let server = TestServer::default();
-        let recorder = Recorder::new(server.client(), "disk.example.com", &on("n1"));
+        let recorder = Recorder::new(server.client(), "disk.example.com", &options_on_node("n1"));
         (0..3).for_each(|_| server.echo());
         let (request, event) = record(&recorder, &server).await.remove(0);
         assert_eq!(request, "POST /api/v1/namespaces/shop/events");
@@ -222,11 +222,11 @@ mod tests {
     #[tokio::test]
     async fn an_expired_event_is_recreated_and_other_errors_are_only_logged() {
         let server = TestServer::default();
-        let recorder = Recorder::new(server.client(), "d", &on("p"));
+        let recorder = Recorder::new(server.client(), "d", &options_on_node("p"));
         server.echo();
-        server.refuse(404, "NotFound");
+        server.respond_with_error(404, "NotFound");
         server.echo();
-        server.refuse(403, "Forbidden");
+        server.respond_with_error(403, "Forbidden");
         record(&recorder, &server).await;
         let again = record(&recorder, &server).await;
         assert_eq!(again[1].0, "POST /api/v1/namespaces/shop/events");
@@ -237,7 +237,7 @@ mod tests {
     #[tokio::test]
     async fn events_of_cluster_scoped_objects_are_in_the_default_namespace() {
         let server = TestServer::default();
-        let recorder = Recorder::new(server.client(), "d", &on("p"));
+        let recorder = Recorder::new(server.client(), "d", &options_on_node("p"));
         server.echo();
         let mut volume = PersistentVolume::default();
         volume.metadata.name = Some("pv".to_owned());

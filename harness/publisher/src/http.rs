@@ -142,7 +142,8 @@ pub(crate) async fn serve(connections: Option<Connections>, endpoint: Endpoint) 
                 let endpoint = Arc::clone(&endpoint);
                 tokio::spawn(async move {
                     let _permit = permit;
-                    let _ = tokio::time::timeout(CONNECTION_TIMEOUT, connection(stream, endpoint)).await;
+                    let _ =
+                        tokio::time::timeout(CONNECTION_TIMEOUT, serve_connection(stream, endpoint)).await;
                 });
             }
             Err(error) => {
@@ -153,7 +154,7 @@ pub(crate) async fn serve(connections: Option<Connections>, endpoint: Endpoint) 
     }
 }
 
-async fn connection(stream: Box<dyn Socket>, endpoint: Arc<Endpoint>) {
+async fn serve_connection(stream: Box<dyn Socket>, endpoint: Arc<Endpoint>) {
     let service = service_fn(|request: Request<Incoming>| {
         let response = endpoint.response(request.method(), request.uri().path());
         async { Ok::<_, Infallible>(response) }
@@ -181,17 +182,17 @@ impl Endpoint {
                 response.headers_mut().insert(CONTENT_TYPE, media);
                 response
             }
-            "/healthz" => check(health.is_alive(), "the Lease has expired"),
-            "/readyz" => check(health.is_ready(), "the initial lists are not complete"),
+            "/healthz" => health_response(health.is_alive(), "the Lease has expired"),
+            "/readyz" => health_response(health.is_ready(), "the initial lists are not complete"),
             "/healthz/leader-election" if health.election_check.load(Ordering::Relaxed) => {
-                check(health.is_alive(), "the Lease has expired")
+                health_response(health.is_alive(), "the Lease has expired")
             }
             _ => text(StatusCode::NOT_FOUND, "404 page not found\n"),
         }
     }
 }
 
-fn check(is_healthy: bool, problem: &'static str) -> Response<Full<Bytes>> {
+fn health_response(is_healthy: bool, problem: &'static str) -> Response<Full<Bytes>> {
     if is_healthy {
         text(StatusCode::OK, "ok")
     } else {

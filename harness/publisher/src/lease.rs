@@ -28,10 +28,10 @@ const RELEASE_TIMEOUT: Duration = Duration::from_secs(2);
 /// Jitter factor of the retry period between attempts to acquire the Lease (client-go: `JitterFactor`).
 const JITTER: f64 = 1.2;
 
-/// The Lease was lost: another instance may lead.
+/// This instance lost the Lease, so another instance may be the leader.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "the Lease {name} was not renewed within {deadline:?}; another instance may lead now, so this publisher stops"
+    "the Lease {name} has another holder or was not renewed within {deadline:?}; this publisher is no longer the leader and stops"
 )]
 pub struct LostLease {
     name: String,
@@ -92,7 +92,7 @@ impl LeaderElector {
             identity = self.identity,
             "waiting for the Lease"
         );
-        while !self.attempt().await {
+        while !self.attempt_acquire_or_renew().await {
             // A waiting candidate counts as ready: it can start working as soon as it leads.
             self.health.set_ready();
             let period = self.options.retry_period;
@@ -102,11 +102,11 @@ impl LeaderElector {
         tracing::info!(lease = self.name, "this instance leads");
     }
 
-    /// Renews the Lease. Returns when all renewals have failed for the renew deadline.
+    /// Renews the Lease until all renewals have failed for the renew deadline, or another instance holds the Lease.
     pub(crate) async fn renew(&self) -> LostLease {
         let mut deadline = Instant::now() + self.options.renew_deadline;
         loop {
-            match timeout_at(deadline, self.attempt()).await {
+            match timeout_at(deadline, self.attempt_acquire_or_renew()).await {
                 Ok(true) => {
                     deadline = Instant::now() + self.options.renew_deadline;
                     sleep(self.options.retry_period).await;
@@ -156,8 +156,8 @@ impl LeaderElector {
             .is_some_and(|observed| observed.spec.holder_identity.as_deref() == Some(&self.identity))
     }
 
-    /// Makes one attempt to acquire or renew the Lease.
-    async fn attempt(&self) -> bool {
+    /// Makes one attempt to acquire or renew the Lease, and logs errors. Returns whether this instance holds the Lease.
+    async fn attempt_acquire_or_renew(&self) -> bool {
         match self.try_acquire_or_renew().await {
             Ok(is_holder) => is_holder,
             Err(error) => {
@@ -210,7 +210,7 @@ impl LeaderElector {
         holder.is_empty() || holder == self.identity || now >= changed_at + duration
     }
 
-    /// Records the observed Lease. Returns when its current state was first observed.
+    /// Records the observed Lease. Returns the time at which its current state was first observed.
     fn observe(&self, spec: &LeaseSpec, now: Instant) -> Instant {
         let mut observed = self.observed.lock();
         match &*observed {
@@ -225,7 +225,7 @@ impl LeaderElector {
         }
     }
 
-    /// The Lease to write: held by this instance, with the transitions of the old Lease.
+    /// Builds the Lease with this instance as the holder. `leaseTransitions` continues from the old Lease.
     fn lease(&self, old: Option<&LeaseSpec>) -> Lease {
         let now = MicroTime((self.clock)());
         let is_own = old.is_some_and(|old| old.holder_identity.as_deref() == Some(&self.identity));
@@ -289,14 +289,14 @@ mod tests {
     }
 
     /// A Lease with this holder.
-    fn held(holder: &str, transitions: i32) -> Value {
+    fn lease_held_by(holder: &str, transitions: i32) -> Value {
         json!({"metadata": {"name": "disk-example-com"}, "spec": {
             "holderIdentity": holder, "leaseDurationSeconds": 15, "leaseTransitions": transitions,
             "acquireTime": "2024-01-01T00:00:00.000000Z", "renewTime": "2024-01-01T00:00:00.000000Z",
         }})
     }
 
-    fn alive(election: &LeaderElector) -> Option<Duration> {
+    fn lease_remaining(election: &LeaderElector) -> Option<Duration> {
         election.health.lease().map(|until| until - Instant::now())
     }
 
@@ -304,9 +304,9 @@ mod tests {
     async fn a_missing_lease_is_created() {
         let server = TestServer::default();
         let election = election(&server);
-        server.refuse(404, "NotFound");
+        server.respond_with_error(404, "NotFound");
         server.echo();
-        assert!(election.attempt().await && election.is_leader());
+        assert!(election.attempt_acquire_or_renew().await && election.is_leader());
         let received = server.received();
         let lease = &received[1].1;
         assert_eq!(lease["metadata"]["name"], "disk-example-com");
@@ -318,7 +318,7 @@ mod tests {
             (&json!(15), &json!(0))
         );
         assert_eq!(spec["acquireTime"], spec["renewTime"]);
-        assert_eq!(alive(&election), Some(Duration::from_secs(15)));
+        assert_eq!(lease_remaining(&election), Some(Duration::from_secs(15)));
     }
 
     #[tokio::test(start_paused = true)]
@@ -333,19 +333,19 @@ mod tests {
     async fn the_lease_of_another_holder_is_acquired_after_it_expired() {
         let server = TestServer::default();
         let election = election(&server);
-        server.respond_with(held("another", 3));
+        server.respond_with(lease_held_by("another", 3));
         assert!(
-            !election.attempt().await,
+            !election.attempt_acquire_or_renew().await,
             "the duration counts from the first observation, not from renewTime"
         );
         tokio::time::advance(Duration::from_secs(14)).await;
-        server.respond_with(held("another", 3));
-        assert!(!election.attempt().await && alive(&election).is_none());
+        server.respond_with(lease_held_by("another", 3));
+        assert!(!election.attempt_acquire_or_renew().await && lease_remaining(&election).is_none());
         assert_eq!(server.requests(), [GET, GET]);
         tokio::time::advance(Duration::from_secs(1)).await;
-        server.respond_with(held("another", 3));
+        server.respond_with(lease_held_by("another", 3));
         server.echo();
-        assert!(election.attempt().await);
+        assert!(election.attempt_acquire_or_renew().await);
         let received = server.received();
         assert_eq!((received[0].0.as_str(), received[1].0.as_str()), (GET, PUT));
         let spec = &received[1].1["spec"];
@@ -361,24 +361,24 @@ mod tests {
         let server = TestServer::default();
         let election = election(&server);
         for transitions in [1, 2] {
-            server.respond_with(held("another", transitions));
-            assert!(!election.attempt().await);
+            server.respond_with(lease_held_by("another", transitions));
+            assert!(!election.attempt_acquire_or_renew().await);
             tokio::time::advance(Duration::from_secs(10)).await;
         }
-        server.respond_with(held("another", 2));
-        assert!(!election.attempt().await);
-        server.respond_with(held("", 2));
+        server.respond_with(lease_held_by("another", 2));
+        assert!(!election.attempt_acquire_or_renew().await);
+        server.respond_with(lease_held_by("", 2));
         server.echo();
-        assert!(election.attempt().await);
+        assert!(election.attempt_acquire_or_renew().await);
     }
 
     #[tokio::test(start_paused = true)]
     async fn renewing_the_own_lease_preserves_acquire_time() {
         let server = TestServer::default();
         let election = election(&server);
-        server.respond_with(held(&election.identity, 3));
+        server.respond_with(lease_held_by(&election.identity, 3));
         server.echo();
-        assert!(election.attempt().await);
+        assert!(election.attempt_acquire_or_renew().await);
         let spec = &server.received()[1].1["spec"];
         assert_eq!(
             (&spec["leaseTransitions"], &spec["acquireTime"]),
@@ -399,11 +399,11 @@ mod tests {
         let server = TestServer::default();
         let election = election(&server);
         for _ in 0..2 {
-            server.respond_with(held(&election.identity, 0));
+            server.respond_with(lease_held_by(&election.identity, 0));
             server.echo();
         }
-        assert!(election.attempt().await);
-        (0..3).for_each(|_| server.refuse(500, "InternalError"));
+        assert!(election.attempt_acquire_or_renew().await);
+        (0..3).for_each(|_| server.respond_with_error(500, "InternalError"));
         // The first renewal succeeds. The renew deadline is ten seconds later, with an attempt every five seconds.
         assert_eq!(leads_for(&election).await, Duration::from_secs(10));
         let attempts = server.requests().len() - 4;
@@ -417,7 +417,7 @@ mod tests {
     async fn a_leader_that_observes_another_holder_stops_immediately() {
         let server = TestServer::default();
         let election = election(&server);
-        server.respond_with(held("another", 1));
+        server.respond_with(lease_held_by("another", 1));
         assert_eq!(leads_for(&election).await, Duration::ZERO);
     }
 
@@ -431,14 +431,14 @@ mod tests {
             Vec::<String>::new(),
             "the lease was never held"
         );
-        server.respond_with(held(&election.identity, 0));
+        server.respond_with(lease_held_by(&election.identity, 0));
         server.echo();
-        assert!(election.attempt().await);
+        assert!(election.attempt_acquire_or_renew().await);
         server.received();
-        server.respond_with(held("another", 1));
+        server.respond_with(lease_held_by("another", 1));
         election.release().await;
         assert_eq!(server.requests(), [GET], "another instance holds it now");
-        server.respond_with(held(&election.identity, 0));
+        server.respond_with(lease_held_by(&election.identity, 0));
         server.echo();
         election.release().await;
         let spec = &server.received()[1].1["spec"];
@@ -452,8 +452,8 @@ mod tests {
     async fn a_candidate_is_ready_and_leads_after_acquiring_the_lease() {
         let server = TestServer::default();
         let election = election(&server);
-        server.respond_with(held("another", 1));
-        server.respond_with(held("", 1));
+        server.respond_with(lease_held_by("another", 1));
+        server.respond_with(lease_held_by("", 1));
         server.echo();
         let began = Instant::now();
         election.acquire().await;

@@ -46,7 +46,7 @@ struct Arguments {
     options: capacity_publisher::Options,
 }
 
-// Two threads suffice, because nearly all time is spent waiting.
+// One thread suffices, because nearly all time is spent waiting.
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     let (arguments, ignored) = without_ignored_flags(std::env::args_os());
@@ -80,7 +80,7 @@ fn level(verbosity: u8) -> &'static str {
 async fn start(arguments: Arguments) -> Result<(), Box<dyn Error>> {
     let config = config(arguments.kubeconfig, arguments.master).await?;
     let main = rate_limited_client(config.clone(), arguments.kube_api_qps, arguments.kube_api_burst)?;
-    // The client for published objects has no rate limit here, since the options contain a separate one.
+    // The publisher limits requests for published objects itself (`--kube-api-capacity-qps`), so their client has no rate limit.
     let publishing = kube::Client::try_from(config)?;
     let mut terminated = signal(SignalKind::terminate())?;
     let mut interrupted = signal(SignalKind::interrupt())?;

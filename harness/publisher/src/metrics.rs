@@ -138,7 +138,7 @@ impl Metrics {
         })
     }
 
-    /// Registers a function to be called before each scrape.
+    /// Registers a function that is called before each scrape.
     pub(crate) fn before_scrape(&self, update: impl Fn() + Send + 'static) {
         self.updates.lock().push(Box::new(update));
     }
@@ -281,7 +281,7 @@ impl VolumeMetrics {
     }
 
     /// Records a successful operation on a volume of this class.
-    pub(crate) fn done(&self, class: &str, took: Duration) {
+    pub(crate) fn record_success(&self, class: &str, took: Duration) {
         let labels = ClassLabels {
             class: class.to_owned(),
         };
@@ -290,7 +290,7 @@ impl VolumeMetrics {
     }
 
     /// Records a failed operation on a volume of this class.
-    pub(crate) fn failed(&self, class: &str) {
+    pub(crate) fn record_failure(&self, class: &str) {
         let labels = ClassLabels {
             class: class.to_owned(),
         };

@@ -23,7 +23,7 @@ use crate::{
 pub enum OwnerError {
     /// An object of the owner chain could not be read.
     #[error(
-        "cannot get {kind} {name}: {}; grant get on it, or choose another --capacity-ownerref-level",
+        "cannot get {kind} {name}: {}; grant get permission for it, or choose another --capacity-ownerref-level",
         brief(.source)
     )]
     Get {
@@ -52,10 +52,10 @@ pub enum OwnerError {
     },
 }
 
-/// Finds the owner: `None` for a negative level, the pod for 0, for n the n-th controlling owner of the pod.
+/// Finds the owner of the published objects: for level 0 the pod, for n its n-th controlling owner, `None` for a negative level.
 ///
-/// Does not read the found owner itself, so no permission to get it is needed. Retries while the API server is unavailable.
-pub(crate) async fn find(
+/// The owner itself is not read, so no permission to get it is needed. Retries while the API server is unavailable.
+pub(crate) async fn find_owner(
     client: &Client,
     namespace: &str,
     pod: &str,
@@ -78,14 +78,14 @@ pub(crate) async fn find(
     let mut metadata = found.metadata;
     for step in 0..level {
         if step > 0 {
-            metadata = read(client, namespace, &owner, backoff).await?;
+            metadata = read_owner_metadata(client, namespace, &owner, backoff).await?;
         }
-        owner = controller(&metadata, &owner)?;
+        owner = controlling_owner(&metadata, &owner)?;
     }
     Ok(Some(owner))
 }
 
-async fn read(
+async fn read_owner_metadata(
     client: &Client,
     namespace: &str,
     owner: &OwnerReference,
@@ -130,7 +130,7 @@ where
 }
 
 /// The controlling owner of an object, as an owner reference.
-fn controller(metadata: &ObjectMeta, of: &OwnerReference) -> Result<OwnerReference, OwnerError> {
+fn controlling_owner(metadata: &ObjectMeta, of: &OwnerReference) -> Result<OwnerReference, OwnerError> {
     let mut owners = metadata.owner_references.iter().flatten();
     let found = owners.find(|owner| owner.controller == Some(true));
     let owner = found.ok_or_else(|| OwnerError::NoOwner {
@@ -171,7 +171,7 @@ mod tests {
             owner_references: Some(owners),
             ..Default::default()
         };
-        let found = controller(&metadata, &reference("pod", None)).unwrap();
+        let found = controlling_owner(&metadata, &reference("pod", None)).unwrap();
         assert_eq!(
             (found.name.as_str(), found.controller, found.block_owner_deletion),
             ("boss", Some(true), None)
@@ -184,7 +184,7 @@ mod tests {
             owner_references: Some(vec![reference("friend", None)]),
             ..Default::default()
         };
-        let error = controller(&metadata, &reference("web-1", None)).unwrap_err();
+        let error = controlling_owner(&metadata, &reference("web-1", None)).unwrap_err();
         assert!(error.to_string().contains("web-1"), "{error}");
     }
 }

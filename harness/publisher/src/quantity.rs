@@ -1,11 +1,11 @@
 //! Converts between API quantities and bytes. The crate `capacity-types` parses quantities.
 
-use capacity_types::{Arithmetic, Quantity as Parsed, quantity::canonical};
+use capacity_types::{Arithmetic, Quantity as Parsed, quantity::format_canonical};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 /// The canonical quantity for a number of bytes, with a binary suffix.
 pub(crate) fn from_bytes(bytes: u64) -> Quantity {
-    Quantity(canonical(bytes))
+    Quantity(format_canonical(bytes))
 }
 
 /// Whether a published quantity equals this number of bytes. False for invalid quantities.

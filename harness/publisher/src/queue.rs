@@ -13,7 +13,7 @@ use tokio::{sync::Notify, time::Instant};
 
 use crate::metrics::QueueMetrics;
 
-/// The workqueue. A worker finishes a key with [`Queue::done`], [`Queue::failed`] or [`Queue::postpone`].
+/// The workqueue. A worker must report to the queue whether the processing of a key succeeded or failed.
 pub(crate) struct Queue<K> {
     backoff: ExponentialBackoff,
     inner: Mutex<Inner<K>>,
@@ -31,15 +31,15 @@ struct Inner<K> {
 struct Entry {
     state: State,
     failures: u32,
-    /// In a queue: when the key became ready. During processing: when a worker started to process it.
+    /// While the key is ready: when it became ready. While a worker processes the key: when the worker started.
     since: Instant,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum State {
     Ready,
-    /// A worker processes the key. `again`: the key was added meanwhile, to be processed at once. `later`: it was added meanwhile for this
-    /// time.
+    /// A worker processes the key. `again`: the key was added meanwhile and becomes ready afterwards. `later`: the key was added meanwhile
+    /// for this time.
     Processing {
         again: bool,
         later: Option<Instant>,
@@ -142,7 +142,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     }
 
     /// Updates the metrics that depend on time.
-    pub(crate) fn measure(&self) {
+    pub(crate) fn update_metrics(&self) {
         let inner = self.inner.lock();
         let now = Instant::now();
         let processing = inner
@@ -157,7 +157,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         inner.metrics.longest_running.set(longest_running);
     }
 
-    /// The keys as they become ready. The stream does not end.
+    /// Yields each key when it becomes ready. The stream does not end.
     pub(crate) fn ready(&self) -> impl Stream<Item = K> {
         stream::unfold(self, async |queue| Some((queue.next().await, queue)))
     }
@@ -171,7 +171,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     }
 
     /// Ends the processing of a key with a failure: the key is ready again after its backoff.
-    pub(crate) fn failed(&self, key: &K) {
+    pub(crate) fn retry_after_backoff(&self, key: &K) {
         self.inner.lock().metrics.retries.inc();
         self.finish(key, |entry, backoff| {
             entry.failures = entry.failures.saturating_add(1);
@@ -339,14 +339,14 @@ mod tests {
             let before = Instant::now();
             assert_eq!(queue.next().await, "a");
             waits.push(before.elapsed().as_secs());
-            queue.failed(&"a");
+            queue.retry_after_backoff(&"a");
         }
         assert_eq!(waits, [0, 1, 2, 4]);
         assert_eq!(queue.next().await, "a");
         queue.done(&"a");
         queue.add("a");
         assert_eq!(queue.next().await, "a");
-        queue.failed(&"a");
+        queue.retry_after_backoff(&"a");
         let before = Instant::now();
         assert_eq!(queue.next().await, "a");
         assert_eq!(
@@ -396,7 +396,7 @@ mod tests {
         ["a", "b", "a"].into_iter().for_each(|key| queue.add(key));
         assert_eq!(queue.next().await, "a");
         tokio::time::advance(Duration::from_secs(3)).await;
-        queue.measure();
+        queue.update_metrics();
         let text = metrics.text();
         for line in [
             "workqueue_depth{name=\"test\"} 1",

@@ -14,7 +14,7 @@ pub(crate) struct RateLimiter {
     /// Time between two requests after the burst is used up. `None`: unlimited.
     spacing: Option<Duration>,
     burst: u32,
-    /// The time at which all admitted requests would have been sent at the steady rate.
+    /// The time at which the last admitted request would have been sent at the steady rate, without a burst.
     done: Mutex<Option<Instant>>,
 }
 
@@ -36,7 +36,7 @@ impl RateLimiter {
         }
     }
 
-    /// When the request is admitted; `None`: at once.
+    /// Returns the time at which the request is admitted; `None`: at once.
     fn reserve(&self, now: Instant) -> Option<Instant> {
         let spacing = self.spacing?;
         let mut done = self.done.lock();

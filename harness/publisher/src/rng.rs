@@ -24,7 +24,7 @@ impl SharedRng {
         self.0.lock().random()
     }
 
-    pub(crate) fn below(&self, end: u32) -> u32 {
+    pub(crate) fn next_below(&self, end: u32) -> u32 {
         self.0.lock().random_range(0..end)
     }
 }

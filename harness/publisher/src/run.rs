@@ -18,7 +18,7 @@ use tonic::transport::Channel;
 
 use crate::{
     DriverError, LostLease, Options, OptionsError, OwnerError, RecognizeBy,
-    capacity::{Capacities, ManagedBy, Publisher},
+    capacity::{CapacityClient, ManagedBy, Publisher},
     cleaner,
     cluster::{Cluster, registration},
     csi::{Driver, driver_channel},
@@ -38,7 +38,7 @@ pub enum Error {
     /// The options are invalid.
     #[error(transparent)]
     Options(#[from] OptionsError),
-    /// The driver returned an error for its name or capabilities.
+    /// The driver returned an error to a call for its name or capabilities.
     #[error("the driver cannot be used: {0}; fix the driver or --csi-address")]
     Driver(#[from] DriverError),
     /// The owner of the objects was not found.
@@ -76,9 +76,9 @@ pub async fn run(
 /// Clients for the API server, the channel to the driver, and connections of metrics clients. The two API clients may have different rate
 /// limits.
 pub struct Clients {
-    /// Client for all objects except published ones.
+    /// Client for all objects except CSIStorageCapacity.
     pub main: Client,
-    /// Client for published objects. The publisher itself limits the rate of their requests, as set in the options.
+    /// Client for CSIStorageCapacity objects. The publisher limits its request rate as set in the options.
     pub publishing: Client,
     /// Channel to the driver; see [`driver_channel`].
     pub driver: Channel,
@@ -104,7 +104,7 @@ pub async fn run_with(
         metrics_path: options.http.metrics_path.clone(),
     };
     let backoff = options.backoff();
-    let start = Start {
+    let start = StartupContext {
         options,
         watching: watching_client(&clients.main, backoff),
         client: clients.main,
@@ -130,7 +130,7 @@ pub async fn run_with(
 }
 
 /// Everything that the publisher needs before it knows the driver's capabilities.
-struct Start {
+struct StartupContext {
     options: Options,
     client: Client,
     /// Client for watches, which backs off between watches that end immediately.
@@ -139,11 +139,11 @@ struct Start {
     driver: Channel,
     metrics: Arc<Metrics>,
     health: Arc<Health>,
-    /// Stored outside of the workers, because the Lease is released only after they have stopped.
+    /// Stored outside of the workers, because the Lease is released only after the workers have stopped.
     election: Mutex<Option<Arc<LeaderElector>>>,
 }
 
-impl Start {
+impl StartupContext {
     async fn serve(&self) -> Result<Infallible, Error> {
         if !self.options.dialect.start_delay.is_zero() {
             tokio::time::sleep(self.options.dialect.start_delay).await;
@@ -161,7 +161,11 @@ impl Start {
         tracing::info!(driver = &*driver.name, capabilities = ?driver.capabilities, "connected to the driver");
         let publisher = self.publisher(&driver).await?;
         let election = self.election(&driver.name);
-        while_leading(election.as_deref(), self.work(driver, publisher)).await
+        while_leading(
+            election.as_deref(),
+            self.run_watches_and_workers(driver, publisher),
+        )
+        .await
     }
 
     fn election(&self, name: &str) -> Option<Arc<LeaderElector>> {
@@ -195,17 +199,17 @@ impl Start {
         }
         let pod = options.pod_name.as_deref().unwrap_or_default();
         let level = options.capacity_ownerref_level;
-        let owner = owner::find(client, namespace, pod, level, options.backoff()).await?;
-        let owner = owner.map(|owner| options.dialect.owner(owner));
+        let owner = owner::find_owner(client, namespace, pod, level, options.backoff()).await?;
+        let owner = owner.map(|owner| options.dialect.convert_owner(owner));
         let recognized = owner
             .as_ref()
             .filter(|_| options.recognize_by == RecognizeBy::Owner);
         let by = ManagedBy::new(&driver.name, options.own_node()).owned_by(recognized);
         let by = match options.dialect.hashed_instance {
-            true => by.hashed(options.own_node()),
+            true => by.with_hashed_instance(options.own_node()),
             false => by,
         };
-        let capacities = Arc::new(Capacities::new(self.publishing.clone(), namespace, options));
+        let capacities = Arc::new(CapacityClient::new(self.publishing.clone(), namespace, options));
         Ok(Some(Publisher::new(
             options.clone(),
             by,
@@ -217,7 +221,7 @@ impl Start {
     }
 
     /// Runs all watches and workers. Does not return.
-    async fn work(
+    async fn run_watches_and_workers(
         &self,
         driver: Arc<Driver>,
         publisher: Option<Arc<Publisher>>,
@@ -226,7 +230,7 @@ impl Start {
         let cluster = Arc::new(Mutex::new(Cluster::default()));
         let reads_csi_node = options.dialect.topology_of_csi_node;
         if let Some(node) = options.own_node().filter(|_| !reads_csi_node) {
-            let topology = Topology::fixed(node, driver.node_segment(options.backoff()).await?);
+            let topology = Topology::single_node(node, driver.node_segment(options.backoff()).await?);
             let added = topology.segments().next().cloned();
             cluster.lock().topology = topology;
             deliver_segments(publisher.as_deref(), topology::Change { added, removed: None });
@@ -241,7 +245,7 @@ impl Start {
         );
         let watches_nodes = (options.own_node().is_none() || reads_csi_node)
             && (driver.capabilities.topology || publisher.is_some());
-        let parts = Parts {
+        let parts = Components {
             driver,
             cluster,
             publisher,
@@ -256,15 +260,15 @@ impl Start {
         if watches_nodes {
             tasks.extend(parts.node_watches(&self.watching));
         }
-        tasks.extend(parts.publishing());
-        tasks.extend(parts.provisioning());
+        tasks.extend(parts.publishing_tasks());
+        tasks.extend(parts.provisioning_tasks());
         future::join_all(tasks).await;
         future::pending().await
     }
 }
 
 /// The watches, and the components that receive their events.
-struct Parts {
+struct Components {
     driver: Arc<Driver>,
     cluster: Arc<Mutex<Cluster>>,
     publisher: Option<Arc<Publisher>>,
@@ -286,7 +290,7 @@ fn deliver_segments(publisher: Option<&Publisher>, change: topology::Change) {
     }
 }
 
-impl Parts {
+impl Components {
     fn storage_watches(&self, client: &Client) -> Vec<BoxFuture<'_, Infallible>> {
         let (backoff, initial_sync, provisioner) =
             (self.options.backoff(), &self.initial_sync, &*self.provisioner);
@@ -338,7 +342,7 @@ impl Parts {
         ]
     }
 
-    fn publishing(&self) -> Vec<BoxFuture<'_, Infallible>> {
+    fn publishing_tasks(&self) -> Vec<BoxFuture<'_, Infallible>> {
         let Some(publisher) = &self.publisher else {
             return Vec::new();
         };
@@ -350,15 +354,17 @@ impl Parts {
         let work = async {
             self.initial_sync.wait().await;
             self.published_sync.wait().await;
-            tokio::join!(publisher.work(), publisher.poll());
+            tokio::join!(publisher.run_workers(), publisher.poll());
             future::pending().await
         };
-        let events = publisher.capacities().events(config, self.options.backoff());
+        let events = publisher
+            .capacities()
+            .watch_objects(config, self.options.backoff());
         let object_watch = handle_events("CSIStorageCapacity".into(), events, &self.published_sync, objects);
         vec![object_watch.boxed(), work.boxed()]
     }
 
-    fn provisioning(&self) -> Vec<BoxFuture<'_, Infallible>> {
+    fn provisioning_tasks(&self) -> Vec<BoxFuture<'_, Infallible>> {
         let claims = async {
             self.initial_sync.wait().await;
             tracing::info!(

@@ -3,7 +3,7 @@
 use capacity_types::capacity_api;
 use tonic::Code;
 
-/// The error message without the surrounding text of the server's Status.
+/// Message and code of an error of the API server; the whole text of other errors.
 pub(crate) fn brief(error: &kube::Error) -> String {
     match error {
         kube::Error::Api(status) => format!("{} ({})", status.message, status.code),
@@ -11,12 +11,12 @@ pub(crate) fn brief(error: &kube::Error) -> String {
     }
 }
 
-/// Whether the object does not exist although the server serves its type.
+/// Whether the error means that the server serves the object's type, but the object does not exist.
 pub(crate) fn is_not_found(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if status.is_not_found()) && !is_type_missing(error)
 }
 
-/// Whether the server does not serve this resource or version. This does not mean that the object does not exist: stored objects may
+/// Whether the error means that the server does not serve the requested resource or version. The object may still exist: stored objects
 /// reappear when the type is served again.
 pub(crate) fn is_type_missing(error: &kube::Error) -> bool {
     let kube::Error::Api(status) = error else {
@@ -35,12 +35,12 @@ pub(crate) fn is_temporary(error: &kube::Error) -> bool {
     }
 }
 
-/// Whether the object's UID or resource version differs from the request's precondition.
+/// Whether the request failed because the object's UID or resource version differs from the precondition.
 pub(crate) fn is_conflict(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if status.is_conflict())
 }
 
-/// Whether an object with this name already exists.
+/// Whether a create request failed because an object with this name already exists.
 pub(crate) fn is_already_exists(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if status.is_already_exists())
 }
@@ -69,19 +69,19 @@ mod tests {
     }
 
     /// Results of `is_not_found`, `is_type_missing`, `is_conflict` and `is_already_exists`.
-    fn meanings(error: &kube::Error) -> [bool; 4] {
+    fn classify(error: &kube::Error) -> [bool; 4] {
         [is_not_found, is_type_missing, is_conflict, is_already_exists].map(|is| is(error))
     }
 
     #[test]
     fn each_error_has_one_classification() {
         let [yes, no] = [true, false];
-        assert_eq!(meanings(&error(404, "NotFound", "a")), [yes, no, no, no]);
-        assert_eq!(meanings(&error(404, "NotFound", "")), [no, yes, no, no]);
-        assert_eq!(meanings(&error(409, "Conflict", "a")), [no, no, yes, no]);
-        assert_eq!(meanings(&error(409, "AlreadyExists", "a")), [no, no, no, yes]);
-        assert_eq!(meanings(&error(422, "Invalid", "")), [no; 4]);
-        assert_eq!(meanings(&kube::Error::LinesCodecMaxLineLengthExceeded), [no; 4]);
+        assert_eq!(classify(&error(404, "NotFound", "a")), [yes, no, no, no]);
+        assert_eq!(classify(&error(404, "NotFound", "")), [no, yes, no, no]);
+        assert_eq!(classify(&error(409, "Conflict", "a")), [no, no, yes, no]);
+        assert_eq!(classify(&error(409, "AlreadyExists", "a")), [no, no, no, yes]);
+        assert_eq!(classify(&error(422, "Invalid", "")), [no; 4]);
+        assert_eq!(classify(&kube::Error::LinesCodecMaxLineLengthExceeded), [no; 4]);
         assert_eq!(brief(&error(422, "Invalid", "")), "no (422)");
     }
 }

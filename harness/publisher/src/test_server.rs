@@ -33,7 +33,7 @@ impl TestServer {
     }
 
     /// Prepares an error response with this code and reason.
-    pub(crate) fn refuse(&self, code: u16, reason: &str) {
+    pub(crate) fn respond_with_error(&self, code: u16, reason: &str) {
         let status = json!({
             "kind": "Status", "apiVersion": "v1", "status": "Failure", "message": reason,
             "reason": reason, "code": code, "details": {"name": "it"},

@@ -57,19 +57,19 @@ pub(crate) struct Topology {
 
 impl Topology {
     /// The topology of a single node, with the segment from NodeGetInfo (distributed mode).
-    pub(crate) fn fixed(node: &str, segment: Segment) -> Topology {
+    pub(crate) fn single_node(node: &str, segment: Segment) -> Topology {
         let mut topology = Topology::default();
         topology.set_registration(node, Registration::Keys(segment.keys().cloned().collect()));
         topology.set_labels(node, Some(segment));
         topology
     }
 
-    /// Sets the labels of a Node; `None` if the Node was deleted.
+    /// Sets the labels of a Node (`None` if the Node was deleted), and returns the resulting change of the segments.
     pub(crate) fn set_labels(&mut self, node: &str, labels: Option<BTreeMap<String, String>>) -> Change {
         self.update(node, |facts| facts.labels = labels)
     }
 
-    /// Sets the driver's registration on a node.
+    /// Sets the driver's registration on a node, and returns the resulting change of the segments.
     pub(crate) fn set_registration(&mut self, node: &str, registration: Registration) -> Change {
         self.update(node, |facts| facts.registration = registration)
     }
@@ -84,7 +84,7 @@ impl Topology {
         self.segments.keys()
     }
 
-    pub(crate) fn locate(&self, node: &str) -> NodeSegment<'_> {
+    pub(crate) fn segment_of_node(&self, node: &str) -> NodeSegment<'_> {
         match self.nodes.get(node) {
             None
             | Some(NodeFacts {
@@ -109,20 +109,20 @@ impl Topology {
         if old == new {
             return Change::default();
         }
-        let added = new.filter(|segment| self.enter(segment));
-        let removed = old.filter(|segment| self.leave(segment));
+        let added = new.filter(|segment| self.add_node_to_segment(segment));
+        let removed = old.filter(|segment| self.remove_node_from_segment(segment));
         Change { added, removed }
     }
 
     /// Adds a node to a segment. Returns whether it is the first node of the segment.
-    fn enter(&mut self, segment: &Segment) -> bool {
+    fn add_node_to_segment(&mut self, segment: &Segment) -> bool {
         let nodes = self.segments.entry(segment.clone()).or_default();
         *nodes += 1;
         *nodes == 1
     }
 
     /// Removes a node from a segment. Returns whether it was the last node of the segment.
-    fn leave(&mut self, segment: &Segment) -> bool {
+    fn remove_node_from_segment(&mut self, segment: &Segment) -> bool {
         let Some(nodes) = self.segments.get_mut(segment) else {
             return false;
         };
@@ -203,13 +203,13 @@ mod tests {
             topology.set_labels("n", Some(labels(&[("zone", "a")]))),
             Change::default()
         );
-        assert_eq!(topology.locate("n"), NodeSegment::Unknown);
+        assert_eq!(topology.segment_of_node("n"), NodeSegment::Unknown);
         let whole = labels(&[("rack", "1"), ("zone", "a")]);
         assert_eq!(
             topology.set_labels("n", Some(whole.clone())).added,
             Some(whole.clone())
         );
-        assert_eq!(topology.locate("n"), NodeSegment::In(&whole));
+        assert_eq!(topology.segment_of_node("n"), NodeSegment::In(&whole));
     }
 
     #[test]
@@ -242,14 +242,17 @@ mod tests {
     fn a_node_without_csinode_is_absent() {
         let mut topology = Topology::default();
         topology.set_labels("n", Some(labels(&[])));
-        assert_eq!(topology.locate("n"), NodeSegment::Absent);
-        assert_eq!(topology.locate("other"), NodeSegment::Absent);
-        let fixed = Topology::fixed("n", labels(&[("zone", "a")]));
-        assert_eq!(fixed.locate("n"), NodeSegment::In(&labels(&[("zone", "a")])));
+        assert_eq!(topology.segment_of_node("n"), NodeSegment::Absent);
+        assert_eq!(topology.segment_of_node("other"), NodeSegment::Absent);
+        let fixed = Topology::single_node("n", labels(&[("zone", "a")]));
+        assert_eq!(
+            fixed.segment_of_node("n"),
+            NodeSegment::In(&labels(&[("zone", "a")]))
+        );
     }
 
     proptest! {
-        /// After any sequence of changes, the segments are those that a computation from all nodes returns.
+        /// After any sequence of changes, the segments equal those computed from all nodes at once.
         #[test]
         fn incremental_updates_equal_a_full_computation(steps in proptest::collection::vec((0..4u8, 0..4u8, 0..3u8), 0..60)) {
             let mut topology = Topology::default();

@@ -41,7 +41,7 @@ pub(crate) enum Change<K> {
 pub(crate) struct InitialSync(watch::Sender<usize>);
 
 impl InitialSync {
-    /// Waits for `watches` watches.
+    /// Creates a counter of this number of watches.
     pub(crate) fn new(watches: usize) -> InitialSync {
         InitialSync(watch::Sender::new(watches))
     }
@@ -52,7 +52,7 @@ impl InitialSync {
         let _ = self.0.subscribe().wait_for(|missing| *missing == 0).await;
     }
 
-    fn one_done(&self) {
+    fn mark_one_complete(&self) {
         self.0.send_modify(|missing| *missing = missing.saturating_sub(1));
     }
 }
@@ -68,7 +68,7 @@ struct Reflector<K, F> {
     on_change: F,
 }
 
-/// The client, with a backoff between watches that end immediately.
+/// A copy of the client with a backoff between watches that end immediately.
 pub(crate) fn watching_client(client: &Client, backoff: ExponentialBackoff) -> Client {
     let namespace = client.default_namespace().to_owned();
     let (client, pauses) = (client.clone(), Arc::new(WatchPauses::new(backoff)));
@@ -119,7 +119,7 @@ where
             Some(Ok(Event::InitDone)) => {
                 reflector.list_completed();
                 if std::mem::take(&mut first) {
-                    initial_sync.one_done();
+                    initial_sync.mark_one_complete();
                 }
             }
             Some(Ok(event)) => reflector.event(event),
@@ -190,16 +190,16 @@ impl Retry {
         Retry { backoff, failures: 0 }
     }
 
-    /// The same delays, starting again with the first one.
+    /// A copy that starts again with the first delay.
     pub(crate) fn restarted(&self) -> Retry {
         Retry::new(self.backoff)
     }
 
-    pub(crate) fn failed(&mut self) {
+    pub(crate) fn record_failure(&mut self) {
         self.failures = self.failures.saturating_add(1);
     }
 
-    pub(crate) fn succeeded(&mut self) {
+    pub(crate) fn record_success(&mut self) {
         self.failures = 0;
     }
 
@@ -213,7 +213,7 @@ impl Iterator for Retry {
     type Item = Duration;
 
     fn next(&mut self) -> Option<Duration> {
-        self.failed();
+        self.record_failure();
         Some(self.backoff.delay(self.failures))
     }
 }

@@ -6,7 +6,7 @@ use fake_apiserver::{Rule, RuleError, RuleId};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use harness::api_server::{RealApiCase, StatusError};
-use harness::listening::Listening;
+use harness::listening::HttpListener;
 use hyper::Method;
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ use crate::listen::listen;
 use crate::random::random;
 
 impl RealApiCase for Case {
-    fn listen(self: Arc<Self>, with_tls: bool) -> BoxFuture<'static, std::io::Result<Listening>> {
+    fn listen(self: Arc<Self>, with_tls: bool) -> BoxFuture<'static, std::io::Result<HttpListener>> {
         listen(self, with_tls).boxed()
     }
 
@@ -58,7 +58,7 @@ impl RealApiCase for Case {
     }
 
     fn add_fault_rule(&self, rule: Rule) -> Result<RuleId, RuleError> {
-        let newest = |resource: &str| (resource.to_owned(), self.attribution.newest(resource));
+        let newest = |resource: &str| (resource.to_owned(), self.attribution.newest_revision(resource));
         let newest = KINDS.iter().map(|kind| newest(kind.resource)).collect();
         self.faults.install(rule, newest)
     }
@@ -68,7 +68,7 @@ impl RealApiCase for Case {
     }
 
     fn quiet(&self) -> BoxFuture<'_, ()> {
-        self.idle().boxed()
+        self.wait_until_idle().boxed()
     }
 
     fn end(&self) -> BoxFuture<'_, Vec<String>> {

@@ -1,26 +1,26 @@
 //! Finds out which client caused a change, and records changes in the order of the server's watches.
 //!
 //! A watch event does not contain the client that caused the change. The proxy knows the client: it announces each write before sending it,
-//! and passes on the result. A change is recorded once no open write can have caused it. Responses and watch events are held back until the
-//! change that they reflect is in the journal, so that facts are in causal order.
+//! and passes on the result. While a write that may have caused a change is open, the change is not recorded. Responses and watch events
+//! are held back until the change that they reflect is in the journal, so that facts are in causal order.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use harness::fact_sink::FactSink;
-use harness::journal::{Change, CommitFact, What};
+use harness::journal::{Change, CommitFact, Observation};
 use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::kinds::{CLAIM_PROTECTION, VOLUME_PROTECTION};
 
-/// Client name of a change that no write through the proxy explains: the API server caused it.
+/// Client name for changes that no write through the proxy caused: the API server made them itself.
 const SERVER: &str = "apiserver";
 
-/// Maximum wait until the client that caused a change is known, and until the change that a response reflects is recorded. After that, the
-/// change is recorded or the response sent without waiting.
+/// Maximum wait for the client that caused a change, and for the recording of a change before its response is sent. After the timeout, the
+/// change is attributed to [`SERVER`], or the response is sent.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Resource, namespace and name of an object.
@@ -43,7 +43,7 @@ impl Key {
     }
 }
 
-/// A change from the server's watch, with the names of the case.
+/// A change that a watch of the server reported, converted to the names of the case.
 #[derive(Debug, Clone)]
 pub(crate) struct ObservedChange {
     pub(crate) change: Change,
@@ -138,11 +138,11 @@ impl Attribution {
         if let Some(metadata) = observed.object["metadata"].as_object_mut() {
             metadata.remove("managedFields");
         }
-        let recorded = Arc::new(without_protection(&observed.object));
+        let recorded = Arc::new(without_protection_finalizers(&observed.object));
         let object = Arc::new(observed.object);
         let before = {
             let mut state = self.state.lock();
-            self.sink.put(What::Commit(CommitFact {
+            self.sink.record(Observation::Commit(CommitFact {
                 client,
                 change: observed.change,
                 resource: observed.resource.clone(),
@@ -170,7 +170,7 @@ impl Attribution {
             .is_some_and(|object| revision(object) >= at)
     }
 
-    /// The client that caused a change. Waits until no open write can have caused it.
+    /// The client that caused a change. Waits while a write that may have caused the change is open.
     async fn client_of(&self, key: &Key, revision: u64, observed: &ObservedChange) -> Arc<str> {
         let is_deleted = observed.change == Change::Deleted;
         // A deletion may first set the deletionTimestamp and later remove the object. Both changes have the same client.
@@ -245,7 +245,7 @@ impl Attribution {
     }
 
     /// The newest recorded revision of a resource.
-    pub(crate) fn newest(&self, resource: &str) -> u64 {
+    pub(crate) fn newest_revision(&self, resource: &str) -> u64 {
         self.state
             .lock()
             .newest
@@ -268,12 +268,12 @@ impl WriteTarget {
 }
 
 impl OpenWrite<'_> {
-    /// Passes on the result of the write.
+    /// Stores the result of the write, which identifies the change that the client caused.
     pub(crate) fn complete(&self, result: WriteResult) {
         let mut state = self.attribution.state.lock();
         match result {
             WriteResult::Revision(revision) => {
-                // A write that changed nothing causes no event, so its client need not be remembered.
+                // A write that changed nothing returns an old revision and causes no watch event, so its client is not stored.
                 let newest = state.newest.get(&self.resource).copied().unwrap_or_default();
                 if revision > newest {
                     let key = (self.resource.clone(), revision);
@@ -293,9 +293,9 @@ impl Drop for OpenWrite<'_> {
     }
 }
 
-/// Removes the protection finalizers that the server adds to PVCs and PVs, so that they are not deleted while in use. Cases do not expect
-/// these finalizers, because the in-memory server adds none; `controllers` removes them from the server.
-fn without_protection(object: &Value) -> Value {
+/// Removes the finalizers that the server adds to PVCs and PVs to prevent their deletion while in use. Cases do not expect them,
+/// because the in-memory server adds none; `controllers` removes them from the server.
+fn without_protection_finalizers(object: &Value) -> Value {
     let mut object = object.clone();
     let Some(metadata) = object["metadata"].as_object_mut() else {
         return object;
@@ -344,7 +344,7 @@ mod tests {
 
     fn authors(journal: &Journal) -> Vec<String> {
         let author = |fact: harness::journal::Fact| match fact.what {
-            What::Commit(commit) => Some(commit.client.to_string()),
+            Observation::Commit(commit) => Some(commit.client.to_string()),
             _ => None,
         };
         journal.since(0).into_iter().filter_map(author).collect()

@@ -49,7 +49,7 @@ impl Case {
 
     /// Starts to receive changes of the case's objects from the watch hub.
     pub(crate) fn subscribe(&self) -> mpsc::Receiver<HubEvent> {
-        self.hub.subscribe(self.names.case())
+        self.hub.subscribe(self.names.case_id())
     }
 
     /// Stores the task that follows the objects of the case, so that it ends with the case.
@@ -68,7 +68,7 @@ impl Case {
     }
 
     /// Resolves when no request is in flight.
-    pub(crate) async fn idle(&self) {
+    pub(crate) async fn wait_until_idle(&self) {
         let mut in_flight = self.in_flight.subscribe();
         // `self` owns the sender, so the wait cannot fail.
         let _ = in_flight.wait_for(|count| *count == 0).await;
@@ -80,7 +80,7 @@ impl Case {
         RequestGuard(self.clone())
     }
 
-    /// Whether the case has ended, so that it must not create anything.
+    /// Whether the case has ended; it must not create anything afterwards.
     pub(crate) fn has_ended(&self) -> bool {
         self.has_ended.load(Ordering::Acquire)
     }
@@ -88,8 +88,8 @@ impl Case {
     /// Ends the case, so that it creates nothing more. Resolves when the last request has its response.
     pub(crate) async fn stop(&self) {
         self.has_ended.store(true, Ordering::Release);
-        self.idle().await;
-        self.hub.unsubscribe(self.names.case());
+        self.wait_until_idle().await;
+        self.hub.unsubscribe(self.names.case_id());
         let follow_task = self.follow_task.lock().take();
         if let Some(follow_task) = follow_task {
             follow_task.abort();

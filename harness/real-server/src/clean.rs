@@ -49,7 +49,7 @@ async fn remove_one(upstream: &Upstream, kind: Kind, path: &str, uid: &Value) ->
     });
     let answer = upstream.send(Method::DELETE, path, Some(&options)).await?;
     match answer.code {
-        // The object was deleted; another object may have the same name now.
+        // 404: the object was deleted already. 409: another object has the same name now.
         404 => return Ok(()),
         409 if kind.resource != "namespaces" => return Ok(()),
         _ if answer.is_success() || answer.code == 409 => {}
@@ -77,7 +77,7 @@ async fn remove_one(upstream: &Upstream, kind: Kind, path: &str, uid: &Value) ->
         404 => Ok(()),
         _ if released.is_success() => Ok(()),
         _ => Err(UpstreamError(format!(
-            "its finalizers could not be removed: {}",
+            "the finalizers could not be removed: {}",
             released.message()
         ))),
     }

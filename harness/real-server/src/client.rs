@@ -58,10 +58,10 @@ pub(crate) async fn call_with(
     incoming.path = path.to_owned();
     incoming.body = body.map(|body| body.to_string().into()).unwrap_or_default();
     match handle(case, incoming).await {
-        Reply::Full(response) if response.code < 300 => Ok(response.value()),
+        Reply::Full(response) if response.code < 300 => Ok(response.body_json()),
         Reply::Full(response) => Err(StatusError {
             code: response.code,
-            message: response.value()["message"]
+            message: response.body_json()["message"]
                 .as_str()
                 .unwrap_or_default()
                 .to_owned(),
@@ -80,7 +80,7 @@ impl Case {
         let path = self.names.path(&target);
         let answer = self.upstream.send(Method::GET, &path, None).await.ok()?;
         let mut object = answer.json();
-        self.names.to_case(&mut object);
+        self.names.to_case_names(&mut object);
         Some((answer.code, object))
     }
 }

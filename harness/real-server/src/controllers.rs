@@ -23,7 +23,7 @@ const GARBAGE: &str = "system:gc";
 const PROTECTION: &str = "controllers";
 
 /// Runs the garbage collector and the protection controllers for a change.
-pub(crate) fn react(case: &Arc<Case>, key: Key, change: Change, object: Value) {
+pub(crate) fn run_controllers(case: &Arc<Case>, key: Key, change: Change, object: Value) {
     let is_deleted = change == Change::Deleted;
     let owned = object["metadata"]["ownerReferences"].is_array() && !is_deleted;
     let is_protected = matches!(&*key.resource, CLAIMS | VOLUMES | "pods");
@@ -36,16 +36,16 @@ pub(crate) fn react(case: &Arc<Case>, key: Key, change: Change, object: Value) {
             let uid = object["metadata"]["uid"].as_str().unwrap_or_default();
             for (dependent, value) in case.attribution.objects() {
                 if owners(&value).any(|owner| owner["uid"] == uid) {
-                    collect(&case, &dependent, &value).await;
+                    collect_garbage(&case, &dependent, &value).await;
                 }
             }
         } else if owned {
-            collect(&case, &key, &object).await;
+            collect_garbage(&case, &key, &object).await;
         }
         if is_protected {
             let concerned = case.attribution.objects();
             for (key, value) in &concerned {
-                release(&case, key, value).await;
+                remove_protection_finalizer(&case, key, value).await;
             }
         }
         drop(guard);
@@ -60,7 +60,7 @@ fn owners(object: &Value) -> impl Iterator<Item = &Value> {
 }
 
 /// Deletes an object whose owners were all deleted; otherwise removes the references to deleted owners.
-async fn collect(case: &Arc<Case>, key: &Key, object: &Value) {
+async fn collect_garbage(case: &Arc<Case>, key: &Key, object: &Value) {
     if object["metadata"]["deletionTimestamp"].is_string() {
         return;
     }
@@ -85,7 +85,7 @@ async fn collect(case: &Arc<Case>, key: &Key, object: &Value) {
             json!({"metadata": {"uid": uid, "ownerReferences": solid}}),
         ),
     };
-    // An error means that another client was faster. The journal records it.
+    // An error means that another client was faster. The journal contains the error.
     let _ = call(case, GARBAGE, method, &path, Some(body)).await;
 }
 
@@ -119,7 +119,7 @@ async fn is_absent(case: &Arc<Case>, dependent: &Key, owner: &Value) -> bool {
 }
 
 /// Removes the protection finalizer of a PVC or PV that is no longer in use.
-async fn release(case: &Arc<Case>, key: &Key, object: &Value) {
+async fn remove_protection_finalizer(case: &Arc<Case>, key: &Key, object: &Value) {
     let protection = match &*key.resource {
         CLAIMS if !is_mounted(case, key) => CLAIM_PROTECTION,
         VOLUMES if object["status"]["phase"] != "Bound" => VOLUME_PROTECTION,
@@ -142,7 +142,7 @@ async fn release(case: &Arc<Case>, key: &Key, object: &Value) {
     .await;
 }
 
-/// Whether a running pod uses the PVC: it has a node and is not terminated.
+/// Whether the PVC is used by a pod that has a node and has not terminated.
 fn is_mounted(case: &Case, claim: &Key) -> bool {
     case.attribution.objects().iter().any(|(key, pod)| {
         let is_over = matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed"));

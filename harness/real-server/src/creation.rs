@@ -20,7 +20,7 @@ pub(crate) async fn finish_create(
 ) -> Result<Value, StatusError> {
     let name = created["metadata"]["name"].as_str().unwrap_or_default();
     match created["kind"].as_str() {
-        Some("Namespace") => give_account(case, name).await.map(|()| created),
+        Some("Namespace") => create_default_service_account(case, name).await.map(|()| created),
         // The server adds the taint `not-ready` to a new node. Restores the requested taints, as a controller would do later.
         Some("Node") if created["spec"]["taints"] != requested["spec"]["taints"] => {
             let taints = json!({"spec": {"taints": requested["spec"]["taints"]}});
@@ -31,8 +31,8 @@ pub(crate) async fn finish_create(
     }
 }
 
-/// Creates the service account `default` of a namespace, which pods in it use. Pods do not mount its token.
-async fn give_account(case: &Arc<Case>, namespace: &str) -> Result<(), StatusError> {
+/// Creates the service account `default`, which pods of the namespace use. Pods do not mount its token.
+async fn create_default_service_account(case: &Arc<Case>, namespace: &str) -> Result<(), StatusError> {
     let account = json!({
         "apiVersion": "v1", "kind": "ServiceAccount", "automountServiceAccountToken": false,
         "metadata": {"name": "default", "namespace": namespace},

@@ -27,7 +27,7 @@ pub(crate) struct Faults {
 #[derive(Default)]
 struct State {
     rules: Rules,
-    /// Compactions that the proxy simulates: the requests to which they apply, and the newest revision of each resource at that time.
+    /// Simulated compactions: the requests to which each applies, and the newest revision of each resource at its injection.
     compactions: Vec<(Match, BTreeMap<String, u64>)>,
     watches: BTreeMap<u64, OpenWatch>,
     last_number: u64,
@@ -37,7 +37,7 @@ struct State {
 struct OpenWatch {
     client: Arc<str>,
     path: ResourcePath,
-    /// Rules that hold back events of this watch, each with the time at which it stops to do so; `None`: when the rule is removed.
+    /// Rules that hold back events of this watch, each with the end time; `None`: until the rule is removed.
     held: BTreeMap<RuleId, Option<Instant>>,
     /// Number of events to deliver before the watch is closed; `None`: no limit.
     remaining: Option<u32>,
@@ -120,7 +120,7 @@ impl Faults {
         effect
     }
 
-    /// Whether a fault rule has compacted this revision.
+    /// Whether a simulated compaction makes this revision too old for the request.
     pub(crate) fn is_compacted(&self, path: &ResourcePath, revision: &str) -> bool {
         let Some(from) = revision.parse::<u64>().ok().filter(|from| *from > 0) else {
             return false;
@@ -196,7 +196,7 @@ impl WatchGuard {
     }
 
     /// Resolves when the watch must be closed.
-    pub(crate) async fn closed(&self) {
+    pub(crate) async fn wait_until_closed(&self) {
         let mut changed = self.faults.changed.subscribe();
         while self.may_continue() {
             // `self` owns the sender, so the wait cannot fail.
@@ -205,7 +205,7 @@ impl WatchGuard {
     }
 
     /// Resolves when no rule holds back events of the watch.
-    pub(crate) async fn released(&self) {
+    pub(crate) async fn wait_until_released(&self) {
         let mut changed = self.faults.changed.subscribe();
         loop {
             changed.mark_unchanged();
@@ -223,7 +223,7 @@ impl WatchGuard {
     }
 
     /// Counts an event that was delivered to the client.
-    pub(crate) fn delivered(&self) {
+    pub(crate) fn count_delivered_event(&self) {
         let mut state = self.faults.state.lock();
         if let Some(OpenWatch {
             remaining: Some(remaining),

@@ -12,7 +12,7 @@ use crate::controllers;
 use crate::watch_hub::HubEvent;
 
 /// Starts to follow the objects of a case.
-pub(crate) fn start(case: &Arc<Case>) {
+pub(crate) fn spawn_follow_task(case: &Arc<Case>) {
     let events = case.subscribe();
     let task = tokio::spawn(case.clone().follow(events));
     case.set_follow_task(task);
@@ -23,7 +23,7 @@ impl Case {
         while let Some(event) = events.recv().await {
             match event {
                 HubEvent::Change(change, resource, mut object) => {
-                    self.names.to_case(&mut object);
+                    self.names.to_case_names(&mut object);
                     self.process(ObservedChange {
                         change,
                         resource,
@@ -41,7 +41,7 @@ impl Case {
         let (change, object) = (observed.change, observed.object.clone());
         self.attribution.record(observed).await;
         if !self.has_ended() {
-            controllers::react(self, key, change, object);
+            controllers::run_controllers(self, key, change, object);
         }
     }
 
@@ -49,7 +49,7 @@ impl Case {
     async fn process_list(self: &Arc<Self>, resource: &Arc<str>, objects: Vec<Value>) {
         let mut listed = Vec::new();
         for mut object in objects {
-            self.names.to_case(&mut object);
+            self.names.to_case_names(&mut object);
             let key = Key::of(resource, &object);
             let change = match self.attribution.object(&key) {
                 Some(_) => Change::Modified,

@@ -84,7 +84,7 @@ impl RealServer {
     /// its cluster.
     pub async fn connect(kubeconfig: &Path) -> Result<Self, ConnectError> {
         let upstream = Upstream::open(kubeconfig).await?;
-        let version = upstream.check(kubeconfig).await?;
+        let version = upstream.check_usable(kubeconfig).await?;
         let run = random(6);
         let (hub, tasks) =
             WatchHub::start(upstream.clone(), &run)
@@ -111,13 +111,13 @@ impl RealServer {
         })))
     }
 
-    /// The release that the server returns.
+    /// The release that the server reports, such as `v1.36.0 (1.36)`.
     pub fn version(&self) -> String {
         format!("{} (1.{})", self.0.version, self.0.minor)
     }
 
     /// Value of [`RUN_LABEL`] on all objects of this run.
-    pub fn run(&self) -> &str {
+    pub fn run_id(&self) -> &str {
         &self.0.run
     }
 
@@ -144,12 +144,12 @@ impl RealServer {
 }
 
 impl RealApiServer for RealServer {
-    /// Starts a case with its names, facts and faults, and creates the namespaces that every cluster has.
-    fn case(&self, sink: &FactSink) -> Result<Arc<dyn RealApiCase>, String> {
+    /// Starts a case with its own names, facts and faults. Creates no objects.
+    fn start_case(&self, sink: &FactSink) -> Result<Arc<dyn RealApiCase>, String> {
         let number = self.0.cases.fetch_add(1, Ordering::Relaxed);
         let names = Names::new(&self.0.run, number);
         let case = Case::new(self.0.upstream.clone(), self.0.hub.clone(), names, sink);
-        follow::start(&case);
+        follow::spawn_follow_task(&case);
         {
             let mut running = self.0.running.lock();
             if self.0.has_ended.load(Ordering::Acquire) {
@@ -161,7 +161,7 @@ impl RealApiServer for RealServer {
         Ok(case)
     }
 
-    fn skips(&self, plan: &Plan) -> Option<String> {
+    fn skip_reason(&self, plan: &Plan) -> Option<String> {
         skips::skip_reason(self.0.minor, plan)
     }
 }

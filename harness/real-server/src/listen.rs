@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures::StreamExt;
-use harness::listening::{BODY_MAX, Listening};
+use harness::listening::{BODY_MAX, HttpListener};
 use harness::network::Network;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, Limited, StreamBody};
@@ -17,22 +17,22 @@ use crate::case::Case;
 use crate::message::{ClientRequest, FullResponse, Reply};
 use crate::proxy::handle;
 
-type Body = UnsyncBoxBody<Bytes, Cut>;
+type Body = UnsyncBoxBody<Bytes, ConnectionCut>;
 
 /// Error that closes the client's connection.
 #[derive(Debug, thiserror::Error)]
 #[error("cut")]
-struct Cut;
+struct ConnectionCut;
 
 /// Opens a listener for the clients of a case.
-pub(crate) async fn listen(case: Arc<Case>, with_tls: bool) -> std::io::Result<Listening> {
-    Listening::open(&Network::Host, with_tls, move |request| {
+pub(crate) async fn listen(case: Arc<Case>, with_tls: bool) -> std::io::Result<HttpListener> {
+    HttpListener::open(&Network::Host, with_tls, move |request| {
         serve(Arc::clone(&case), request)
     })
     .await
 }
 
-async fn serve(case: Arc<Case>, request: Request<Incoming>) -> Result<Response<Body>, Cut> {
+async fn serve(case: Arc<Case>, request: Request<Incoming>) -> Result<Response<Body>, ConnectionCut> {
     let (head, body) = request.into_parts();
     let token = head
         .headers
@@ -65,10 +65,10 @@ async fn serve(case: Arc<Case>, request: Request<Incoming>) -> Result<Response<B
     };
     match handle(&case, incoming).await {
         Reply::Full(full) => Ok(to_hyper(full)),
-        Reply::Cut => Err(Cut),
+        Reply::Cut => Err(ConnectionCut),
         Reply::Events(events) => {
             let frames = events.into_stream().map(|line| Ok(Frame::data(line)));
-            let mut response = Response::new(uncut(StreamBody::new(frames)));
+            let mut response = Response::new(with_cut_error(StreamBody::new(frames)));
             let json = HeaderValue::from_static("application/json");
             response.headers_mut().insert(CONTENT_TYPE, json);
             Ok(response)
@@ -77,13 +77,13 @@ async fn serve(case: Arc<Case>, request: Request<Incoming>) -> Result<Response<B
 }
 
 fn to_hyper(full: FullResponse) -> Response<Body> {
-    let mut response = Response::new(uncut(Full::new(full.body)));
+    let mut response = Response::new(with_cut_error(Full::new(full.body)));
     *response.status_mut() = StatusCode::from_u16(full.code).unwrap_or(StatusCode::BAD_GATEWAY);
     *response.headers_mut() = full.headers;
     response
 }
 
 /// Converts the error type of a body that cannot fail.
-fn uncut(body: impl hyper::body::Body<Data = Bytes, Error = Infallible> + Send + 'static) -> Body {
+fn with_cut_error(body: impl hyper::body::Body<Data = Bytes, Error = Infallible> + Send + 'static) -> Body {
     body.map_err(|never| match never {}).boxed_unsync()
 }

@@ -104,7 +104,7 @@ impl FullResponse {
         FullResponse::json(code, &status)
     }
 
-    pub(crate) fn value(&self) -> Value {
+    pub(crate) fn body_json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
 }
@@ -149,7 +149,7 @@ pub(crate) fn line(event: &Value) -> Bytes {
 }
 
 /// A response of the server, as the proxy forwards it to the client.
-pub(crate) fn forwarded(answer: ServerResponse) -> FullResponse {
+pub(crate) fn to_full_response(answer: ServerResponse) -> FullResponse {
     let mut headers = HeaderMap::new();
     for name in [CONTENT_TYPE, RETRY_AFTER, WARNING] {
         for value in answer.head.headers.get_all(&name) {

@@ -66,7 +66,7 @@ impl Names {
     }
 
     /// Value of [`CASE_LABEL`].
-    pub(crate) fn case(&self) -> &str {
+    pub(crate) fn case_id(&self) -> &str {
         &self.case
     }
 
@@ -78,7 +78,7 @@ impl Names {
         format!("{name}{}", self.suffix)
     }
 
-    /// The path of a request to the server.
+    /// Converts the path of a request to the server's names.
     pub(crate) fn path(&self, target: &ResourcePath) -> String {
         let mut path = match target.group.as_str() {
             "" => format!("/api/{}", target.version),
@@ -103,7 +103,7 @@ impl Names {
         path
     }
 
-    /// The query of a request to the server. Requests for collections are restricted to objects of the case.
+    /// Converts the query of a request to the server's names. Requests for collections are restricted to objects of the case.
     pub(crate) fn query(&self, verb: Verb, target: &ResourcePath, query: &str) -> String {
         let mut selector = None;
         if matches!(verb, Verb::List | Verb::Watch | Verb::DeleteCollection) {
@@ -118,10 +118,10 @@ impl Names {
                     None => drop(pairs.append_pair(&key, &value)),
                 },
                 "fieldSelector" => {
-                    let fields = self.fields(target, &value);
+                    let fields = self.convert_field_selector(target, &value);
                     pairs.append_pair(&key, &fields);
                 }
-                // The path `/watch/` means the same as the parameter, and requests to the server use only the parameter.
+                // Added below for every watch, also if the client uses the deprecated path `/watch/` instead of the parameter.
                 "watch" => {}
                 _ => drop(pairs.append_pair(&key, &value)),
             }
@@ -136,7 +136,7 @@ impl Names {
     }
 
     /// Converts the names in a field selector.
-    fn fields(&self, target: &ResourcePath, selector: &str) -> String {
+    fn convert_field_selector(&self, target: &ResourcePath, selector: &str) -> String {
         let is_name = |key: &str| {
             key == "spec.nodeName"
                 || key.to_ascii_lowercase().ends_with("namespace")
@@ -158,8 +158,14 @@ impl Names {
         terms.collect::<Vec<_>>().join(",")
     }
 
-    /// Converts the body of a request to the server, and adds labels to complete objects.
-    pub(crate) fn to_server(&self, verb: Verb, target: &ResourcePath, is_apply: bool, body: &mut Value) {
+    /// Converts the body of a request to the server's names. Adds the labels of run and case to complete objects (create, update, apply).
+    pub(crate) fn to_server_names(
+        &self,
+        verb: Verb,
+        target: &ResourcePath,
+        is_apply: bool,
+        body: &mut Value,
+    ) {
         if is_cluster_scoped(target)
             && let Some(metadata) = body.get_mut("metadata").and_then(Value::as_object_mut)
         {
@@ -237,10 +243,10 @@ impl Names {
     }
 
     /// Converts objects from the server: removes suffixes and the labels of the harness.
-    pub(crate) fn to_case(&self, value: &mut Value) {
+    pub(crate) fn to_case_names(&self, value: &mut Value) {
         match value {
             Value::String(text) if text.contains(&self.suffix) => *text = text.replace(&self.suffix, ""),
-            Value::Array(list) => list.iter_mut().for_each(|each| self.to_case(each)),
+            Value::Array(list) => list.iter_mut().for_each(|each| self.to_case_names(each)),
             Value::Object(fields) => {
                 if let Some(Value::Object(labels)) = fields.get_mut("labels")
                     && labels.remove(CASE_LABEL).is_some()
@@ -250,7 +256,7 @@ impl Names {
                         fields.remove("labels");
                     }
                 }
-                fields.values_mut().for_each(|each| self.to_case(each));
+                fields.values_mut().for_each(|each| self.to_case_names(each));
             }
             _ => {}
         }
@@ -276,9 +282,9 @@ mod tests {
         ResourcePath::of_request(method, path, "").unwrap()
     }
 
-    fn sent(method: &str, path: &str, mut body: Value) -> Value {
+    fn converted_body(method: &str, path: &str, mut body: Value) -> Value {
         let (verb, target) = target(method, path);
-        names().to_server(verb, &target, false, &mut body);
+        names().to_server_names(verb, &target, false, &mut body);
         body
     }
 
@@ -291,13 +297,13 @@ mod tests {
                 "csi": {"driver": "disk.example.com", "volumeHandle": "v"},
             },
         });
-        let mut on_server = sent("POST", "/api/v1/persistentvolumes", volume.clone());
+        let mut on_server = converted_body("POST", "/api/v1/persistentvolumes", volume.clone());
         assert_eq!(on_server["metadata"]["name"], "pvc-1-xabc0007");
         assert_eq!(on_server["metadata"]["labels"][RUN_LABEL], "abc");
         assert_eq!(on_server["spec"]["claimRef"]["namespace"], "default-xabc0007");
         assert_eq!(on_server["spec"]["claimRef"]["name"], "data");
         assert_eq!(on_server["spec"]["csi"]["driver"], "disk.example.com-xabc0007");
-        names().to_case(&mut on_server);
+        names().to_case_names(&mut on_server);
         assert_eq!(on_server, volume);
     }
 
@@ -313,7 +319,7 @@ mod tests {
             path("/api/v1/namespaces/default/pods/p/status"),
             "/api/v1/namespaces/default-xabc0007/pods/p/status"
         );
-        let generated = sent(
+        let generated = converted_body(
             "POST",
             "/api/v1/nodes",
             json!({"metadata": {"generateName": "n-"}}),
@@ -326,12 +332,12 @@ mod tests {
     fn references_get_the_suffix_and_other_names_do_not() {
         let binding = json!({"kind": "Binding", "metadata": {"name": "p", "namespace": "default"},
             "target": {"kind": "Node", "name": "n1"}});
-        let on_server = sent("POST", "/api/v1/namespaces/default/pods/p/binding", binding);
+        let on_server = converted_body("POST", "/api/v1/namespaces/default/pods/p/binding", binding);
         assert_eq!(on_server["target"]["name"], "n1-xabc0007");
         assert_eq!(on_server["metadata"]["name"], "p");
         assert!(on_server["metadata"]["labels"].is_null(), "{on_server}");
         let node = json!({"spec": {"drivers": [{"name": "d", "nodeID": "n1"}]}});
-        let on_server = sent("PATCH", "/apis/storage.k8s.io/v1/csinodes/n1", node);
+        let on_server = converted_body("PATCH", "/apis/storage.k8s.io/v1/csinodes/n1", node);
         assert_eq!(
             on_server["spec"]["drivers"][0],
             json!({"name": "d-xabc0007", "nodeID": "n1"})

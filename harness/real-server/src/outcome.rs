@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::attribution::{Key, OpenWrite, WriteResult, WriteTarget, revision};
 use crate::case::Case;
 use crate::kinds::is_review;
-use crate::message::{FullResponse, ResourceRequest, forwarded};
+use crate::message::{FullResponse, ResourceRequest, to_full_response};
 use crate::upstream::ServerResponse;
 
 /// Announces a client's write to `attribution`, which then knows which client may cause the resulting change.
@@ -24,7 +24,7 @@ pub(crate) fn announce<'c>(case: &'c Case, resource_request: &ResourceRequest) -
         .announce(&resource_request.incoming.client, target)
 }
 
-/// Processes a response: passes on the result of a write, and waits until the change is recorded.
+/// Converts a response for the client. For a write, passes the result to `attribution`, and waits until the change is recorded.
 pub(crate) async fn process_response(
     case: &Case,
     resource_request: &ResourceRequest,
@@ -32,12 +32,12 @@ pub(crate) async fn process_response(
     open: Option<OpenWrite<'_>>,
 ) -> FullResponse {
     let is_success = answer.is_success();
-    let mut response = forwarded(answer);
-    let mut value = response.value();
+    let mut response = to_full_response(answer);
+    let mut value = response.body_json();
     if value.is_null() {
         return response;
     }
-    case.names.to_case(&mut value);
+    case.names.to_case_names(&mut value);
     response.body = value.to_string().into();
     let is_dry = resource_request.incoming.parameter("dryRun") == "All"
         || serde_json::from_slice::<Value>(&resource_request.incoming.body)
@@ -47,12 +47,17 @@ pub(crate) async fn process_response(
         && !is_dry
         && !is_review(&resource_request.path.resource)
     {
-        attribute(case, resource_request, &value, open).await;
+        attribute_write(case, resource_request, &value, open).await;
     }
     response
 }
 
-async fn attribute(case: &Case, resource_request: &ResourceRequest, value: &Value, open: OpenWrite<'_>) {
+async fn attribute_write(
+    case: &Case,
+    resource_request: &ResourceRequest,
+    value: &Value,
+    open: OpenWrite<'_>,
+) {
     let path = &resource_request.path;
     let resource: Arc<str> = path.resource.as_str().into();
     let key = match path.is_bindings() {

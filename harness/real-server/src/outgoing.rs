@@ -86,7 +86,7 @@ fn body(case: &Case, resource_request: &ResourceRequest) -> Result<(String, Vec<
         // No kubelet confirms the termination of pods, so the server must not wait for it.
         value["gracePeriodSeconds"] = 0.into();
     }
-    case.names.to_server(*verb, path, is_apply, &mut value);
+    case.names.to_server_names(*verb, path, is_apply, &mut value);
     let content_type = match content_type.as_str() {
         patch if *verb == Verb::Patch && !patch.is_empty() => content_type,
         _ => JSON.to_owned(),

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::case::Case;
 use crate::kinds::{is_review, watched_kind};
-use crate::message::{ClientRequest, FullResponse, Reply, ResourceRequest, error_events, forwarded};
+use crate::message::{ClientRequest, FullResponse, Reply, ResourceRequest, error_events, to_full_response};
 use crate::outcome::{announce, process_response};
 use crate::outgoing::server_request;
 use crate::request_fact::{RecordedResponse, record_request};
@@ -68,7 +68,7 @@ pub(crate) async fn handle(case: &Arc<Case>, incoming: ClientRequest) -> Reply {
     }
     let resource_request = ResourceRequest { incoming, verb, path };
     if verb == Verb::Watch {
-        return stream::begin(case, resource_request).await;
+        return stream::begin_watch(case, resource_request).await;
     }
     let guard = case.begin_request();
     let work = tokio::spawn({
@@ -130,7 +130,7 @@ async fn non_resource(case: &Arc<Case>, incoming: ClientRequest) -> Reply {
                 .body(Body::empty());
             match request {
                 Ok(request) => match case.upstream.request(request).await {
-                    Ok(answer) => forwarded(answer),
+                    Ok(answer) => to_full_response(answer),
                     Err(error) => return cut_reply(&error.0),
                 },
                 Err(error) => FullResponse::failure(400, "BadRequest", &error.to_string()),
@@ -181,7 +181,7 @@ async fn handle_resource(case: &Arc<Case>, resource_request: ResourceRequest) ->
             Err(refused) => *refused,
         },
     };
-    let (value, message) = (response.value(), error_message(&response));
+    let (value, message) = (response.body_json(), error_message(&response));
     record_request(
         case,
         &incoming.client,
@@ -195,7 +195,7 @@ async fn handle_resource(case: &Arc<Case>, resource_request: ResourceRequest) ->
 /// Message of an error response.
 fn error_message(response: &FullResponse) -> Option<String> {
     (response.code >= 400).then(|| {
-        response.value()["message"]
+        response.body_json()["message"]
             .as_str()
             .unwrap_or_default()
             .to_owned()
@@ -217,7 +217,7 @@ fn rejection(case: &Case, resource_request: &ResourceRequest) -> Option<FullResp
     }
     if watched_kind(resource).is_none() {
         let text = format!(
-            "{resource} cannot be written through the harness, because the harness could not delete them afterwards"
+            "the harness rejects writes of {resource}, because it could not delete these objects after the run"
         );
         return Some(FullResponse::failure(403, "Forbidden", &text));
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fake_apiserver::{ResourcePath, Verb};
-use harness::journal::{RequestFact, What};
+use harness::journal::{Observation, RequestFact};
 use harness::unserved;
 use serde_json::Value;
 
@@ -20,7 +20,7 @@ pub(crate) struct RecordedResponse<'a> {
 }
 
 impl<'a> RecordedResponse<'a> {
-    /// A response of the server, or of the harness instead of the server.
+    /// A response that no fault rule caused: of the server, or of the harness instead of the server.
     pub(crate) fn of(code: u16, message: Option<String>, value: &'a Value) -> Self {
         RecordedResponse {
             code,
@@ -61,10 +61,10 @@ pub(crate) fn record_request(
         (_, name) => name.clone(),
     };
     let revision = Some(revision(value)).filter(|revision| *revision > 0);
-    case.attribution.sink().put(What::Request(RequestFact {
+    case.attribution.sink().record(Observation::Request(RequestFact {
         client: client.clone(),
         verb,
-        resource: path.acted_on(),
+        resource: path.affected_resource(),
         version: Some(path.group_version()),
         namespace: path.namespace.clone(),
         name,

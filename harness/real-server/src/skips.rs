@@ -40,7 +40,7 @@ pub(crate) fn skip_reason(minor: u8, plan: &Plan) -> Option<String> {
     }
     if let Some(name) = plan.objects.iter().find_map(too_long_name) {
         return Some(format!(
-            "the name `{name}` with the suffix of the case exceeds {NAME_MAX} characters"
+            "the name `{name}` is too long: with the suffix that a shared API server requires, it exceeds {NAME_MAX} characters"
         ));
     }
     plan.actions().find_map(action_skip_reason)

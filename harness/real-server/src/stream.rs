@@ -7,7 +7,7 @@ use bytes::Bytes;
 use fake_apiserver::ResourcePath;
 use futures::{Stream, StreamExt};
 use harness::body_lines::{BodyError, lines};
-use harness::journal::{Change, DeliveryFact, What};
+use harness::journal::{Change, DeliveryFact, Observation};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -22,7 +22,7 @@ use crate::request_fact::{RecordedResponse, record_request};
 const BUFFERED_EVENTS: usize = 64;
 
 /// Starts a watch for a client.
-pub(crate) async fn begin(case: &Arc<Case>, resource_request: ResourceRequest) -> Reply {
+pub(crate) async fn begin_watch(case: &Arc<Case>, resource_request: ResourceRequest) -> Reply {
     let ResourceRequest { incoming, verb, path } = &resource_request;
     let guard = case.begin_request();
     if !incoming.is_internal
@@ -42,18 +42,18 @@ pub(crate) async fn begin(case: &Arc<Case>, resource_request: ResourceRequest) -
             path,
             RecordedResponse::of(200, None, &Value::Null),
         );
-        return Reply::Events(error_events(&status.value()));
+        return Reply::Events(error_events(&status.body_json()));
     }
     let request = match server_request(case, &resource_request) {
         Ok(request) => request,
         Err(refused) => return Reply::Full(*refused),
     };
-    let Ok(response) = case.upstream.start(request).await else {
+    let Ok(response) = case.upstream.start_request(request).await else {
         return Reply::Cut;
     };
     let code = response.status().as_u16();
     if code != 200 {
-        return Reply::Full(refused(case, &resource_request, code, response).await);
+        return Reply::Full(refused_watch_response(case, &resource_request, code, response).await);
     }
     let from = incoming.parameter("resourceVersion");
     let recorded = json!({"metadata": {"resourceVersion": from}});
@@ -78,7 +78,7 @@ pub(crate) async fn begin(case: &Arc<Case>, resource_request: ResourceRequest) -
     Reply::Events(Events(receiver))
 }
 
-async fn refused(
+async fn refused_watch_response(
     case: &Case,
     resource_request: &ResourceRequest,
     code: u16,
@@ -86,7 +86,7 @@ async fn refused(
 ) -> FullResponse {
     let bytes = response.into_body().collect_bytes().await.unwrap_or_default();
     let mut value: Value = serde_json::from_slice(&bytes).unwrap_or_default();
-    case.names.to_case(&mut value);
+    case.names.to_case_names(&mut value);
     let text = |field: &str| value[field].as_str().unwrap_or_default().to_owned();
     record_request(
         case,
@@ -112,7 +112,7 @@ impl WatchForwarder {
         loop {
             let next = tokio::select! {
                 biased;
-                () = self.watch_guard.closed() => return,
+                () = self.watch_guard.wait_until_closed() => return,
                 () = self.sender.closed() => return,
                 next = lines.next() => next,
             };
@@ -122,9 +122,9 @@ impl WatchForwarder {
             };
             tokio::select! {
                 biased;
-                () = self.watch_guard.closed() => return,
+                () = self.watch_guard.wait_until_closed() => return,
                 () = self.sender.closed() => return,
-                () = self.watch_guard.released() => {}
+                () = self.watch_guard.wait_until_released() => {}
             }
             if !self.deliver(event).await {
                 return;
@@ -134,7 +134,7 @@ impl WatchForwarder {
 
     /// Forwards one event. Returns false if the client has disconnected.
     async fn deliver(&self, mut event: Value) -> bool {
-        self.case.names.to_case(&mut event);
+        self.case.names.to_case_names(&mut event);
         let change = match event["type"].as_str() {
             Some("ADDED") => Some(Change::Added),
             Some("MODIFIED") => Some(Change::Modified),
@@ -146,7 +146,7 @@ impl WatchForwarder {
         }
         let sent = self.sender.send(line(&event)).await.is_ok();
         if change.is_some() {
-            self.watch_guard.delivered();
+            self.watch_guard.count_delivered_event();
         }
         sent
     }
@@ -163,13 +163,16 @@ impl WatchForwarder {
             .wait_for_revision(&self.path.resource, revision)
             .await;
         let text = |field: &str| object["metadata"][field].as_str().map(str::to_owned);
-        self.case.attribution.sink().put(What::Delivery(DeliveryFact {
-            client: self.client.clone(),
-            change,
-            resource: self.path.resource.as_str().into(),
-            namespace: text("namespace"),
-            name: text("name").unwrap_or_default(),
-            revision,
-        }));
+        self.case
+            .attribution
+            .sink()
+            .record(Observation::Delivery(DeliveryFact {
+                client: self.client.clone(),
+                change,
+                resource: self.path.resource.as_str().into(),
+                namespace: text("namespace"),
+                name: text("name").unwrap_or_default(),
+                revision,
+            }));
     }
 }

@@ -139,14 +139,17 @@ impl Upstream {
     }
 
     /// Sends a request and returns status and headers. The body may not have arrived yet.
-    pub(crate) async fn start(&self, request: Request<Body>) -> Result<Response<Body>, UpstreamError> {
+    pub(crate) async fn start_request(
+        &self,
+        request: Request<Body>,
+    ) -> Result<Response<Body>, UpstreamError> {
         let sent = self.client.send(request).await;
         sent.map_err(|error| UpstreamError(with_causes(&error)))
     }
 
     /// Sends a request and reads the complete response.
     pub(crate) async fn request(&self, request: Request<Body>) -> Result<ServerResponse, UpstreamError> {
-        let (head, body) = self.start(request).await?.into_parts();
+        let (head, body) = self.start_request(request).await?.into_parts();
         let body = Limited::new(body, RESPONSE_BYTES_MAX).collect().await;
         let body = body.map_err(|error| UpstreamError(error.to_string()))?.to_bytes();
         Ok(ServerResponse {
@@ -156,7 +159,7 @@ impl Upstream {
         })
     }
 
-    /// Sends a request that the harness needs for itself.
+    /// Sends a JSON request of the harness itself. A PATCH is a JSON merge patch.
     pub(crate) async fn send(
         &self,
         method: Method,
@@ -179,7 +182,7 @@ impl Upstream {
     }
 
     /// Checks that the server is reachable and accepts the credentials. Returns the server's version.
-    pub(crate) async fn check(&self, path: &Path) -> Result<Value, ConnectError> {
+    pub(crate) async fn check_usable(&self, path: &Path) -> Result<Value, ConnectError> {
         let unreachable = |error: UpstreamError| ConnectError::Unreachable {
             path: path.to_owned(),
             why: error.0,
@@ -275,7 +278,7 @@ impl Upstream {
     }
 }
 
-/// Holder of a Lease, if the Lease was renewed recently.
+/// Describes the holder of a Lease, if the Lease was renewed recently.
 fn active_holder(spec: &Value) -> Option<String> {
     let holder = spec["holderIdentity"]
         .as_str()

@@ -26,12 +26,12 @@ const BUFFERED_EVENTS: usize = 4096;
 /// Delay before a failed watch is restarted.
 const RETRY_DELAY: Duration = Duration::from_millis(100);
 
-/// An event for a case, with the server's names.
+/// An event that the hub sends to a case. Its objects have the server's names.
 #[derive(Debug)]
 pub(crate) enum HubEvent {
     /// A change of an object.
     Change(Change, Arc<str>, Value),
-    /// All objects of a resource. Sent after events were lost.
+    /// All objects of one resource in the case. Sent after events were lost.
     All(Arc<str>, Vec<Value>),
 }
 
@@ -137,7 +137,7 @@ impl WatchHub {
         let request = Request::get(format!("{}?{query}", kind.path())).body(Body::empty());
         let response = self
             .upstream
-            .start(request.map_err(|error| UpstreamError(error.to_string()))?)
+            .start_request(request.map_err(|error| UpstreamError(error.to_string()))?)
             .await?;
         if !response.status().is_success() {
             return Err(UpstreamError(response.status().to_string()));

@@ -22,7 +22,7 @@ pub struct Feasible {
     pub node: Arc<Node>,
     /// How the pod's PVCs get their volumes on this node.
     pub plan: VolumePlan,
-    /// The node's score, 0 to 100. A node that is the only feasible one is not scored and has 0.
+    /// The node's score: 0 to 100, plus the scores of extenders. Nodes are not scored, and have 0, if only one is feasible.
     pub score: i64,
 }
 
@@ -42,7 +42,7 @@ pub enum Cause {
     Filter(FilterReason),
     /// VolumeBinding rejected the node.
     Volumes(Vec<filter::ConflictReason>),
-    /// The extender rejected the node in its `filter` response.
+    /// An extender rejected the node in its `filter` response.
     Extender {
         /// The reason that the extender returned.
         reason: String,
@@ -78,7 +78,7 @@ pub enum Blocker {
     Resources,
     /// Inter-pod affinity or topology spread. The addition or deletion of a pod may help.
     OtherPods,
-    /// An extender rejected nodes. The scheduler does not know which change would help.
+    /// An extender rejected nodes. The scheduler does not know which change would make them feasible.
     Extender,
 }
 
@@ -114,7 +114,7 @@ pub(crate) fn filter_nodes(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Res
     let filters = NodeFilters::of(snapshot, rules, pod);
     let mut assessment = Assessment::default();
     for node in snapshot.nodes.iter() {
-        match filters.check(node, || volumes(snapshot, rules, &claims, node)) {
+        match filters.check(node, || check_volumes(snapshot, rules, &claims, node)) {
             Ok(plan) => assessment.feasible.push(Feasible {
                 node: Arc::clone(node),
                 plan,
@@ -145,7 +145,7 @@ impl From<FilterReason> for NodeFailure {
 }
 
 /// Runs the VolumeBinding filter for one node.
-pub(crate) fn volumes(
+pub(crate) fn check_volumes(
     snapshot: &Snapshot,
     rules: &Rules,
     claims: &PodClaims,
@@ -158,8 +158,8 @@ pub(crate) fn volumes(
         .map_err(|reasons| NodeFailure::Rejected(Cause::Volumes(reasons)))
 }
 
-/// The error if the CSIDriver or the capacity objects for a PVC cannot be parsed. As upstream, the scheduler reports it only if a node
-/// passes all filters before VolumeBinding.
+/// The error if the CSIDriver or a capacity object for a PVC cannot be parsed. As upstream, the scheduler reports this error only if a
+/// node passes all filters before VolumeBinding.
 pub(crate) fn claim_error(claims: &PodClaims) -> Option<FilterError> {
     let delayed = claims.to_provision.iter().chain(&claims.to_match);
     delayed
@@ -216,7 +216,7 @@ impl Cause {
             let is_known = blockers.iter().any(|known| {
                 matches!(known, Blocker::Capacity { class, request: of } if *class == claim.class && *of == request)
             });
-            // The class name is cloned only for a new blocker: thousands of nodes may have the same one.
+            // The class name is cloned only for a new blocker: thousands of nodes may have the same blocker.
             if !is_known {
                 let class = claim.class.clone();
                 blockers.insert(Blocker::Capacity { class, request });

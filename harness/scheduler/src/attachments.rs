@@ -15,7 +15,7 @@ pub struct Attachments {
 
 impl Attachments {
     /// The VolumeAttachments whose `spec.nodeName` is this node.
-    pub fn on(&self, node: &str) -> impl Iterator<Item = &Arc<VolumeAttachment>> {
+    pub fn of_node(&self, node: &str) -> impl Iterator<Item = &Arc<VolumeAttachment>> {
         self.by_node.get(node).into_iter().flat_map(BTreeMap::values)
     }
 

@@ -23,7 +23,7 @@ pub enum Sufficiency {
     Unchecked(Unchecked),
     /// This object is accessible from the node and large enough.
     Enough(Arc<Capacity>),
-    /// No accessible object is large enough; [`shortcoming`] returns the reason of each object.
+    /// No accessible object is large enough; [`shortcoming`] returns the reason for each object.
     NotEnough,
 }
 
@@ -63,7 +63,7 @@ pub enum Shortcoming {
 /// What to check for one PVC on each node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Demand {
-    /// A volume of this size must fit.
+    /// A capacity object must be sufficient for a volume of this size.
     Request(Quantity),
     /// Capacity is not checked.
     Unchecked(Unchecked),
@@ -72,7 +72,7 @@ pub enum Demand {
 }
 
 impl Demand {
-    /// Computes what to check for the PVC.
+    /// Determines what to check for the PVC.
     pub fn of(snapshot: &Snapshot, rules: &Rules, claim: &Claim, class: &Class) -> Self {
         if let Some(error) = snapshot.unreadable_driver(&class.provisioner) {
             return Self::Unreadable(error);
@@ -89,7 +89,7 @@ impl Demand {
 
 /// Checks whether the demand is satisfied on a node with these labels. If several objects are sufficient, returns the one with the largest
 /// `maximumVolumeSize` (else `capacity`), and of objects of the same size the first by namespace and name. Upstream uses an arbitrary one.
-pub fn check(
+pub fn check_capacity(
     snapshot: &Snapshot,
     rules: &Rules,
     demand: &Demand,
@@ -122,8 +122,7 @@ pub fn check(
     }
 }
 
-/// Whether the index stores objects in the order in which these rules prefer them, so that the first sufficient object of a group is the
-/// best one.
+/// Whether the index sorts objects as these rules prefer them, so that the first sufficient object of a group is the best object.
 fn is_ranked(rules: &Rules) -> bool {
     rules.arithmetic == Arithmetic::Exact
         && rules.choice == Choice::Largest
@@ -143,7 +142,7 @@ fn first_sufficient<'a>(
         .find(|object| no_access(object, labels).is_none())
 }
 
-/// The size that must fit, or why capacity is not checked.
+/// The requested size of the PVC, or the reason why its capacity is not checked.
 fn checked_request(
     snapshot: &Snapshot,
     rules: &Rules,
@@ -194,7 +193,7 @@ fn no_access(object: &Capacity, labels: &Labels) -> Option<Shortcoming> {
     }
 }
 
-/// The size that is compared with the request of a PVC: `maximumVolumeSize`, else `capacity`.
+/// The size that is compared with a request: `maximumVolumeSize` (unless the release ignores this field), else `capacity`.
 pub(crate) fn largest_volume(rules: &Rules, object: &Capacity) -> Option<Quantity> {
     if rules.ignores_maximum_volume_size {
         return object.capacity;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use capacity_types::{Arithmetic, LabelSelector, NodeTopology, Requirement};
 
-use crate::node_labels::{NodeLabels, combine, fingerprint_of};
+use crate::node_labels::{NodeLabels, combine_fingerprints, fingerprint_of};
 use crate::objects::{Capacity, ObjectKey};
 use crate::store::Collection;
 
@@ -41,7 +41,7 @@ struct Ranked(Arc<Capacity>);
 
 /// Where the index stores an object.
 enum Slot {
-    /// Under a set of label keys, once for each allowed combination of values.
+    /// In `by_keys`: the set of label keys, and the fingerprint of each allowed combination of values.
     ByLabels(Box<[u64]>, Vec<u64>),
     AnyNode,
     NoNode,
@@ -119,12 +119,12 @@ impl CapacityIndex {
 }
 
 impl ClassIndex {
-    /// Groups that together contain every object accessible from a node with these labels. They may contain other objects too.
+    /// Groups that together contain every object accessible from a node with these labels. The groups may contain other objects too.
     pub fn candidates<'a>(&'a self, labels: &'a NodeLabels) -> impl Iterator<Item = &'a Group> {
         let listed = self
             .by_keys
             .iter()
-            .filter_map(|(keys, by_labels)| by_labels.get(&labels.combined(keys)?));
+            .filter_map(|(keys, by_labels)| by_labels.get(&labels.combined_fingerprint(keys)?));
         listed.chain([&self.any_node])
     }
 
@@ -191,38 +191,38 @@ impl Slot {
     fn of(topology: &NodeTopology) -> Self {
         match topology {
             NodeTopology::Unset | NodeTopology::Invalid(_) => Self::NoNode,
-            NodeTopology::Matching(selector) => Self::listed(selector).unwrap_or(Self::AnyNode),
+            NodeTopology::Matching(selector) => Self::from_selector(selector).unwrap_or(Self::AnyNode),
         }
     }
 
-    /// The slot for a selector. Uses all labels with exactly one allowed value or, if there is none, the label with the fewest allowed
-    /// values.
-    fn listed(selector: &LabelSelector) -> Option<Self> {
-        let listing = |requirement: &&Requirement| requirement.listed().is_some();
+    /// The slot of a selector: by all labels with exactly one allowed value, else by the label with the fewest allowed values. `None` if
+    /// the selector lists no allowed values.
+    fn from_selector(selector: &LabelSelector) -> Option<Self> {
+        let listing = |requirement: &&Requirement| requirement.in_values().is_some();
         let mut listed: Vec<&Requirement> = selector.requirements().iter().filter(listing).collect();
-        let count = |requirement: &&Requirement| requirement.listed().map_or(0, <[String]>::len);
+        let count = |requirement: &&Requirement| requirement.in_values().map_or(0, <[String]>::len);
         listed.sort_by(|left, right| (count(left), left.key()).cmp(&(count(right), right.key())));
         let singles = listed.partition_point(|requirement| count(requirement) == 1);
         let label = |requirement: &Requirement, value: &String| {
-            combine(0, fingerprint_of(&(requirement.key(), value)))
+            combine_fingerprints(0, fingerprint_of(&(requirement.key(), value)))
         };
         if singles == 0 {
             let fewest = listed.first()?;
-            let labels = fewest.listed()?.iter().map(|value| label(fewest, value));
+            let labels = fewest.in_values()?.iter().map(|value| label(fewest, value));
             return Some(Self::ByLabels(
                 [fingerprint_of(&fewest.key())].into(),
                 labels.collect(),
             ));
         }
         listed.truncate(singles);
-        // Two different values required for one label match no node, so it does not matter that the index uses only the first value.
+        // A selector that requires two values for one label matches no node, so the index may use only the first value.
         listed.dedup_by_key(|requirement| requirement.key());
         let keys = listed
             .iter()
             .map(|requirement| fingerprint_of(&requirement.key()));
         let combined_fingerprint = listed.iter().fold(0, |combined, requirement| {
-            let value = requirement.listed().and_then(<[String]>::first);
-            combine(
+            let value = requirement.in_values().and_then(<[String]>::first);
+            combine_fingerprints(
                 combined,
                 fingerprint_of(&(requirement.key(), value.map_or("", String::as_str))),
             )

@@ -83,7 +83,7 @@ pub enum PreFilterReason {
     UnboundImmediate,
 }
 
-/// Classifies the PVCs of a pod, or returns why the pod fits no node.
+/// Classifies the PVCs of a pod. The error is the reason why the pod fits no node.
 pub fn classify(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<PodClaims, PreFilterReason> {
     let affinity = pod.affinity.as_ref();
     let named_nodes = affinity.and_then(|affinity| affinity.named_nodes());

@@ -1,7 +1,7 @@
 //! One scheduling attempt: makes a decision from a pod and a snapshot. All functions are pure, apart from the random choice among nodes of
 //! equal score.
 //!
-//! Used by the scheduling loop, `why`, the extender and the benchmark.
+//! Used by the scheduling loop, `cargo xtask why`, the extender and the benchmark.
 
 use std::collections::BTreeSet;
 
@@ -51,8 +51,8 @@ pub fn decide(snapshot: &Snapshot, rules: &Rules, pod: &Pod, random: &mut impl R
     }
 }
 
-/// Filters every node. The caller scores the result with [`rank`], may call extenders, and passes it to [`choose`]. If the decision is
-/// known before filtering, returns it as the error.
+/// Filters every node. The caller scores the result with [`rank`], may call extenders, and passes the result to [`choose`]. The error is
+/// the decision if no node can be filtered or a filter returns an error.
 pub fn run_filters(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<Assessment, Decision> {
     if snapshot.nodes.is_empty() {
         return Err(Decision::Unschedulable {
@@ -75,7 +75,7 @@ pub fn run_filters(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Result<Asse
     })
 }
 
-/// Message for a pod that fits no node, for a reason that is the same on every node. It says that preemption would help on no node.
+/// Message for a pod that fits no node for a reason that does not depend on the node, so that preemption would not help either.
 pub fn pre_filter_message(snapshot: &Snapshot, rules: &Rules, pod: &Pod, reason: &str) -> String {
     let nodes = snapshot.nodes.len();
     let reasons = vec![NOT_HELPFUL.into(); nodes];
@@ -130,7 +130,7 @@ fn unschedulable(snapshot: &Snapshot, rejected: Vec<Rejected>, rules: &Rules, po
 pub fn rejection_message(rejected: &[Rejected], rules: &Rules, preemption: &Preemption) -> String {
     let reasons = rejected.iter().flat_map(|rejected| rejected.cause.reasons(rules));
     if rules.message_style == MessageStyle::Plain {
-        return message::plain(reasons);
+        return message::plain_rejection(reasons);
     }
     let preemption = match preemption {
         Preemption::Never => message::PreemptionOutcome::Never,

@@ -147,7 +147,7 @@ pub fn check_node(
         (None, Ok(plan)) => Ok(plan),
         (None, Err(reason)) => Err(vec![reason]),
         (Some(reason), Ok(_)) => Err(vec![reason]),
-        // As upstream, a missing PersistentVolume is reported last, and an inaccessible one first.
+        // As upstream, the reason for a missing PersistentVolume is the last, the reason for an inaccessible PersistentVolume the first.
         (Some(bound @ ConflictReason::VolumeNotFound { .. }), Err(delayed)) => Err(vec![delayed, bound]),
         (Some(bound), Err(delayed)) => Err(vec![bound, delayed]),
     }
@@ -229,7 +229,7 @@ fn check_provision(
     if !class.admits(&node.labels) {
         return Err(bind_conflict(delayed, BindConflict::TopologyNotAllowed));
     }
-    let capacity = match capacity_check::check(snapshot, rules, demand, class, &node.labels) {
+    let capacity = match capacity_check::check_capacity(snapshot, rules, demand, class, &node.labels) {
         Sufficiency::Enough(object) => Some(object),
         Sufficiency::Unchecked(_) => None,
         Sufficiency::NotEnough => {

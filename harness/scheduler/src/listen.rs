@@ -51,7 +51,7 @@ pub(crate) async fn serve_connections<F>(
             }
         };
         let Ok(permit) = Arc::clone(&permits).try_acquire_owned() else {
-            warn!("too many connections at once, one is closed");
+            warn!("too many concurrent connections; a new connection was closed");
             continue;
         };
         let respond = respond.clone();

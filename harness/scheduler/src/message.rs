@@ -80,7 +80,7 @@ pub fn rejection(
 }
 
 /// Message for a pod that every node rejected, without node counts.
-pub fn plain(reasons: impl IntoIterator<Item = Cow<'static, str>>) -> String {
+pub fn plain_rejection(reasons: impl IntoIterator<Item = Cow<'static, str>>) -> String {
     let reasons: BTreeSet<Cow<'static, str>> = reasons.into_iter().collect();
     let reasons: Vec<_> = reasons.iter().map(AsRef::as_ref).collect();
     format!("the pod fits no node: {}", reasons.join("; "))
@@ -92,7 +92,7 @@ impl Wording {
         !matches!(self, Self::Plain | Self::WithPreemption)
     }
 
-    /// The text of the message after the reasons.
+    /// The text that follows the rejection reasons in a message: whether preemption would help.
     fn suffix(self, nodes: usize, preemption: &PreemptionOutcome<'_>) -> String {
         let Some(help) = preemption.text(nodes) else {
             return String::new();
@@ -124,7 +124,7 @@ impl PreemptionOutcome<'_> {
     }
 }
 
-/// The `<count> <reason>` items, sorted as strings: 10 comes before 2.
+/// Joins the reasons as `<count> <reason>`, sorted as strings: 10 comes before 2.
 fn histogram(counts: impl IntoIterator<Item = (Cow<'static, str>, usize)>) -> String {
     let mut items: Vec<_> = counts
         .into_iter()
@@ -135,7 +135,7 @@ fn histogram(counts: impl IntoIterator<Item = (Cow<'static, str>, usize)>) -> St
 }
 
 /// Truncates the text to the maximum length of an Event's note.
-pub fn note(text: &str) -> String {
+pub fn truncate_note(text: &str) -> String {
     if text.len() <= NOTE_MAX {
         return text.to_owned();
     }
@@ -149,11 +149,11 @@ pub fn note(text: &str) -> String {
 /// The wording of an untolerated taint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TaintWording {
-    /// A whole clause that contains key and value of the taint.
+    /// A clause with key and value: `that the pod didn't tolerate`.
     Long,
-    /// Key and value of the taint.
+    /// Short form with key and value: `untolerated taint {key: value}`.
     KeyValue,
-    /// Neither key nor value of the taint.
+    /// Short form without key and value: `untolerated taint(s)`.
     #[default]
     Generic,
 }
@@ -284,12 +284,12 @@ mod tests {
 
     #[test]
     fn long_notes_are_truncated_to_1024_bytes_at_a_character_boundary() {
-        assert_eq!(note("short"), "short");
-        assert_eq!(note(&"x".repeat(1024)).len(), 1024);
-        let cut = note(&"x".repeat(1025));
+        assert_eq!(truncate_note("short"), "short");
+        assert_eq!(truncate_note(&"x".repeat(1024)).len(), 1024);
+        let cut = truncate_note(&"x".repeat(1025));
         assert_eq!((cut.len(), &cut[1018..]), (1024, "xx ..."));
-        assert_eq!(note(&"é".repeat(600)).len(), 1024);
-        let odd = note(&format!("x{}", "é".repeat(600)));
+        assert_eq!(truncate_note(&"é".repeat(600)).len(), 1024);
+        let odd = truncate_note(&format!("x{}", "é".repeat(600)));
         assert!(
             odd.len() == 1023 && odd.ends_with(CUT),
             "truncated inside a character: {}",

@@ -33,9 +33,9 @@ impl NodeLabels {
     }
 
     /// The combined fingerprint of all labels with these keys; `None` if the node lacks one of them.
-    pub(crate) fn combined(&self, keys: &[u64]) -> Option<u64> {
+    pub(crate) fn combined_fingerprint(&self, keys: &[u64]) -> Option<u64> {
         keys.iter().try_fold(0, |combined, key| {
-            Some(combine(combined, self.fingerprint(*key)?))
+            Some(combine_fingerprints(combined, self.fingerprint(*key)?))
         })
     }
 }
@@ -69,6 +69,6 @@ pub(crate) fn fingerprint_of(text: &impl Hash) -> u64 {
 }
 
 /// Combines a fingerprint of several labels with that of another label. The order matters.
-pub(crate) fn combine(combined: u64, label: u64) -> u64 {
+pub(crate) fn combine_fingerprints(combined: u64, label: u64) -> u64 {
     combined.rotate_left(23).wrapping_add(label)
 }

@@ -26,7 +26,7 @@ pub struct NodePods {
 struct AssignedPod {
     node: String,
     pod: Arc<Pod>,
-    /// This scheduler has chosen the node, and no watch event has shown the binding yet.
+    /// This scheduler has chosen the node, and no watch event has reported the binding yet.
     assumed: bool,
 }
 
@@ -57,7 +57,7 @@ impl NodeInfo {
 
 impl NodePods {
     /// The pods on a node; `None` if there are none.
-    pub fn on(&self, node: &str) -> Option<&NodeInfo> {
+    pub fn node_info(&self, node: &str) -> Option<&NodeInfo> {
         self.nodes.get(node)
     }
 
@@ -74,16 +74,16 @@ impl NodePods {
     }
 
     /// Whether a pod on any node uses the PVC.
-    pub fn uses(&self, claim: &ObjectKey) -> bool {
+    pub fn is_claim_used(&self, claim: &ObjectKey) -> bool {
         self.users.contains_key(claim)
     }
 
-    /// Pods with a nominated node, which for pods of the same or lower priority count as running there.
+    /// Pods with a nominated node. For pods of the same or lower priority, the filters treat them as running on that node.
     pub fn nominated(&self) -> impl Iterator<Item = &Arc<Pod>> {
         self.nominated.values()
     }
 
-    /// Records a pod from a watch event, on the node in `spec.nodeName` or as pending.
+    /// Records a pod from a watch event: as assigned to the node in `spec.nodeName`, or as pending.
     pub fn observe(&mut self, pod: &Arc<Pod>) {
         match &pod.node {
             Some(node) => self.put(pod, node, false),
@@ -94,7 +94,7 @@ impl NodePods {
         }
     }
 
-    /// Records that a node was chosen for the pod, which is not bound yet.
+    /// Records that a node was chosen for the pod, before the pod is bound.
     pub fn assume(&mut self, pod: &Arc<Pod>, node: &str) {
         self.put(pod, node, true);
     }

@@ -21,7 +21,7 @@ use crate::transport::Transport;
 pub struct Options {
     /// Schedule pods with this `spec.schedulerName`. Also the `reportingController` of Events.
     pub scheduler_name: String,
-    /// Backoff after the first failed attempt of a pod; doubles with each further one.
+    /// Backoff after the first failed attempt of a pod; doubles with each further attempt.
     pub initial_backoff: Duration,
     /// Maximum backoff.
     pub max_backoff: Duration,
@@ -42,7 +42,7 @@ pub struct Options {
     pub release: Release,
     /// The bugs of kube-scheduler to reproduce.
     pub deviations: BTreeSet<Deviation>,
-    /// Whether several PVCs of one class share the capacity of the class in scores.
+    /// How scores count the capacity of a class that several PVCs use.
     pub pooling: Pooling,
     /// Seed for the choice among nodes of equal score. `None`: random.
     pub seed: Option<u64>,
@@ -54,21 +54,20 @@ pub struct Options {
     pub extenders: Vec<Extender>,
     /// Transport for extender requests. `None`: HTTP over TCP.
     pub transport: Option<Arc<dyn Transport>>,
-    /// The metrics of the scheduler. The caller may keep a clone and serve it.
+    /// The metrics of the scheduler. The caller can serve a clone of them.
     pub metrics: Metrics,
-    /// Wall clock for timestamps. The name of an Event contains the time, so the clock must return different times for two Events about one
-    /// pod.
+    /// Wall clock for timestamps. Event names contain the time, so the clock must return different times for two Events about the same pod.
     pub clock: fn() -> Timestamp,
 }
 
 /// A bug of kube-scheduler in the emulated release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Deviation {
-    /// A driver that stops tracking capacity requeues no pod, so pods stay unschedulable for minutes, until the flush.
+    /// When a driver stops tracking capacity, no pod is requeued: unschedulable pods are retried only minutes later, at the flush.
     Flag,
     /// Quantities above 2^63 bytes overflow (since 1.37 they are capped), and utilisation overflows above about 81.9Pi.
     Arithmetic,
-    /// If several objects are sufficient, an arbitrary one is recorded and scored.
+    /// If several capacity objects are sufficient, an arbitrary one is recorded and scored.
     Choice,
 }
 
@@ -79,7 +78,7 @@ const DEVIATIONS: [(&str, Deviation); 3] = [
     ("choice", Deviation::Choice),
 ];
 
-/// Unknown deviation name.
+/// A name that is not the name of a deviation.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("deviation {name:?} is unknown: choose flag, arithmetic or choice")]
 pub struct UnknownDeviation {
@@ -149,7 +148,7 @@ pub enum OptionsError {
     NoName,
     /// The initial backoff exceeds the maximum.
     #[error(
-        "initial back-off {initial:?} exceeds maximum back-off {max:?}: lower the first or raise the second"
+        "initial back-off {initial:?} exceeds maximum back-off {max:?}: lower the initial or raise the maximum back-off"
     )]
     Backoff {
         /// The initial backoff.

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use crate::assessment::{NodeFailure, Rejected, volumes};
+use crate::assessment::{NodeFailure, Rejected, check_volumes};
 use crate::claims::{PodClaims, classify};
 use crate::filters::{Counts, NodeFilters};
 use crate::node_pods::NodeInfo;
@@ -15,9 +15,9 @@ use crate::objects::{Node, ObjectKey, Pod};
 use crate::rules::Rules;
 use crate::snapshot::Snapshot;
 
-/// As upstream, the search ends after this number of candidates, or after a tenth of the nodes if that is more.
+/// As upstream, the search ends after this number of candidates (or a tenth of the nodes if more), once one violates no disruption budget.
 const MIN_CANDIDATES: usize = 100;
-/// Message part for a node on which evictions would not help.
+/// kube-scheduler's reason for a node on which evictions would not help.
 pub(crate) const NOT_HELPFUL: &str = "Preemption is not helpful for scheduling";
 const NO_VICTIMS: &str = "No preemption victims found for incoming pod";
 /// Type of the condition of an evicted pod; its reason is [`BY_SCHEDULER`].
@@ -72,7 +72,7 @@ pub fn preempt(snapshot: &Snapshot, rules: &Rules, pod: &Pod, rejected: &[Reject
     let candidates_max = MIN_CANDIDATES.max(rejected.len() / 10);
     let mut candidates = Vec::new();
     for Rejected { node, .. } in resolvable {
-        // The counts of the filters borrow the node from the snapshot.
+        // The node is looked up in the snapshot, because the filter counts must borrow it from there.
         let Some(node) = snapshot.nodes.get(&node.key) else {
             continue;
         };
@@ -105,7 +105,7 @@ fn has_terminating_victims(snapshot: &Snapshot, pod: &Pod, node: &Node) -> bool 
                 condition.type_ == DISRUPTION_TARGET && condition.reason.as_deref() == Some(BY_SCHEDULER)
             })
     };
-    let info = snapshot.pods.on(node.name());
+    let info = snapshot.pods.node_info(node.name());
     pod.nominated_node.as_deref() == Some(node.name())
         && info.is_some_and(|info| info.pods.iter().find(is_terminating_victim).is_some())
 }
@@ -122,10 +122,12 @@ fn select_victims_on_node<'a>(
 ) -> Result<Candidate, Vec<Cow<'static, str>>> {
     let fits = |info: &NodeInfo, counts: &Counts<'a>| {
         filters
-            .check_with(node, info, counts, || volumes(snapshot, rules, claims, node))
+            .check_with(node, info, counts, || {
+                check_volumes(snapshot, rules, claims, node)
+            })
             .map(drop)
     };
-    let current = snapshot.pods.on(node.name());
+    let current = snapshot.pods.node_info(node.name());
     let mut lower: Vec<&'a Arc<Pod>> = current.iter().flat_map(|info| &info.pods).collect();
     lower.retain(|other| other.priority < pod.priority);
     if lower.is_empty() {
@@ -164,7 +166,7 @@ fn select_victims_on_node<'a>(
     })
 }
 
-/// Splits pods into those whose eviction violates a PodDisruptionBudget and the others (`filterPodsWithPDBViolation` of kube-scheduler).
+/// Splits pods into pods whose eviction violates a PodDisruptionBudget and other pods (`filterPodsWithPDBViolation` of kube-scheduler).
 /// Evictions of earlier pods count when later pods are checked.
 fn split_by_pdb_violation<'p>(
     snapshot: &Snapshot,

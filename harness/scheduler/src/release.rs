@@ -128,7 +128,7 @@ impl Release {
         }
     }
 
-    /// The arithmetic of the release for quantities beyond int64: they overflow; since 1.37 they are capped (kubernetes/kubernetes#141305).
+    /// The arithmetic for quantities beyond int64: they overflow until 1.36 and are capped since 1.37 (kubernetes/kubernetes#141305).
     pub fn upstream_arithmetic(self) -> Arithmetic {
         if self.minor >= 37 {
             Arithmetic::Saturating
@@ -142,7 +142,7 @@ impl Release {
     pub fn gates<'a>(self, settings: impl IntoIterator<Item = &'a str>) -> Result<Gates, GateError> {
         let default = |gate| self.stage(gate).and_then(|stage| stage.default);
         let mut gates = Gates {
-            // From the release on that removed the gate, capacity is always checked.
+            // Releases without the gate, which was removed after graduation, always check capacity.
             capacity: default(Gate::Capacity).unwrap_or(true),
             priority: default(Gate::Priority).unwrap_or(false),
             scoring: default(Gate::Scoring).unwrap_or(false),

@@ -11,7 +11,7 @@ use crate::shape::Shape;
 /// The settings that change scheduling decisions; [`Options::rules`](crate::Options::rules) creates them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rules {
-    /// How quantities are converted to integers, and how products above 2^63 behave.
+    /// How quantities are converted to integers, and whether products above 2^63 overflow.
     pub arithmetic: Arithmetic,
     /// The scoring function. `None` if `StorageCapacityScoring` (KEP-4049) is off.
     pub shape: Option<Shape>,
@@ -19,11 +19,11 @@ pub struct Rules {
     pub skips_capacity_check: bool,
     /// Releases 1.19 and 1.20: `maximumVolumeSize` does not exist, so requests are compared with `capacity` alone.
     pub ignores_maximum_volume_size: bool,
-    /// Whether several PVCs of one class share the capacity of the class in scores.
+    /// How scores count the capacity of a class that several PVCs use.
     pub pooling: Pooling,
     /// Scores only static bindings (KEP-1845, `VolumeCapacityPriority`).
     pub static_only: bool,
-    /// A driver whose `storageCapacity` is set to false requeues no pod, as in upstream releases with queueing hints.
+    /// No pod is requeued when `storageCapacity` of a driver is set to false, as in upstream releases with queueing hints.
     pub ignores_driver_updates: bool,
     /// The wording of messages.
     pub wording: Wording,

@@ -21,7 +21,7 @@ pub struct ClassUse {
     pub capacity: i128,
 }
 
-/// The node's score, 0 to 100. It is 0 without a shape (scoring disabled), and without PVCs that are scored.
+/// The node's score, 0 to 100. The score is 0 if scoring is disabled (no shape) or the plan contains no volume that is scored.
 pub fn score(rules: &Rules, plan: &VolumePlan) -> i64 {
     let Some(shape) = &rules.shape else {
         return 0;
@@ -38,7 +38,7 @@ pub fn score(rules: &Rules, plan: &VolumePlan) -> i64 {
     (sum as f64 / classes.len() as f64).round() as i64
 }
 
-/// Requested and available bytes by class name. If any PVC is bound statically on the node, only static bindings are scored. PVCs whose
+/// Requested and available bytes by class name. If any PVC is bound statically on the node, only static bindings are included. PVCs whose
 /// capacity was not checked are left out.
 pub fn class_use<'a>(rules: &Rules, plan: &'a VolumePlan) -> BTreeMap<&'a str, ClassUse> {
     let arithmetic = rules.arithmetic;

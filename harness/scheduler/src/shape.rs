@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use serde_json::Value;
 
-/// Maximum score of a shape point; [`NODE_SCORE_FACTOR`] times less than that of a node.
+/// Maximum score of a shape point. The maximum node score is [`NODE_SCORE_FACTOR`] times as large.
 const SCORE_MAX: i64 = 10;
 const UTILIZATION_MAX: i64 = 100;
 /// Factor between shape scores and node scores.
@@ -48,7 +48,7 @@ pub enum ShapeError {
         /// The maximum value.
         max: i64,
     },
-    /// The text is not `utilization=score,…`.
+    /// The text is neither `utilization=score,…` nor a JSON list.
     #[error("shape: Invalid value: {text:?}: write points as utilization=score, separated by commas")]
     Malformed {
         /// The text that cannot be parsed.
@@ -57,7 +57,7 @@ pub enum ShapeError {
 }
 
 impl Shape {
-    /// Creates a shape from points after validation. Without points: the default shape.
+    /// Validates the points and creates a shape. Without points: the default shape.
     pub fn new(points: &[ShapePoint]) -> Result<Self, ShapeError> {
         if points.is_empty() {
             return Ok(Self::most_free());
@@ -120,7 +120,7 @@ impl Shape {
     }
 }
 
-/// Parses `utilization=score` points separated by commas, such as `0=10,100=0`.
+/// Parses `utilization=score` points separated by commas, such as `0=10,100=0`, or a JSON list as in the configuration file.
 pub fn parse_points(text: &str) -> Result<Vec<ShapePoint>, ShapeError> {
     if text.starts_with('[') {
         return parse_list(text).ok_or_else(|| ShapeError::Malformed {

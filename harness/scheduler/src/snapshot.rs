@@ -35,10 +35,10 @@ pub struct Snapshot {
     pub attachments: Attachments,
     /// The namespaces.
     pub namespaces: Store<Namespace>,
-    /// The PodDisruptionBudgets. Only an inventory (a dump, or a cluster that `why` listed) contains them: the scheduling loop does not
-    /// watch them.
+    /// The PodDisruptionBudgets. Only a dump, or a cluster that `cargo xtask why` listed, contains them: the scheduling loop does not watch
+    /// them.
     pub budgets: Store<DisruptionBudget>,
-    /// The Leases of controllers and nodes. Only an inventory contains them.
+    /// The Leases of controllers and nodes. The scheduling loop does not watch them.
     pub leases: Store<Lease>,
     /// The pods on nodes.
     pub pods: NodePods,

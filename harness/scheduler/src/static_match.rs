@@ -33,7 +33,7 @@ impl MatchingVolumes {
         matching
     }
 
-    /// The PersistentVolume to bind on a node with these labels: the volume reserved for the PVC, else the smallest accessible one.
+    /// The PersistentVolume to bind on a node with these labels: the volume reserved for the PVC, else the smallest accessible free volume.
     /// `taken`: volumes already chosen for other PVCs of the pod.
     pub(crate) fn choose(&self, taken: &BTreeSet<&ObjectKey>, labels: &Labels) -> Option<&Arc<Volume>> {
         let is_unused = |volume: &&Arc<Volume>| !taken.contains(&volume.key);

@@ -1,4 +1,4 @@
-//! Objects of one kind by key, together with changes that the scheduler assumes until a watch delivers them.
+//! Objects of one kind by key, with changes of this scheduler that it assumes until a watch delivers them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

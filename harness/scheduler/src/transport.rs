@@ -12,7 +12,7 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::{Connect, HttpConnector};
 use hyper_util::rt::TokioExecutor;
 
-/// Maximum size of a response: sufficient for one that contains every node object.
+/// Maximum size of a response: sufficient for a response that contains every node object.
 const MAX_RESPONSE_BYTES: usize = 128 << 20;
 
 /// Sends the scheduler's requests to extenders, by default with HTTP over TCP.
@@ -27,14 +27,14 @@ pub struct Http<C>(Client<C, Full<Bytes>>);
 
 impl<C: Connect + Clone> Http<C> {
     /// Creates an HTTP client with this connector. Must be called within a tokio runtime.
-    pub fn over(connector: C) -> Self {
+    pub fn with_connector(connector: C) -> Self {
         Self(Client::builder(TokioExecutor::new()).build(connector))
     }
 }
 
 impl Default for Http<HttpConnector> {
     fn default() -> Self {
-        Self::over(HttpConnector::new())
+        Self::with_connector(HttpConnector::new())
     }
 }
 

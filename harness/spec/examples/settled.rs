@@ -15,7 +15,7 @@ const OBJECTS: &str = r#"[
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut world = World::default();
     for (resource, object) in serde_json::from_str::<Vec<(String, serde_json::Value)>>(OBJECTS)? {
-        if let Some(change) = Change::set(&resource, object)? {
+        if let Some(change) = Change::of_object(&resource, object)? {
             world.apply(change);
         }
     }

@@ -163,7 +163,7 @@ impl Check<'_> {
             !sample.has("driver_name", &instance.driver) || !has_node
         });
         if is_wrong {
-            let detail = format!("the labels driver_name and node do not identify {instance}");
+            let detail = format!("the labels driver_name and node of a metric do not identify {instance}");
             self.add(rules::WRONG_METRIC_LABELS, detail);
         }
     }
@@ -183,7 +183,7 @@ impl Check<'_> {
         let [count, seconds] = [CALLS, SECONDS].map(|name| self.sum(name, is_call).unwrap_or_default());
         if count < 1.0 || seconds < min_seconds {
             let detail = format!(
-                "the driver answered {successful_calls} calls, but the metrics count {count} with OK, with a total of {seconds} s"
+                "the driver responded to {successful_calls} GetCapacity calls, but the metrics count {count} successful calls with a total of {seconds} s"
             );
             self.add(rules::WRONG_CALLS_METRIC, detail);
         }
@@ -218,7 +218,7 @@ impl Check<'_> {
         }
     }
 
-    /// Whether there is a sample of the metric with these labels.
+    /// Whether the metrics contain a sample with this name and these labels.
     fn any(&self, name: &str, labels: &[(&str, &str)]) -> bool {
         let mut samples = self.scrape.samples.iter();
         samples.any(|sample| {
@@ -227,7 +227,7 @@ impl Check<'_> {
         })
     }
 
-    /// The sum of the metric's samples that are selected. `None` if there are none.
+    /// The sum of the selected samples of a metric. `None` if no sample is selected.
     fn sum(&self, name: &str, is_selected: impl Fn(&Sample) -> bool) -> Option<f64> {
         let samples = self.scrape.samples.iter();
         let selected = samples.filter(|sample| sample.name == name && is_selected(sample));

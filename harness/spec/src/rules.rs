@@ -78,12 +78,12 @@ rules! {
         "the cleaner deletes the objects of nodes on which the driver is no longer registered";
     OUTLIVES_OWNER: "objects/outlives-owner",
         ["PUB-42", "PUB-45", "FAIL-13", "BM-13"],
-        "an object is deleted with the last of its owners";
+        "an object is deleted after all of its owners were deleted";
 
     // Rules for volumes at quiescence.
     NOT_PROVISIONED: "volumes/not-provisioned",
         ["PROV-02", "PROV-09", "PROV-11", "PROV-14"],
-        "a PVC that has a selected node or needs none gets a volume if the driver has enough capacity for it";
+        "a volume is provisioned for a PVC that has a selected node or Immediate binding, if the driver has enough capacity";
     SELECTED_NODE_RETAINED: "volumes/selected-node-retained",
         ["PROV-03", "SCHED-48"],
         "the selected-node annotation of a PVC is removed if the driver has too little capacity for its volume";
@@ -93,7 +93,7 @@ rules! {
 
     CAPACITY_NOT_REFRESHED: "volumes/capacity-not-refreshed",
         ["PUB-26", "PROV-05"],
-        "after a volume was created or deleted, or CreateVolume returned RESOURCE_EXHAUSTED, the publisher calls GetCapacity for its class again";
+        "after a volume was created or deleted, or CreateVolume returned RESOURCE_EXHAUSTED, the publisher calls GetCapacity for the class again";
 
     // Rules for the nodes of pods.
     NO_CAPACITY: "placement/no-capacity",
@@ -101,13 +101,13 @@ rules! {
         "a pod is only placed on a node for which each PVC to be provisioned has a capacity object with enough capacity";
     NO_VOLUME: "placement/no-volume",
         ["SCHED-17", "SCHED-18", "SCHED-23", "SCHED-48", "CSI-24"],
-        "a pod is only placed on a node that has access to its volumes, and where its classes allow new ones";
+        "a pod is only placed on a node that can access its existing volumes, and on which the classes of its other PVCs can provision volumes";
     NO_CLAIM: "placement/no-claim",
         ["SCHED-19", "LIM-12", "PROV-11"],
-        "a pod is not placed while one of its PVCs does not exist, is being deleted, or is yet to be bound independently of the pod";
+        "a pod is not placed while one of its PVCs does not exist, is being deleted, or has Immediate binding and is not bound";
     NO_NODE: "placement/no-node",
         ["SCHED-23", "GATE-06"],
-        "sufficient capacity overrides none of the other scheduling conditions of pods and nodes";
+        "a node with enough capacity must also meet all other scheduling constraints, such as taints and node selectors";
     NOT_RESERVED: "placement/not-reserved",
         ["BM-16", "BM-18", "BM-20"],
         "where an extender reserves devices, a pod is only placed on a node with a reservation for it";
@@ -139,7 +139,7 @@ rules! {
         "a negative capacity is never published";
     NO_OP_UPDATE: "always/no-op-update",
         ["PUB-21", "API-16"],
-        "an object is only written if the write changes it";
+        "a publisher writes an object only if the write changes the object";
     UNNECESSARY_DELETE: "always/unnecessary-delete",
         ["PUB-44", "FAIL-16", "SCALE-07", "SCALE-08", "PUB-55", "FAIL-08", "CSI-26"],
         "a publisher does not delete a correct object that has no duplicate, nor an object whose capacity the driver does not report, unless it is configured to";
@@ -172,10 +172,10 @@ rules! {
         "CreateVolume requests the size of the PVC";
     WRONG_SOURCE: "always/wrong-source",
         ["PROV-15"],
-        "CreateVolume has the content source of the PVC, and none if the PVC has none";
+        "a CreateVolume request has a content source exactly if the PVC has a data source";
     MISPLACED: "always/misplaced",
         ["CSI-22", "SCHED-23"],
-        "a volume is created in a topology that its class allows, and only at the selected node with strict topology";
+        "a volume is created in a segment that its class allows, and with strict topology only in the segment of the selected node";
     RETRIED_WITH_OTHER_TOPOLOGY: "always/retried-with-other-topology",
         ["PROV-06"],
         "while the result of a CreateVolume call is unknown, it is retried with the same topology";
@@ -200,13 +200,13 @@ rules! {
 
     NOT_LEADING: "always/not-leading",
         ["PUB-46"],
-        "of several replicas only the one that holds the Lease writes";
+        "of several publisher replicas, only the one that holds the Lease writes objects";
     ROLLED_BACK: "always/rolled-back",
         ["PROV-08", "LIM-04", "FAIL-19"],
         "a volume is only deleted if no PVC uses it: it is not rolled back when another volume of the pod cannot be created";
     FAILURE_NOT_REPORTED: "volumes/failure-not-reported",
         ["PROV-10", "MET-20"],
-        "an event of the PVC contains the reason why it has no volume";
+        "an Event about the PVC reports why its volume could not be created";
 
     // Rules for metrics.
     WRONG_GOAL_METRIC: "metrics/goal",
@@ -214,7 +214,7 @@ rules! {
         "csistoragecapacities_desired_goal is the number of objects that the publisher should have";
     WRONG_CURRENT_METRIC: "metrics/current",
         ["MET-02"],
-        "csistoragecapacities_desired_current is the number of these objects that exist";
+        "csistoragecapacities_desired_current is the number of existing objects that the publisher should have";
     WRONG_OBSOLETE_METRIC: "metrics/obsolete",
         ["MET-03"],
         "csistoragecapacities_obsolete is the number of objects to be deleted, and 0 once all are deleted";
@@ -246,7 +246,7 @@ rules! {
         "GetCapacity returns the capacity of the driver's storage, and the same again while nothing changes";
     OVERFULL: "driver/overfull",
         ["CSI-23", "BM-03", "BM-04"],
-        "a driver creates a volume only from free storage that suits its class and access type";
+        "a driver creates a volume only from free storage that matches the volume's class parameters and access type";
     WRONG_ERROR_CODE: "driver/wrong-error-code",
         ["CSI-23"],
         "a driver without enough storage for a volume returns RESOURCE_EXHAUSTED";

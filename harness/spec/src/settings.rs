@@ -7,7 +7,7 @@ use crate::world::{Publisher, Scheduler, Scoring, World};
 /// Why a publisher with these settings must exit. `None` if the settings are valid.
 pub fn publisher_error(publisher: &Publisher) -> Option<&'static str> {
     let lacks_namespace = publisher.publishes && !publisher.has_namespace;
-    lacks_namespace.then_some("its namespace is not set")
+    lacks_namespace.then_some("publishing is enabled, but the namespace is not set")
 }
 
 /// Why a scheduler with these settings must exit. `None` if the settings are valid.

@@ -9,26 +9,26 @@ use serde_json::{Value, json};
 use super::Cluster;
 use super::object_ref::object_ref;
 use crate::api_server::StatusError;
-use crate::journal::{ActionFact, What};
-use crate::plan::{Action, NAMESPACE, Plan, Target, interval, objects};
+use crate::journal::{ActionFact, Observation};
+use crate::plan::{Action, NAMESPACE, Plan, Target, objects, poll_interval};
 use crate::scenario::{ReplaceSpec, Role};
 use crate::start_error::StartError;
 
 impl Cluster {
     /// Executes the fault actions (API server and driver) at the beginning of a case, so that their rules apply before the programs under
     /// test start. Returns the number of executed actions.
-    pub(crate) async fn prepare(&mut self, plan: &Plan) -> Result<usize, StartError> {
+    pub(crate) async fn install_initial_faults(&mut self, plan: &Plan) -> Result<usize, StartError> {
         let actions = plan.steps.first().map_or(&[][..], |step| &step.actions);
         let is_fault = |(action, _): &&(Action, String)| {
             matches!(action, Action::Fault { .. } | Action::DriverFault { .. })
         };
         let count = actions.iter().take_while(is_fault).count();
-        self.act(plan, 0, 0..count).await?;
+        self.execute_actions(plan, 0, 0..count).await?;
         Ok(count)
     }
 
     /// Executes some or all actions of one step, in order.
-    pub(crate) async fn act(
+    pub(crate) async fn execute_actions(
         &mut self,
         plan: &Plan,
         step: usize,
@@ -37,18 +37,18 @@ impl Cluster {
         for (action, text) in &plan.steps[step].actions[part] {
             self.wait_for_watchers(action).await;
             self.journal
-                .append(What::Action(ActionFact { text: text.clone() }));
+                .append(Observation::Action(ActionFact { text: text.clone() }));
             self.update_state();
             self.perform(plan, action)
                 .await
                 .map_err(|problem| match problem {
-                    Problem::Refused(message) => StartError::Refused {
+                    ActionError::Refused(message) => StartError::Refused {
                         source_file: plan.source.clone(),
                         step: plan.steps[step].id.clone(),
                         action: text.clone(),
                         message,
                     },
-                    Problem::Other(error) => error,
+                    ActionError::Other(error) => error,
                 })?;
         }
         self.collect_pods().await;
@@ -60,9 +60,9 @@ impl Cluster {
     async fn wait_for_watchers(&mut self, next: &Action) {
         let resource = next.resource();
         let depends = |changed: &String| match (resource.as_deref(), next) {
-            // Watch events of one resource arrive in order.
+            // A watch delivers the events of one resource in order, so no wait is needed.
             (Some(resource), _) if resource == changed => false,
-            // A new PVC does not affect existing pods.
+            // A new PVC does not affect existing pods, so undelivered pod events do not matter.
             (Some("persistentvolumeclaims"), Action::Create(_)) => changed != "pods",
             _ => true,
         };
@@ -73,17 +73,17 @@ impl Cluster {
         self.undelivered.extend(resource);
     }
 
-    /// Executes one action outside of any step. The error is the message of the failed request or call.
+    /// Executes an action that is not part of a step. The error is the message of the failed API request or CSI call.
     pub(crate) async fn execute(&mut self, plan: &Plan, action: &Action, text: &str) -> Result<(), String> {
-        self.journal.append(What::Action(ActionFact {
+        self.journal.append(Observation::Action(ActionFact {
             text: text.to_owned(),
         }));
         self.update_state();
         let result = self.perform(plan, action).await;
         self.collect_pods().await;
         result.map_err(|problem| match problem {
-            Problem::Refused(message) => message,
-            Problem::Other(error) => error.to_string(),
+            ActionError::Refused(message) => message,
+            ActionError::Other(error) => error.to_string(),
         })
     }
 
@@ -95,7 +95,7 @@ impl Cluster {
         }
     }
 
-    async fn perform(&mut self, plan: &Plan, action: &Action) -> Result<(), Problem> {
+    async fn perform(&mut self, plan: &Plan, action: &Action) -> Result<(), ActionError> {
         match action {
             Action::SetPool(segment, storage) => {
                 match storage {
@@ -103,14 +103,14 @@ impl Cluster {
                     None => self.driver.remove_pool(segment),
                 }
                 let stored = self.set_driver_storage(plan, segment, storage.as_ref());
-                stored.await.map_err(Problem::Refused)?;
+                stored.await.map_err(ActionError::Refused)?;
             }
             Action::Create(object) => {
                 self.prepare_programs_for(plan, object).await?;
-                let object = self.with_storage(object).map_err(Problem::Refused)?;
+                let object = self.with_storage(object).map_err(ActionError::Refused)?;
                 self.create(&object).await?;
             }
-            Action::Merge(target, merge) => self.merge(plan, target, merge).await?,
+            Action::Merge(target, merge) => self.patch_targets(plan, target, merge).await?,
             Action::Replace(spec) => self.replace(spec).await?,
             Action::Apply(spec) => drop(self.local.apply(spec).await?),
             Action::Delete(target) => self.delete(plan, target).await?,
@@ -124,12 +124,16 @@ impl Cluster {
                 }
             }
             Action::DriverDown(node) if plan.is_distributed() => {
-                self.fleet.stop_client(&Role::Publisher.client(Some(node))).await;
+                self.fleet
+                    .stop_client(&Role::Publisher.client_name(Some(node)))
+                    .await;
                 self.endpoints.remove(&Some(node.clone()));
                 self.sockets_of_driver.remove(node);
-                self.fleet.stop_client(&Role::Driver.client(Some(node))).await;
+                self.fleet
+                    .stop_client(&Role::Driver.client_name(Some(node)))
+                    .await;
             }
-            // A central driver serves all nodes from one endpoint, so only the objects of the node are missing.
+            // A central driver serves all nodes from one endpoint, which is open already. Only the node's API objects are created.
             Action::DriverUp(node, _) => self.prepare_node(plan, node).await?,
             Action::DriverDown(_) => {}
             Action::Registration(node, keys) => {
@@ -144,7 +148,7 @@ impl Cluster {
             Action::Mount(pod) => self.mount(&plan.driver.name, pod).await?,
             Action::DriverFault { id, rule } => {
                 let scripted = self.driver.add_rule(rule.clone());
-                let rule = scripted.map_err(|error| Problem::Refused(error.to_string()))?;
+                let rule = scripted.map_err(|error| ActionError::Refused(error.to_string()))?;
                 self.scripts.extend(id.clone().map(|id| (id, rule)));
             }
             Action::RemoveDriverFault(id) => {
@@ -154,7 +158,7 @@ impl Cluster {
             }
             Action::Reserve(reservation) => {
                 let reserved = self.driver.reserve(reservation);
-                reserved.map_err(|error| Problem::Refused(error.to_string()))?;
+                reserved.map_err(|error| ActionError::Refused(error.to_string()))?;
             }
             // The reservation may have ended already, so the result is ignored.
             Action::Unreserve(name) => drop(self.driver.cancel_reservation(name)),
@@ -170,7 +174,7 @@ impl Cluster {
             Action::RestartPublisher(settings) => {
                 self.fleet.stop(Role::Publisher).await;
                 self.settings.publisher = *settings;
-                self.settings.refresh = interval(*settings, self.refresh);
+                self.settings.refresh = poll_interval(*settings, self.refresh);
                 self.start_again(plan, Role::Publisher).await?;
             }
             Action::RestartScheduler(settings) => {
@@ -180,17 +184,19 @@ impl Cluster {
             }
             Action::Fault { id, rule, kills } => {
                 let installed = self.api.add_fault_rule(rule.clone());
-                let rule = installed.map_err(Problem::Refused)?;
+                let rule = installed.map_err(ActionError::Refused)?;
                 if *kills {
                     self.fleet.killer.add_rule(rule.0);
                 }
                 self.faults.insert(id.clone(), rule);
             }
             Action::Release(release, gates) => {
-                self.api.set_release(*release, gates).map_err(Problem::Refused)?;
+                self.api
+                    .set_release(*release, gates)
+                    .map_err(ActionError::Refused)?;
             }
             Action::Attempt(action) => match Box::pin(self.perform(plan, action)).await {
-                Ok(()) | Err(Problem::Refused(_)) => {}
+                Ok(()) | Err(ActionError::Refused(_)) => {}
                 Err(other) => return Err(other),
             },
             Action::RemoveFault(id) => {
@@ -203,7 +209,7 @@ impl Cluster {
     }
 
     /// Starts a stopped role and waits until its programs run. For the publisher, first creates its deleted pods and their owners again.
-    async fn start_again(&mut self, plan: &Plan, role: Role) -> Result<(), Problem> {
+    async fn start_again(&mut self, plan: &Plan, role: Role) -> Result<(), ActionError> {
         if role == Role::Publisher {
             let nodes = self.endpoints.keys().flatten().cloned().collect();
             self.create_owners(plan, nodes).await?;
@@ -214,20 +220,20 @@ impl Cluster {
         Ok(())
     }
 
-    async fn merge(&self, plan: &Plan, target: &Target, merge: &Value) -> Result<(), Problem> {
+    async fn patch_targets(&self, plan: &Plan, target: &Target, merge: &Value) -> Result<(), ActionError> {
         for reference in self.targets(plan, target)? {
             self.local.patch_merge(&reference, merge.clone()).await?;
         }
         Ok(())
     }
 
-    async fn replace(&self, spec: &ReplaceSpec) -> Result<(), Problem> {
+    async fn replace(&self, spec: &ReplaceSpec) -> Result<(), ActionError> {
         let mut object = spec.object.clone();
         let version = match &spec.resource_version {
             Some(version) => Some(version.clone()).filter(|version| !version.is_empty()),
             None => {
                 let Some(reference) = ResourceRef::of(&object) else {
-                    return Err(Problem::Refused(
+                    return Err(ActionError::Refused(
                         "the API server does not know the kind of the object".to_owned(),
                     ));
                 };
@@ -242,7 +248,7 @@ impl Cluster {
         Ok(())
     }
 
-    async fn delete(&mut self, plan: &Plan, target: &Target) -> Result<(), Problem> {
+    async fn delete(&mut self, plan: &Plan, target: &Target) -> Result<(), ActionError> {
         if let Target::Named { resource, name, .. } = target
             && resource == "nodes"
             && plan.is_distributed()
@@ -259,8 +265,8 @@ impl Cluster {
         Ok(())
     }
 
-    /// References to the objects that match a target.
-    fn targets(&self, plan: &Plan, target: &Target) -> Result<Vec<ResourceRef>, Problem> {
+    /// References to the objects that an action targets: by name, by labels, or by StorageClass and segment.
+    fn targets(&self, plan: &Plan, target: &Target) -> Result<Vec<ResourceRef>, ActionError> {
         match target {
             Target::Named {
                 resource,
@@ -291,7 +297,7 @@ impl Cluster {
                     let text = format!(
                         "no CSIStorageCapacity object exists for class {class} and segment {segment}"
                     );
-                    return Err(Problem::Refused(text));
+                    return Err(ActionError::Refused(text));
                 }
                 Ok(found)
             }
@@ -300,20 +306,20 @@ impl Cluster {
 }
 
 /// Error of an action: a rejected request or call, or an error that ends the run.
-pub(super) enum Problem {
+pub(super) enum ActionError {
     /// The API server or the driver rejected the action, or its object does not exist.
     Refused(String),
     Other(StartError),
 }
 
-impl From<StatusError> for Problem {
+impl From<StatusError> for ActionError {
     fn from(error: StatusError) -> Self {
-        Problem::Refused(error.to_string())
+        ActionError::Refused(error.to_string())
     }
 }
 
-impl From<StartError> for Problem {
+impl From<StartError> for ActionError {
     fn from(error: StartError) -> Self {
-        Problem::Other(error)
+        ActionError::Other(error)
     }
 }

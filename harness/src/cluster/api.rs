@@ -17,7 +17,7 @@ use super::observe::ApiObserver;
 use crate::api_server::{RealApiCase, StatusError};
 use crate::clock;
 use crate::fact_sink::FactSink;
-use crate::listening::Listening;
+use crate::listening::HttpListener;
 use crate::machine;
 use crate::network::Network;
 use crate::plan::{Plan, WORKLOADS, group_of};
@@ -40,7 +40,7 @@ pub(super) enum Api {
     /// In-memory server; the second listener uses TLS, for child processes.
     Fake {
         api: ApiServer,
-        plain: Plain,
+        plain: PlainListener,
         tls: Option<Running>,
         /// Roles whose permissions are restricted by RBAC.
         granted: BTreeSet<Role>,
@@ -48,22 +48,22 @@ pub(super) enum Api {
     /// A real API server, behind the proxy.
     Real {
         case: Arc<dyn RealApiCase>,
-        plain: Listening,
-        tls: Option<Listening>,
+        plain: HttpListener,
+        tls: Option<HttpListener>,
     },
 }
 
-/// Listener of the in-memory server for programs in this process.
-pub(super) enum Plain {
+/// Listener without TLS of the in-memory server, for programs that run in this process.
+pub(super) enum PlainListener {
     Port(Running),
     /// URL of an in-memory listener. Dropping the guard closes its connections.
     Memory(String, DropGuard),
 }
 
-impl Plain {
+impl PlainListener {
     async fn open(api: &ApiServer, network: &Network) -> std::io::Result<Self> {
         if let Network::Host = network {
-            return Ok(Plain::Port(api.start().await?));
+            return Ok(PlainListener::Port(api.start().await?));
         }
         let (address, mut connections) = network.listen().await?;
         let (api, stop) = (api.clone(), CancellationToken::new());
@@ -75,26 +75,29 @@ impl Plain {
             }
         };
         tokio::spawn(stop.clone().run_until_cancelled_owned(serving));
-        Ok(Plain::Memory(format!("http://{address}"), stop.drop_guard()))
+        Ok(PlainListener::Memory(
+            format!("http://{address}"),
+            stop.drop_guard(),
+        ))
     }
 
     fn url(&self) -> String {
         match self {
-            Plain::Port(running) => running.url(),
-            Plain::Memory(url, _) => url.clone(),
+            PlainListener::Port(running) => running.url(),
+            PlainListener::Memory(url, _) => url.clone(),
         }
     }
 
     async fn stop(self) {
         match self {
-            Plain::Port(running) => running.stop().await,
-            Plain::Memory(_, stop) => drop(stop),
+            PlainListener::Port(running) => running.stop().await,
+            PlainListener::Memory(_, stop) => drop(stop),
         }
     }
 }
 
 /// URL and CA certificate of the server, for child processes.
-pub(super) struct Secure {
+pub(super) struct TlsEndpoint {
     pub(super) api_url: String,
     pub(super) authority_pem: String,
 }
@@ -110,7 +113,7 @@ impl Api {
     ) -> Result<Self, StartError> {
         let io = |what| move |source| StartError::Io { what, source };
         if let Some(server) = &systems.api_server {
-            let case = server.case(sink).map_err(StartError::ApiServer)?;
+            let case = server.start_case(sink).map_err(StartError::ApiServer)?;
             let plain = case
                 .clone()
                 .listen(false)
@@ -128,19 +131,19 @@ impl Api {
             return Ok(Api::Real { case, plain, tls });
         }
         let mut limits = Limits::default();
-        if let Some((descriptors, _)) = machine::descriptors() {
+        if let Some((descriptors, _)) = machine::descriptor_limit_and_free() {
             // Without this limit, a program with thousands of connections would use up the file descriptors of other cases.
             limits.connections = (descriptors / CASES_AT_ONCE).clamp(CONNECTIONS, limits.connections);
         }
         let options = ServerOptions {
             limits,
             kubelet_less: true,
-            // A longer event history of a cluster with 10,000 pods would need 1 GiB of memory.
+            // A watch history with more events would need 1 GiB of memory in a cluster with 10,000 pods.
             history: 10_000,
             parsed_bytes: 4 << 20,
             release: plan.release,
             gates: plan.gates.clone(),
-            // Serves removed versions, so that a program older than the server causes one finding instead of failing every case.
+            // Also serves API versions that this release has removed: otherwise an older program would fail in every case.
             removed_versions: with_tls && plan.has_default_release(),
             authorization: match plan.grants.is_empty() {
                 true => Authorization::AlwaysAllow,
@@ -153,7 +156,7 @@ impl Api {
         };
         let observer = ApiObserver(sink.clone());
         let api = api_server(options, Some(Arc::new(observer)));
-        let plain = Plain::open(&api, network)
+        let plain = PlainListener::open(&api, network)
             .await
             .map_err(io("start the API server"))?;
         let tls = match with_tls {
@@ -173,7 +176,7 @@ impl Api {
         })
     }
 
-    /// Returns an API client with this client name.
+    /// Creates an API client. The journal records its requests under this client name.
     pub(super) fn client(&self, name: &str) -> Client {
         match self {
             Api::Fake { api, .. } => Client::Local(api.client(name)),
@@ -202,7 +205,11 @@ impl Api {
     }
 
     /// URL and credentials for child processes, also written to `kubeconfig`. `None` if there are no child processes.
-    pub(super) fn secure(&self, kubeconfig: &Path, token: &str) -> std::io::Result<Option<Secure>> {
+    pub(super) fn tls_endpoint(
+        &self,
+        kubeconfig: &Path,
+        token: &str,
+    ) -> std::io::Result<Option<TlsEndpoint>> {
         let (api_url, authority_pem) = match self {
             Api::Fake { tls: Some(tls), .. } => {
                 tls.write_kubeconfig(kubeconfig, token)?;
@@ -214,7 +221,7 @@ impl Api {
             }
             _ => return Ok(None),
         };
-        Ok(Some(Secure {
+        Ok(Some(TlsEndpoint {
             api_url,
             authority_pem,
         }))
@@ -224,7 +231,7 @@ impl Api {
     pub(super) fn served_version(&self, group: &str, resource: &str) -> Option<&'static str> {
         match self {
             Api::Fake { api, .. } => api.served_version(group, resource),
-            // Cases that need an older version are skipped.
+            // Objects keep the version of the plan: cases that need an older version are skipped on a real server.
             Api::Real { .. } => None,
         }
     }
@@ -271,8 +278,8 @@ impl Api {
         matches!(self, Api::Real { .. })
     }
 
-    /// Stops the server, or ends the case on a real server. Objects that cannot be deleted from a real server remain until the run ends and
-    /// lists them.
+    /// Stops the in-memory server, or deletes the objects of the case from a real server. Objects that cannot be deleted remain; the run
+    /// lists them at its end.
     pub(super) async fn stop(self) {
         match self {
             Api::Fake { plain, tls, .. } => {

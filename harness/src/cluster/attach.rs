@@ -18,7 +18,7 @@ pub(super) async fn attach(cluster: &ClusterState, client: &Client, pod: &Value)
         return;
     };
     for (volume, driver) in volumes(cluster, pod) {
-        let name = attachment(&volume, node);
+        let name = attachment_name(&volume, node);
         if !needs_attachment(cluster, &driver) || cluster.object(ATTACHMENTS, None, &name).is_some() {
             continue;
         }
@@ -33,7 +33,7 @@ pub(super) async fn attach(cluster: &ClusterState, client: &Client, pod: &Value)
     }
 }
 
-/// Deletes the VolumeAttachments that no pod needs after this pod was deleted.
+/// Deletes the VolumeAttachments of a deleted pod, except those whose volume another pod on the node uses.
 pub(super) async fn detach(cluster: &ClusterState, client: &Client, pod: &Value) {
     let Some(node) = pod["spec"]["nodeName"].as_str() else {
         return;
@@ -45,7 +45,7 @@ pub(super) async fn detach(cluster: &ClusterState, client: &Client, pod: &Value)
         .map(|(volume, _)| volume)
         .collect();
     for (volume, _) in volumes(cluster, pod) {
-        let name = attachment(&volume, node);
+        let name = attachment_name(&volume, node);
         if others.contains(&volume) || cluster.object(ATTACHMENTS, None, &name).is_none() {
             continue;
         }
@@ -62,11 +62,11 @@ fn needs_attachment(cluster: &ClusterState, driver: &str) -> bool {
 }
 
 /// Name of a VolumeAttachment. Contains volume and node in plain text, unlike the hashed names of the real controller.
-fn attachment(volume: &str, node: &str) -> String {
+fn attachment_name(volume: &str, node: &str) -> String {
     format!("csi-{volume}-{node}")
 }
 
-/// The CSI volumes of a pod's PVCs as (volume, driver).
+/// The CSI volumes that are bound to a pod's PVCs, as (PV name, driver name).
 fn volumes(cluster: &ClusterState, pod: &Value) -> Vec<(String, String)> {
     let namespace = pod["metadata"]["namespace"].as_str();
     let volume = |claim: String| {

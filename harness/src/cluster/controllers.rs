@@ -73,7 +73,7 @@ impl Controllers {
             (VOLUMES, false) => self.bind_by_volume(&commit.object).await,
             (CLAIMS, false) => self.bind(&commit.object).await,
             (CLAIMS, true) => self.release(&commit.object).await,
-            (CLASSES, false) => self.bind_of_class(&commit.name).await,
+            (CLASSES, false) => self.bind_claims_of_class(&commit.name).await,
             _ => {}
         }
     }
@@ -90,7 +90,7 @@ impl Controllers {
                 "apiVersion": "v1", "kind": "Pod", "name": name, "uid": pod["metadata"]["uid"],
                 "controller": true, "blockOwnerDeletion": true,
             });
-            self.write(self.client.create(json!({
+            self.log_failed_write(self.client.create(json!({
                 "apiVersion": "v1", "kind": "PersistentVolumeClaim",
                 "metadata": {"name": claim, "namespace": namespace, "ownerReferences": [owner]},
                 "spec": template["spec"],
@@ -127,12 +127,12 @@ impl Controllers {
             object_ref(VOLUMES, None, volume),
             json!({"status": {"phase": phase}}),
         );
-        self.write(self.client.patch_subresource(&address, "status", merge))
+        self.log_failed_write(self.client.patch_subresource(&address, "status", merge))
             .await;
     }
 
-    /// Binds PVCs that waited for a StorageClass, or for PVs, with this class name. The real controller polls such PVCs every 15 seconds.
-    async fn bind_of_class(&self, class: &str) {
+    /// Binds the unbound PVCs of a StorageClass that was created or changed. The real controller polls unbound PVCs every 15 seconds.
+    async fn bind_claims_of_class(&self, class: &str) {
         let claims: Vec<Arc<Value>> = self
             .cluster
             .objects(CLAIMS)
@@ -144,7 +144,7 @@ impl Controllers {
         }
     }
 
-    /// Performs the next of the writes that bind a PVC. The commit of each write triggers the next one.
+    /// Performs the next of the writes that bind a PVC to its PV. The commit of each write causes a new call for the next write.
     async fn bind(&self, claim: &Value) {
         if claim["status"]["phase"] == "Bound" {
             return;
@@ -158,14 +158,18 @@ impl Controllers {
         if volume["spec"]["claimRef"]["uid"].is_null() {
             let merge = json!({"spec": {"claimRef": {"uid": claim["metadata"]["uid"]}}});
             let address = object_ref(VOLUMES, None, volume_name);
-            return self.write(self.client.patch_merge(&address, merge)).await;
+            return self
+                .log_failed_write(self.client.patch_merge(&address, merge))
+                .await;
         }
         if claim["spec"]["volumeName"] != volume["metadata"]["name"] {
             let merge = json!({
                 "metadata": {"annotations": {BIND_COMPLETED: "yes", BOUND_BY_CONTROLLER: "yes"}},
                 "spec": {"volumeName": volume_name},
             });
-            return self.write(self.client.patch_merge(&address, merge)).await;
+            return self
+                .log_failed_write(self.client.patch_merge(&address, merge))
+                .await;
         }
         if volume["status"]["phase"] != "Bound" {
             self.set_phase(volume_name, "Bound").await;
@@ -173,11 +177,11 @@ impl Controllers {
         let merge = json!({"status": {
             "phase": "Bound", "accessModes": claim["spec"]["accessModes"], "capacity": volume["spec"]["capacity"],
         }});
-        self.write(self.client.patch_subresource(&address, "status", merge))
+        self.log_failed_write(self.client.patch_subresource(&address, "status", merge))
             .await;
     }
 
-    /// The PV whose claimRef names a PVC.
+    /// The PV that is reserved for a PVC: its claimRef has the PVC's name, and the PVC's UID or none.
     fn volume_for(&self, claim: &Value) -> Option<Arc<Value>> {
         let is_reserved = |volume: &&Arc<Value>| {
             let uid = &volume["spec"]["claimRef"]["uid"];
@@ -209,7 +213,7 @@ impl Controllers {
             let both = STORAGE_PROVISIONER.map(|key| (key.to_owned(), Value::from(provisioner)));
             let merge = json!({"metadata": {"annotations": serde_json::Map::from_iter(both)}});
             return self
-                .write(
+                .log_failed_write(
                     self.client
                         .patch_merge(&object_ref(CLAIMS, Some(namespace), name), merge),
                 )
@@ -219,7 +223,7 @@ impl Controllers {
             let segment = node
                 .map(|node| self.segment(node, provisioner))
                 .unwrap_or_default();
-            self.write(
+            self.log_failed_write(
                 self.client
                     .create(persistent_volume(claim, &segment, provisioner)),
             )
@@ -264,8 +268,8 @@ impl Controllers {
         }
     }
 
-    /// Awaits a write and ignores its error, because the journal records the failed request.
-    async fn write<T>(&self, write: impl Future<Output = Result<T, StatusError>>) {
+    /// Awaits an API write. Only logs an error, because the journal records the failed request.
+    async fn log_failed_write<T>(&self, write: impl Future<Output = Result<T, StatusError>>) {
         if let Err(status) = write.await {
             tracing::debug!(message = %status, "controller write refused");
         }
@@ -303,7 +307,7 @@ impl VolumesByClaim {
         }
     }
 
-    /// Sorted names of the PVs whose claimRef names this PVC.
+    /// Names of the PVs whose claimRef names this PVC, in ascending order.
     fn for_claim(&self, (namespace, name): (&str, &str)) -> impl Iterator<Item = &str> {
         let found = self.volumes.get(&(namespace.to_owned(), name.to_owned()));
         found.into_iter().flatten().map(String::as_str)

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::Cluster;
-use crate::journal::{DiscoveryFact, What};
+use crate::journal::{DiscoveryFact, Observation};
 use crate::plan::GroupResource;
 
 impl Cluster {
@@ -13,7 +13,7 @@ impl Cluster {
             Ok(versions) => (versions, None),
             Err(error) => (Vec::new(), Some(error)),
         };
-        self.journal.append(What::Discovery(DiscoveryFact {
+        self.journal.append(Observation::Discovery(DiscoveryFact {
             resource: resource.to_string(),
             versions,
             error,

@@ -12,7 +12,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::Cluster;
-use crate::journal::{AnswerFact, ProcessEvent, ProcessFact, What};
+use crate::journal::{HarnessCallFact, Observation, ProcessEvent, ProcessFact};
 use crate::network::Network;
 use crate::plan::{CsiCall, CsiCallKind, Plan};
 use crate::scenario::{ResponseSpec, Role};
@@ -32,7 +32,7 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(30);
 const PROBE_INTERVAL: Duration = Duration::from_millis(20);
 
 impl Cluster {
-    /// Opens the endpoint of a node; without a node, the endpoint of the central driver.
+    /// Opens the driver's socket for a node; without a node, the socket of the central driver.
     pub(super) async fn open_endpoint(
         &mut self,
         node: Option<(&String, &Segment)>,
@@ -48,11 +48,11 @@ impl Cluster {
         self.sockets_of_driver
             .insert(name.clone(), segment, endpoint.socket.clone());
         self.endpoints.insert(name.clone(), endpoint);
-        self.open(name).await
+        self.listen_on_endpoint(name).await
     }
 
     /// Listens on the endpoint's socket, unless it is already open.
-    async fn open(&mut self, name: Option<String>) -> Result<(), StartError> {
+    async fn listen_on_endpoint(&mut self, name: Option<String>) -> Result<(), StartError> {
         let Some(endpoint) = self.endpoints.get(&name).filter(|it| it.running.is_none()) else {
             return Ok(());
         };
@@ -62,7 +62,7 @@ impl Cluster {
             source,
         };
         let running = if self.external.is_some() {
-            self.forward(name.clone(), &socket).await?
+            self.open_forwarder(name.clone(), &socket).await?
         } else {
             let identity = name.clone().map(|node_id| NodeIdentity {
                 node_id,
@@ -95,13 +95,13 @@ impl Cluster {
     pub(super) async fn start_driver_again(&mut self) -> Result<(), StartError> {
         let names: Vec<_> = self.endpoints.keys().cloned().collect();
         for name in names {
-            self.open(name).await?;
+            self.listen_on_endpoint(name).await?;
         }
         Ok(())
     }
 
-    /// Starts an external driver if it does not run, and opens a recording proxy in front of its socket.
-    async fn forward(
+    /// Starts the external driver unless it is already running, and opens a recording proxy in front of its socket.
+    async fn open_forwarder(
         &mut self,
         node: Option<String>,
         socket: &Path,
@@ -110,7 +110,7 @@ impl Cluster {
             what: "open the proxy of the driver's socket",
             source,
         };
-        let client = Role::Driver.client(node.as_deref());
+        let client = Role::Driver.client_name(node.as_deref());
         let running = self
             .external
             .as_ref()
@@ -121,7 +121,7 @@ impl Cluster {
                 let path = socket.with_extension("driver");
                 // The driver needs a node name even if one process serves all nodes.
                 let access_node = node.clone().or_else(|| self.first_node.clone());
-                let access = self.access(Role::Driver, &client, (access_node, Some(path.clone())))?;
+                let access = self.program_access(Role::Driver, &client, (access_node, Some(path.clone())))?;
                 self.fleet
                     .start(Role::Driver, &client, access)
                     .map_err(StartError::NoSystem)?;
@@ -139,7 +139,7 @@ impl Cluster {
         Ok(listening)
     }
 
-    /// Waits until the driver is ready according to Probe, or has exited. Records a timeout as `NotReady`.
+    /// Waits until the driver responds to Probe with ready=true, or has exited. Records a timeout as `NotReady`.
     async fn wait_for_probe(&self, client: &str, socket: &Path) -> std::io::Result<()> {
         let limit = PROBE_TIMEOUT.mul_f64(self.patience);
         let caller = CsiClient::new(self.network.channel(socket)?, limit);
@@ -153,10 +153,10 @@ impl Cluster {
             if Instant::now() >= due {
                 let answer = format!("{} {}", reply.code, reply.message.unwrap_or_default());
                 let what = format!(
-                    "it did not answer Probe with ready within {limit:?}: {}",
+                    "the driver did not answer Probe with ready within {limit:?}: {}",
                     answer.trim()
                 );
-                self.journal.append(What::Process(ProcessFact {
+                self.journal.append(Observation::Process(ProcessFact {
                     client: client.into(),
                     role: Role::Driver,
                     event: ProcessEvent::NotReady(what),
@@ -169,7 +169,7 @@ impl Cluster {
 
     fn has_ended(&self, client: &str) -> bool {
         self.journal.since(0).iter().any(|fact| {
-            matches!(&fact.what, What::Process(process)
+            matches!(&fact.what, Observation::Process(process)
                 if *process.client == *client && matches!(process.event, ProcessEvent::Exited(_)))
         })
     }
@@ -180,7 +180,7 @@ impl Cluster {
             what: "call the driver",
             source,
         };
-        let reply = match self.request(call) {
+        let reply = match self.build_request(call) {
             Ok(request) => {
                 let socket = self.socket_for(&plan.segments, call.segment.as_ref());
                 let caller = CsiClient::new(self.network.channel(&socket).map_err(io)?, CALL_TIMEOUT);
@@ -192,7 +192,7 @@ impl Cluster {
                 values: BTreeMap::new(),
             },
         };
-        self.journal.append(What::Answer(AnswerFact {
+        self.journal.append(Observation::Answer(HarnessCallFact {
             name: call.name.clone(),
             call: call.kind.method(),
             class: call.class.clone(),
@@ -208,7 +208,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Repeats a call until its response matches `until`, for at most [`CALL_TIMEOUT`].
+    /// Repeats a CSI call until its response matches `until`, for at most [`CALL_TIMEOUT`]. Returns the last response.
     async fn call_until(&self, caller: &CsiClient, request: CsiRequest, until: &ResponseSpec) -> CsiResponse {
         let end = Instant::now() + CALL_TIMEOUT;
         loop {
@@ -239,8 +239,8 @@ impl Cluster {
         endpoint.map(|it| it.socket.clone()).unwrap_or_default()
     }
 
-    /// The request message of a call, with values from earlier responses inserted. An error names the value that is missing.
-    fn request(&self, call: &CsiCall) -> Result<CsiRequest, String> {
+    /// Builds the CSI request of a call of the case. Values from earlier responses are inserted; an error names a missing value.
+    fn build_request(&self, call: &CsiCall) -> Result<CsiRequest, String> {
         let segment = call.segment.clone();
         Ok(match &call.kind {
             CsiCallKind::Plain(Method::GetPluginInfo) => CsiRequest::PluginInfo,
@@ -273,16 +273,16 @@ impl Cluster {
                 let id = id.as_ref().and_then(Value::as_str);
                 CsiRequest::Delete {
                     id: id
-                        .ok_or_else(|| format!("the call {of} has not created a volume"))?
+                        .ok_or_else(|| format!("the call `{of}` has not created a volume to delete"))?
                         .to_owned(),
                 }
             }
         })
     }
 
-    /// Reads a value from the response that the case has named `answer`.
+    /// The field `name` of the earlier response that the case refers to as `answer`.
     fn response_value(&self, answer: &str, name: &str) -> Option<Value> {
-        let (_, answer) = self.state.answer(answer)?;
+        let (_, answer) = self.state.response_of_call(answer)?;
         answer.values.get(name).cloned()
     }
 }

@@ -6,7 +6,7 @@ use fake_csi::{CostFactor, DriverSpec};
 
 use crate::plan::Plan;
 
-/// `latency`: simulated latency of every call; `Some` only in simulated time, in which the fake driver creates no target paths.
+/// The fake driver's settings. `latency`: of every call; `Some` only in simulated time, in which the driver creates no target paths.
 pub(super) fn driver_spec(plan: &Plan, latency: Option<Duration>) -> DriverSpec {
     DriverSpec {
         topology_keys: plan.segments.keys().to_vec(),

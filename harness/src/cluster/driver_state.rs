@@ -19,7 +19,7 @@ use crate::system::Systems;
 
 /// The API objects from which a driver reads its storage, and the configured storage of each node.
 pub(super) struct DriverState {
-    objects: Arc<dyn driver_state::DriverState>,
+    objects: Arc<dyn driver_state::ProgramObjects>,
     /// Configured storage of each node.
     storage: BTreeMap<String, NodeStorage>,
     /// Nodes for which the driver's objects exist.
@@ -27,7 +27,7 @@ pub(super) struct DriverState {
 }
 
 impl DriverState {
-    /// The API objects of the plan's driver; `None` if the driver needs none.
+    /// The API objects of the driver in a plan; `None` if the plan has no driver, or if its driver needs no API objects.
     pub(super) fn of(plan: &Plan, systems: &Systems) -> Option<Self> {
         let objects = systems.objects.get(&Role::Driver)?.clone();
         plan.roles.contains(&Role::Driver).then(|| DriverState {
@@ -39,7 +39,7 @@ impl DriverState {
 }
 
 /// The API objects of all programs in a plan, except those of the driver.
-pub(super) fn program_objects(plan: &Plan, systems: &Systems) -> Vec<Arc<dyn driver_state::DriverState>> {
+pub(super) fn program_objects(plan: &Plan, systems: &Systems) -> Vec<Arc<dyn driver_state::ProgramObjects>> {
     let programs = systems.objects.iter().filter(|(role, _)| **role != Role::Driver);
     programs
         .filter(|(role, _)| plan.roles.contains(role))
@@ -51,7 +51,7 @@ impl Cluster {
     /// Applies the API objects that programs other than the driver need at their start.
     pub(super) async fn prepare_programs(&self, plan: &Plan) -> Result<(), StartError> {
         for objects in &self.program_objects {
-            self.apply_all(plan, objects.common()).await?;
+            self.apply_all(plan, objects.common_objects()).await?;
         }
         for object in &plan.objects {
             self.prepare_programs_for(plan, object).await?;
@@ -80,7 +80,7 @@ impl Cluster {
             let node_storage = NodeStorage::of(storage).unwrap_or_default();
             state.storage.insert(plan.segments.format(segment), node_storage);
         }
-        let objects = state.objects.common();
+        let objects = state.objects.common_objects();
         self.apply_all(plan, objects).await?;
         for (node, _) in &plan.driver_nodes {
             self.prepare_node(plan, node).await?;
@@ -126,7 +126,7 @@ impl Cluster {
             return Ok(());
         };
         let node_storage = state.storage.get(node).copied().unwrap_or_default();
-        for change in state.objects.storage(node, node_storage)? {
+        for change in state.objects.storage_patches(node, node_storage)? {
             let result = match &change.subresource {
                 Some(part) => self.local.patch_subresource(&change.at, part, change.patch).await,
                 None => self.local.patch_merge(&change.at, change.patch).await,
@@ -147,7 +147,7 @@ impl Cluster {
         let Some(node_storage) = state.storage.get(name) else {
             return Ok(object);
         };
-        let changes = state.objects.storage(name, *node_storage)?;
+        let changes = state.objects.storage_patches(name, *node_storage)?;
         for change in changes {
             if change.at == at && change.subresource.is_none() {
                 merge(object.to_mut(), &change.patch);
@@ -173,7 +173,7 @@ impl Cluster {
     }
 }
 
-/// Applies a JSON merge patch that contains no deletions (null values).
+/// Merges a JSON merge patch into an object. Does not support null values, which would delete fields.
 fn merge(object: &mut Value, patch: &Value) {
     match (object, patch) {
         (Value::Object(object), Value::Object(patch)) => {

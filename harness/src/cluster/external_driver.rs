@@ -24,14 +24,14 @@ pub(super) struct ExternalDriver {
 }
 
 impl ExternalDriver {
-    /// The external driver of a plan; `None` if the plan has none.
+    /// The external driver with which a plan runs; `None` if the plan runs with the fake driver. Waits for the permit of a running driver.
     pub(super) async fn of(plan: &Plan, systems: &Systems, observer: CsiObserver) -> Option<Self> {
         let is_external = systems.by_role.contains_key(&Role::Driver) || systems.driver_socket.is_some();
         if !is_external || !plan.roles.contains(&Role::Driver) {
             return None;
         }
         let permit = match &systems.driver_socket {
-            // The semaphore is never closed, so this cannot fail.
+            // Fails only if the semaphore is closed, which never happens.
             Some(socket) => socket.permits.clone().acquire_owned().await.ok(),
             None => None,
         };
@@ -46,7 +46,7 @@ impl ExternalDriver {
     /// Resolves when no call is in flight.
     pub(super) async fn quiet(&self) {
         for forwarder in self.forwarders.values() {
-            forwarder.quiet().await;
+            forwarder.wait_until_idle().await;
         }
     }
 }

@@ -7,7 +7,7 @@ use fake_csi::{CsiClient, CsiRequest, CsiResponse};
 use serde_json::{Value, json};
 
 use super::Cluster;
-use super::act::Problem;
+use super::act::ActionError;
 use super::driver::CALL_TIMEOUT;
 use crate::api_server::StatusError;
 use crate::plan::WORKLOADS;
@@ -26,14 +26,14 @@ struct Mount {
 
 impl Cluster {
     /// Publishes the volumes of a pod on the pod's node. Returns an error if the kubelet cannot call the driver at all.
-    pub(super) async fn mount(&self, driver: &str, name: &str) -> Result<(), Problem> {
-        let refused = |message: String| Err(Problem::Refused(message));
+    pub(super) async fn mount(&self, driver: &str, name: &str) -> Result<(), ActionError> {
+        let refused = |message: String| Err(ActionError::Refused(message));
         let Some(pod) = self.state.object("pods", Some(WORKLOADS), name) else {
             return refused(format!("pod {name} does not exist"));
         };
         let Some(node) = pod["spec"]["nodeName"].as_str() else {
             return refused(format!(
-                "pod {name} has no node; wait for its placement before this action"
+                "pod {name} is not scheduled to a node; expect its placement in a step before this action"
             ));
         };
         let key = Some(node.to_owned());
@@ -71,7 +71,7 @@ impl Cluster {
                     "csi-{}-{name}",
                     pod["metadata"]["uid"].as_str().unwrap_or_default()
                 )),
-                false => self.handle(driver, pod, volume),
+                false => self.volume_handle(driver, pod, volume),
             };
             let Some(id) = id else { continue };
             let target = self.folder.path().join(format!("mount-{id}"));
@@ -88,7 +88,7 @@ impl Cluster {
     }
 
     /// Volume handle of the PV that is bound to the PVC of a pod's volume.
-    fn handle(&self, driver: &str, pod: &Value, volume: &Value) -> Option<String> {
+    fn volume_handle(&self, driver: &str, pod: &Value, volume: &Value) -> Option<String> {
         let claim = claim_of(pod, volume)?;
         let claim = self
             .state

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::Cluster;
 use crate::client_name::HARNESS;
-use crate::journal::{MetricsFact, Reading, What};
+use crate::journal::{MetricsFact, Observation, Reading};
 use crate::plan::Plan;
 use crate::scenario::{MetricsSource, Role};
 use crate::start_error::StartError;
@@ -40,7 +40,7 @@ impl Metrics {
 }
 
 impl Cluster {
-    /// Address on which a client must serve its metrics; `None` if the case reads none. A restarted program gets a new address.
+    /// Chooses an address on which a program must serve its metrics; `None` if the case reads no metrics of the role.
     pub(super) fn metrics_address(&mut self, role: Role, client: &str) -> Result<Option<String>, StartError> {
         if !self
             .metrics
@@ -70,7 +70,7 @@ impl Cluster {
             let Some(role) = source.role() else {
                 let url = format!("{}/metrics", self.api.url());
                 readings.push(
-                    self.reading(source.as_str().into(), &url, Some(self.token()))
+                    self.scrape(source.as_str().into(), &url, Some(self.token()))
                         .await,
                 );
                 continue;
@@ -79,23 +79,26 @@ impl Cluster {
                 let address = self.metrics.addresses.get(client);
                 let url = address.and_then(|address| self.fleet.metrics_url(role, address));
                 readings.push(match url {
-                    Some(url) => self.reading(client.clone(), &url, None).await,
-                    None => failed(
+                    Some(url) => self.scrape(client.clone(), &url, None).await,
+                    None => failed_reading(
                         client.clone(),
-                        "it has no metrics URL; add `metrics` to its role in the manifest",
+                        "the program has no metrics URL; add `metrics` to its role in the manifest",
                     ),
                 });
             }
         }
-        self.journal.append(What::Metrics(MetricsFact { readings }));
+        self.journal
+            .append(Observation::Metrics(MetricsFact { readings }));
     }
 
-    async fn reading(&self, client: Arc<str>, url: &str, token: Option<&str>) -> Reading {
+    async fn scrape(&self, client: Arc<str>, url: &str, token: Option<&str>) -> Reading {
         let response = tokio::time::timeout(SCRAPE_TIMEOUT, self.network.get(url, token)).await;
         let text = match response {
             Ok(Ok(text)) => text,
-            Ok(Err(error)) => return failed(client, &format!("{url}: {error}")),
-            Err(_) => return failed(client, &format!("{url}: no response within {SCRAPE_TIMEOUT:?}")),
+            Ok(Err(error)) => return failed_reading(client, &format!("{url}: {error}")),
+            Err(_) => {
+                return failed_reading(client, &format!("{url}: no response within {SCRAPE_TIMEOUT:?}"));
+            }
         };
         let (mut samples, series_count) = samples_of(&text, |name| self.metrics.names.contains(name));
         // Programs list series in arbitrary order; sorting makes the journals of equal runs equal.
@@ -109,7 +112,7 @@ impl Cluster {
     }
 }
 
-fn failed(client: Arc<str>, error: &str) -> Reading {
+fn failed_reading(client: Arc<str>, error: &str) -> Reading {
     Reading {
         client,
         samples: Vec::new(),

@@ -52,7 +52,7 @@ use crate::run_options::RunOptions;
 use crate::scenario::Role;
 use crate::settings::Settings;
 use crate::start_error::StartError;
-use crate::system::{Access, ChildAccess, Fleet, Systems};
+use crate::system::{ChildAccess, Fleet, ProgramInputs, Systems};
 use api::{Api, Client};
 use driver::Endpoint;
 use driver_spec::{cost_factor, driver_spec};
@@ -73,10 +73,10 @@ pub(crate) struct Cluster {
     /// The API objects from which the driver reads its storage, if the manifest defines any.
     driver_state: Option<DriverState>,
     /// API objects that programs other than the driver need.
-    program_objects: Vec<Arc<dyn crate::driver_state::DriverState>>,
+    program_objects: Vec<Arc<dyn crate::driver_state::ProgramObjects>>,
     /// The first node on which the driver runs.
     first_node: Option<String>,
-    /// Factor of the start timeout of a driver.
+    /// Factor by which the start timeout of a driver is multiplied.
     patience: f64,
     /// Number of sockets opened so far, so that no socket path is used twice.
     sockets: usize,
@@ -98,12 +98,12 @@ pub(crate) struct Cluster {
     /// Cluster state that the actions of the harness read.
     state: ClusterState,
     state_seq: u64,
-    /// Roles that the case has not stopped.
+    /// Roles that were started and that the case has not stopped since.
     active: Vec<Role>,
     settings: Settings,
     /// Texts that the expectations of the case search for in log lines.
     log_words: Vec<String>,
-    /// Metrics that the expectations of the case read.
+    /// Metrics to which the expectations of the case refer.
     metrics: Metrics,
     /// Dropping the value stops the extenders.
     _extenders: extender::Extenders,
@@ -173,7 +173,7 @@ impl Cluster {
         let has_publisher = plan.roles.contains(&Role::Publisher);
         let sockets = resizer::Sockets::default();
         let run = controllers::run(commits, api.client(controllers::CLIENT), !has_publisher);
-        // Without a publisher, the driver creates no volumes, so there is nothing to expand.
+        // Without a publisher, the driver provisions no volumes, so there are no volumes to expand.
         let resize = has_publisher.then(|| {
             let client = api.client(resizer::CLIENT);
             let driver = plan.driver.name.clone();
@@ -207,7 +207,7 @@ impl Cluster {
                 extenders: extenders.settings(),
                 ..plan.settings(refresh)
             },
-            log_words: plan.log_words(),
+            log_words: plan.expected_log_texts(),
             metrics: Metrics::of(plan),
             _extenders: extenders,
             refresh,
@@ -217,14 +217,14 @@ impl Cluster {
             faults: BTreeMap::new(),
             scripts: BTreeMap::new(),
         };
-        cluster.create_all(plan).await?;
+        cluster.create_initial_objects(plan).await?;
         cluster.prepare_programs(plan).await?;
         cluster.prepare_driver(plan).await?;
         cluster.start_driver(plan).await?;
         Ok(cluster)
     }
 
-    async fn create_all(&mut self, plan: &Plan) -> Result<(), StartError> {
+    async fn create_initial_objects(&mut self, plan: &Plan) -> Result<(), StartError> {
         let refused = |action: String, message: String| StartError::Refused {
             source_file: plan.source.clone(),
             step: "cluster".to_owned(),
@@ -252,7 +252,7 @@ impl Cluster {
     async fn create_snapshots(&self, plan: &Plan) -> Result<(), StatusError> {
         let snapshots = &plan.driver.snapshots;
         if !snapshots.is_empty() {
-            snapshots::define(&self.local).await?;
+            snapshots::create_definitions(&self.local).await?;
             // The API server serves the new resources shortly after the CRDs are created.
             self.api.quiet().await;
         }
@@ -266,7 +266,7 @@ impl Cluster {
     /// mode has one pod, distributed mode one pod per node of `nodes`.
     async fn create_owners(&mut self, plan: &Plan, nodes: Vec<String>) -> Result<(), StatusError> {
         if std::mem::take(&mut self.has_deleted_owner) {
-            // Waits for the garbage collector, which may still delete dependents.
+            // The garbage collector may still delete the dependents of deleted owners.
             self.api.quiet().await;
         }
         self.update_state();
@@ -288,7 +288,7 @@ impl Cluster {
         for node in nodes {
             let pod = match &node {
                 Some(node) => owner::create_on_node(&self.local, node).await?,
-                None => owner::create_chain(&self.local).await?,
+                None => owner::create_central_pod(&self.local).await?,
             };
             self.pods.insert(node, pod);
         }
@@ -307,8 +307,8 @@ impl Cluster {
         }
     }
 
-    /// Creates an object; a CSIStorageCapacity in the served API version. An object with a deletionTimestamp is deleted afterwards, and
-    /// remains until its finalizer is removed.
+    /// Creates an object; a CSIStorageCapacity object in the API version that the server serves. Then deletes an object that has a
+    /// deletionTimestamp, so that it is terminating until its finalizer is removed.
     async fn create(&self, object: &Value) -> Result<Arc<Value>, StatusError> {
         let mut object = object.clone();
         if object["kind"] == "CSIStorageCapacity"
@@ -353,11 +353,11 @@ impl Cluster {
             self.active.push(role);
         }
         if role == Role::Driver {
-            // The driver has been running since `open_endpoint`.
+            // `open_endpoint` has already started the driver.
             return Ok(());
         }
         if role != Role::Publisher {
-            let access = self.access(role, role.as_str(), (None, None))?;
+            let access = self.program_access(role, role.as_str(), (None, None))?;
             return self
                 .fleet
                 .start(role, role.as_str(), access)
@@ -374,14 +374,14 @@ impl Cluster {
     fn start_publisher(&mut self, node: Option<&String>) -> Result<(), StartError> {
         let clients = match (node, self.settings.publisher.replicas) {
             (None, Some(replicas)) => (1..=replicas)
-                .map(|number| Role::Publisher.client(Some(&number.to_string())))
+                .map(|number| Role::Publisher.client_name(Some(&number.to_string())))
                 .collect(),
-            _ => vec![Role::Publisher.client(node.map(String::as_str))],
+            _ => vec![Role::Publisher.client_name(node.map(String::as_str))],
         };
         let node = node.cloned();
         let socket = self.endpoints.get(&node).map(|endpoint| endpoint.socket.clone());
         for client in clients {
-            let access = self.access(Role::Publisher, &client, (node.clone(), socket.clone()))?;
+            let access = self.program_access(Role::Publisher, &client, (node.clone(), socket.clone()))?;
             self.fleet
                 .start(Role::Publisher, &client, access)
                 .map_err(StartError::NoSystem)?;
@@ -389,18 +389,18 @@ impl Cluster {
         Ok(())
     }
 
-    fn access(
+    fn program_access(
         &mut self,
         role: Role,
         client: &str,
         (node, csi_socket): (Option<String>, Option<PathBuf>),
-    ) -> Result<Access, StartError> {
+    ) -> Result<ProgramInputs, StartError> {
         let metrics_address = self.metrics_address(role, client)?;
         let token = self.api.add_client(client);
         let child = self.child_access(client, &token)?;
         let starts = self.fleet.starts;
         let pod = self.pods.get(&node).cloned();
-        Ok(Access {
+        Ok(ProgramInputs {
             network: self.network.clone(),
             api_url: self.api.url(),
             token,
@@ -431,7 +431,7 @@ impl Cluster {
             what: "make a folder for a program",
             source,
         })?;
-        let secure = self.api.secure(&kubeconfig, token);
+        let secure = self.api.tls_endpoint(&kubeconfig, token);
         let secure = secure.map_err(|source| StartError::Io {
             what: "write a kubeconfig",
             source,
@@ -453,8 +453,8 @@ impl Cluster {
         }
     }
 
-    /// Limits the journal to this number of facts and removes the activity limits of programs, for a cluster that is not checked any
-    /// further.
+    /// Limits the journal to this number of facts and removes the activity limits of programs. For a cluster that no expectation checks
+    /// any more.
     pub(crate) fn limit_facts(&self, count: usize) {
         self.journal.limit_facts(count);
         self.sink.lift_limit();
@@ -478,8 +478,8 @@ impl Cluster {
             .map(|(node, endpoint)| (node.as_deref(), endpoint.socket.as_path()))
     }
 
-    /// The error to report if the controllers have panicked.
-    pub(crate) async fn panicked(&mut self) -> Option<StartError> {
+    /// An error if the task that runs the controllers has panicked; `None` otherwise.
+    pub(crate) async fn controller_panic(&mut self) -> Option<StartError> {
         let ended = self.controllers.is_finished().then_some(&mut self.controllers)?;
         let error = ended.await.err()?;
         error.is_panic().then(|| StartError::Panicked {
@@ -493,7 +493,7 @@ impl Cluster {
         self.controllers.abort();
         self.api.stop().await;
         match &self.folder {
-            Folder::Temporary(folder) => record::logs(folder.path()),
+            Folder::Temporary(folder) => record::read_logs(folder.path()),
             Folder::Name(_) => Vec::new(),
         }
     }

@@ -7,7 +7,8 @@ use fake_csi as csi;
 
 use crate::fact_sink::FactSink;
 use crate::journal::{
-    CallDetails, CallFact, Change, CommitFact, DeliveryFact, PlacedVolume, RefusalFact, RequestFact, What,
+    CallDetails, CallFact, Change, CommitFact, DeliveryFact, Observation, PlacedVolume, RefusalFact,
+    RequestFact,
 };
 use crate::segment::Segments;
 use crate::unserved;
@@ -28,7 +29,7 @@ impl api::Observer for ApiObserver {
                 revision,
                 ..
             } => {
-                self.0.put(What::Request(RequestFact {
+                self.0.record(Observation::Request(RequestFact {
                     injected,
                     ..request(client, verb, resource, (code, message, revision))
                 }));
@@ -43,7 +44,7 @@ impl api::Observer for ApiObserver {
                 object,
                 ..
             } => {
-                self.0.put(What::Commit(CommitFact {
+                self.0.record(Observation::Commit(CommitFact {
                     client,
                     change: translate(change),
                     resource: resource.into(),
@@ -62,7 +63,7 @@ impl api::Observer for ApiObserver {
                 revision,
                 ..
             } => {
-                self.0.put(What::Delivery(DeliveryFact {
+                self.0.record(Observation::Delivery(DeliveryFact {
                     client,
                     change: translate(change),
                     resource: resource.into(),
@@ -90,7 +91,7 @@ fn request(
     };
     let resource = path
         .as_ref()
-        .map_or_else(String::new, api::ResourcePath::acted_on);
+        .map_or_else(String::new, api::ResourcePath::affected_resource);
     let version = path.as_ref().map(api::ResourcePath::group_version);
     let (namespace, name) = path.map(|path| (path.namespace, path.name)).unwrap_or_default();
     RequestFact {
@@ -126,7 +127,7 @@ impl csi::Observer for CsiObserver {
     fn refused(&self, refusal: csi::Refusal) {
         let pid = refusal.peer.pid;
         let program = pid.and_then(|pid| std::fs::read_to_string(format!("/proc/{pid}/comm")).ok());
-        self.sink.put(What::Refused(RefusalFact {
+        self.sink.record(Observation::Refused(RefusalFact {
             node: refusal.node,
             program: program.map(|name| name.trim_end().to_owned()),
             pid,
@@ -160,7 +161,7 @@ impl csi::Observer for CsiObserver {
         };
         let requisite = event.requisite.iter().filter(|_| event.requisite.len() > 1);
         let requisite = requisite.map(|segment| self.segments.format(segment)).collect();
-        self.sink.put(What::Call(CallFact {
+        self.sink.record(Observation::Call(CallFact {
             method: event.method,
             node: event.node,
             segment: event.segment.map(|segment| self.segments.format(&segment)),

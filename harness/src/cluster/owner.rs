@@ -18,7 +18,7 @@ const PUBLISHER: &str = "publisher";
 const NAME_MAX: usize = 253;
 
 /// Creates the pod of a central publisher and the pod's owners, unless they exist. Returns the pod's name.
-pub(super) async fn create_chain(client: &Client) -> Result<String, StatusError> {
+pub(super) async fn create_central_pod(client: &Client) -> Result<String, StatusError> {
     let deployment = ensure(client, "Deployment", PUBLISHER, None, None).await?;
     let owner = Some(&*deployment);
     let replica_set = ensure(client, "ReplicaSet", "publisher-5d4", owner, None).await?;

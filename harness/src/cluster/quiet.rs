@@ -6,15 +6,15 @@
 use std::time::Duration;
 
 use super::Cluster;
-use crate::journal::What;
+use crate::journal::Observation;
 
 /// Maximum wait for CSI calls and requests in flight. A call that takes longer may hang forever.
 const IN_FLIGHT_TIMEOUT: Duration = Duration::from_millis(200);
 
 impl Cluster {
-    /// Waits until no request or call is in flight and the journal has not grown for a moment, but at most `TIMEOUT`.
-    pub(crate) async fn quiet(&self, patience: f64) {
-        /// Distributed publishers may correctly retry a PVC without capacity forever; the wait then ends without idleness.
+    /// Waits until the cluster is idle ([`Cluster::wait_until_idle`]), but at most `TIMEOUT`.
+    pub(crate) async fn wait_until_quiet(&self, patience: f64) {
+        /// Distributed publishers may correctly retry a PVC forever if there is no capacity, so the cluster may never be idle.
         const TIMEOUT: Duration = Duration::from_secs(10);
         let _ = tokio::time::timeout(TIMEOUT.mul_f64(patience), self.wait_until_idle()).await;
     }
@@ -23,8 +23,8 @@ impl Cluster {
     async fn wait_until_idle(&self) {
         /// Time for a program on a busy host to react to the last watch event.
         const SETTLE_IN_MEMORY: Duration = Duration::from_millis(40);
-        /// Watch events of a real API server take longer, and the proxy does not know which are pending. Still shorter than the usual poll
-        /// interval.
+        /// Longer than `SETTLE_IN_MEMORY`: a real API server delivers watch events later, and the proxy does not know which events are
+        /// pending. Shorter than the usual poll interval.
         const SETTLE_BEHIND_PROXY: Duration = Duration::from_millis(80);
         let settle = match self.api.is_real() {
             true => SETTLE_BEHIND_PROXY,
@@ -32,12 +32,12 @@ impl Cluster {
         };
         loop {
             self.api.quiet().await;
-            let _ = tokio::time::timeout(IN_FLIGHT_TIMEOUT, self.driver.quiet()).await;
+            let _ = tokio::time::timeout(IN_FLIGHT_TIMEOUT, self.driver.wait_until_idle()).await;
             if let Some(external) = &self.external {
                 let _ = tokio::time::timeout(IN_FLIGHT_TIMEOUT, external.quiet()).await;
             }
             let is_activity =
-                |what: &What| what.is_activity() && !(self.api.is_real() && is_failed_request(what));
+                |what: &Observation| what.is_activity() && !(self.api.is_real() && is_failed_request(what));
             if self.is_inactive_for(settle, is_activity).await {
                 return;
             }
@@ -57,18 +57,22 @@ impl Cluster {
         };
         let start = self.journal.now();
         while self.journal.now() - start < TIMEOUT {
-            // Has a timeout, because a client that does not read its watch would block the case.
+            // A client that does not read its watch keeps the request in flight, hence the timeout.
             let _ = tokio::time::timeout(IN_FLIGHT_TIMEOUT, self.api.quiet()).await;
-            let is_activity =
-                |what: &What| matches!(what, What::Request(_) | What::Commit(_) | What::Delivery(_));
+            let is_activity = |what: &Observation| {
+                matches!(
+                    what,
+                    Observation::Request(_) | Observation::Commit(_) | Observation::Delivery(_)
+                )
+            };
             if self.is_inactive_for(settle, is_activity).await {
                 return;
             }
         }
     }
 
-    /// Sleeps, and returns whether no such fact was recorded meanwhile. If this task was delayed, other tasks may still be.
-    async fn is_inactive_for(&self, settle: Duration, is_activity: impl Fn(&What) -> bool) -> bool {
+    /// Sleeps; returns whether no activity was recorded meanwhile. False if this task was delayed, because others may be delayed too.
+    async fn is_inactive_for(&self, settle: Duration, is_activity: impl Fn(&Observation) -> bool) -> bool {
         let (from, began) = (self.journal.len(), self.journal.now());
         tokio::time::sleep(settle).await;
         let is_starved = self.journal.now() - began > settle * 2;
@@ -83,6 +87,6 @@ impl Cluster {
 
 /// Whether a fact is a failed request. On a real API server, failed requests do not count as activity: a program that retries during a
 /// fault would otherwise prevent idleness forever.
-fn is_failed_request(what: &What) -> bool {
-    matches!(what, What::Request(request) if request.code >= 400)
+fn is_failed_request(what: &Observation) -> bool {
+    matches!(what, Observation::Request(request) if request.code >= 400)
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use fake_apiserver::{AppliedFault, Verb};
 
 use super::Cluster;
-use crate::journal::{ProcessEvent, ProcessFact, RequestFact, START_TIMEOUT, What};
+use crate::journal::{Observation, ProcessEvent, ProcessFact, RequestFact, START_TIMEOUT};
 use crate::scenario::Role;
 
 /// Maximum wait between the start of a program and the next action.
@@ -35,18 +35,18 @@ impl Cluster {
                 let event =
                     ProcessEvent::NotReady(self.describe_activity(&client, START_TIMEOUT.mul_f64(patience)));
                 self.journal
-                    .append(What::Process(ProcessFact { client, role, event }));
+                    .append(Observation::Process(ProcessFact { client, role, event }));
             }
         }
     }
 
-    /// Waits up to two seconds until the programs that were started after a fact have sent a first request. A timeout is no error here, as
-    /// a fault of the case may delay the request; [`Cluster::wait_until_ready`] records an error.
+    /// Waits until the programs that were started after fact `from` have sent a first request, for at most [`STARTED_TIMEOUT`]. Ignores a
+    /// timeout, because a fault of the case may delay the request.
     pub(crate) async fn wait_until_started(&self, from: u64) {
         let facts = self.journal.since(from);
         let started = facts.iter().filter_map(|fact| match &fact.what {
             // A driver need not send requests to the API server, so it is not waited for.
-            What::Process(process) if process.role != Role::Driver => Some(process.client.clone()),
+            Observation::Process(process) if process.role != Role::Driver => Some(process.client.clone()),
             _ => None,
         });
         let _ = tokio::time::timeout(STARTED_TIMEOUT, self.wait_for_clients(started.collect(), from)).await;
@@ -59,12 +59,12 @@ impl Cluster {
             for fact in self.journal.since(next) {
                 next = fact.seq + 1;
                 let ready_client = match &fact.what {
-                    What::Request(request) if is_readiness_request(request) => &request.client,
+                    Observation::Request(request) if is_readiness_request(request) => &request.client,
                     // A request to which a fault rule applies may get no response, so the fault fact counts as well.
-                    What::Fault(AppliedFault {
+                    Observation::Fault(AppliedFault {
                         client: Some(client), ..
                     }) => client,
-                    What::Process(process) if has_ended(process) => &process.client,
+                    Observation::Process(process) if has_ended(process) => &process.client,
                     _ => continue,
                 };
                 waiting.remove(ready_client);
@@ -72,40 +72,44 @@ impl Cluster {
             if waiting.is_empty() {
                 return;
             }
-            self.journal.wait_longer_than(next).await;
+            self.journal.wait_for_len_above(next).await;
         }
     }
 
     fn is_ready(&self, client: &str) -> bool {
         self.journal.since(0).iter().any(|fact| match &fact.what {
-            What::Request(request) => *request.client == *client && is_readiness_request(request),
-            What::Process(process) => *process.client == *client && has_ended(process),
+            Observation::Request(request) => *request.client == *client && is_readiness_request(request),
+            Observation::Process(process) => *process.client == *client && has_ended(process),
             _ => false,
         })
     }
 
-    /// Describes what a program that is not ready has done so far.
+    /// Describes the requests and calls of a program that is not ready, for a `NotReady` fact.
     fn describe_activity(&self, client: &str, limit: Duration) -> String {
         let facts = self.journal.since(0);
         let requests = facts
             .iter()
-            .filter(|fact| matches!(&fact.what, What::Request(request) if *request.client == *client));
-        let calls = facts.iter().filter(|fact| matches!(fact.what, What::Call(_)));
-        let refused = facts.iter().filter(|fact| matches!(fact.what, What::Refused(_)));
+            .filter(|fact| matches!(&fact.what, Observation::Request(request) if *request.client == *client));
+        let calls = facts
+            .iter()
+            .filter(|fact| matches!(fact.what, Observation::Call(_)));
+        let refused = facts
+            .iter()
+            .filter(|fact| matches!(fact.what, Observation::Refused(_)));
         let refused = match refused.count() {
             0 => String::new(),
-            count => format!(" and {count} that its socket refused"),
+            count => format!("; the driver's socket refused {count} connections or requests"),
         };
         format!(
-            "it sent no list or watch request within {limit:?}; {} other requests to the API server, and {} calls \
-             of the driver from all clients{refused}",
+            "the program sent no list or watch request within {limit:?}; {} other requests to the API server, and {} \
+             CSI calls of all clients{refused}",
             requests.count(),
             calls.count()
         )
     }
 }
 
-/// A leader election candidate that waits for the Lease sends no other requests.
+/// Whether a request shows that its program is ready. Lease requests count: a candidate that waits for the Lease sends nothing else.
 fn is_readiness_request(request: &RequestFact) -> bool {
     matches!(request.verb, Verb::List | Verb::Watch) || request.resource == "leases"
 }

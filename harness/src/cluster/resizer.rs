@@ -33,12 +33,12 @@ const VOLUMES: &str = "persistentvolumes";
 const RESIZING: &str = "Resizing";
 const NODE_PENDING: &str = "FileSystemResizePending";
 
-/// Segment and socket of the driver instance on each node; `None`: the central driver.
-type ByNode = BTreeMap<Option<String>, (Segment, PathBuf)>;
+/// Segment and socket of each driver instance by node; `None`: the central driver.
+type SocketsByNode = BTreeMap<Option<String>, (Segment, PathBuf)>;
 
 /// The sockets and segments of all driver instances; all clones share them.
 #[derive(Clone, Default)]
-pub(super) struct Sockets(Arc<Mutex<ByNode>>);
+pub(super) struct Sockets(Arc<Mutex<SocketsByNode>>);
 
 impl Sockets {
     pub(super) fn insert(&self, node: Option<String>, segment: Segment, socket: PathBuf) {
@@ -49,7 +49,7 @@ impl Sockets {
         self.0.lock().remove(&Some(node.to_owned()));
     }
 
-    /// The socket of a driver instance whose segment is in the PV's node affinity. A central driver serves all segments.
+    /// The socket of the driver instance for a PV: the central driver, or an instance whose segment matches the PV's node affinity.
     fn for_volume(&self, volume: &Value) -> Option<PathBuf> {
         let term = &volume["spec"]["nodeAffinity"]["required"]["nodeSelectorTerms"][0];
         let expressions = term["matchExpressions"].as_array();
@@ -99,9 +99,9 @@ struct Resizer {
     client: Client,
     network: Network,
     sockets: Sockets,
-    /// The requested bytes of the last attempt, by UID of the PVC.
+    /// Requested size in bytes of the last expansion attempt, by UID of the PVC.
     attempted: BTreeMap<String, i128>,
-    /// Namespace and name of the PVCs whose last attempt failed.
+    /// Namespace and name of the PVCs whose last expansion attempt failed.
     failed: BTreeSet<(String, String)>,
 }
 
@@ -154,7 +154,7 @@ impl Resizer {
         }
     }
 
-    /// Calls the driver; returns whether the driver expanded the volume. An error means that a write to the API failed.
+    /// Calls ControllerExpandVolume and writes the result to the API objects. Returns whether the driver expanded the volume.
     async fn try_expansion(
         &self,
         claim: &Value,
@@ -201,7 +201,7 @@ impl Resizer {
             .await
     }
 
-    /// Sets fields of a PVC's status, and replaces the resize conditions by `condition`; `None` removes them.
+    /// Sets fields of a PVC's status, and replaces its resize conditions by `condition`; with `None`, removes the resize conditions.
     async fn set_status(
         &self,
         claim: &Value,

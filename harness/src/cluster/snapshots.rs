@@ -11,7 +11,7 @@ use crate::plan::WORKLOADS;
 use crate::plan::objects::SNAPSHOT_GROUP as GROUP;
 
 /// Creates the two CustomResourceDefinitions, without a status subresource, so that a create request stores the status too.
-pub(super) async fn define(client: &Client) -> Result<(), StatusError> {
+pub(super) async fn create_definitions(client: &Client) -> Result<(), StatusError> {
     for (kind, scope) in [
         ("VolumeSnapshot", "Namespaced"),
         ("VolumeSnapshotContent", "Cluster"),

@@ -10,11 +10,11 @@ const ON_PURPOSE: &str = "a defect is injected";
 
 /// Inserts actions at the beginning of the plan.
 pub(super) fn begin_with(plan: &mut Plan, actions: impl IntoIterator<Item = Action>) {
-    plan.begin_with(actions, ON_PURPOSE);
+    plan.prepend_actions(actions, ON_PURPOSE);
 }
 
-/// Replaces every action of a plan by any number of actions.
-pub(super) fn replace(plan: &mut Plan, mut by: impl FnMut(Action) -> Vec<Action>) {
+/// Replaces every action of a plan by the actions that `by` returns for it.
+pub(super) fn replace_actions(plan: &mut Plan, mut by: impl FnMut(Action) -> Vec<Action>) {
     for step in &mut plan.steps {
         for (action, note) in std::mem::take(&mut step.actions) {
             let actions = by(action).into_iter();
@@ -24,7 +24,7 @@ pub(super) fn replace(plan: &mut Plan, mut by: impl FnMut(Action) -> Vec<Action>
 }
 
 pub(super) fn without_scripts(mut plan: Plan) -> Plan {
-    replace(&mut plan, |action| match action {
+    replace_actions(&mut plan, |action| match action {
         Action::DriverFault { .. } => Vec::new(),
         action => vec![action],
     });
@@ -32,20 +32,20 @@ pub(super) fn without_scripts(mut plan: Plan) -> Plan {
 }
 
 /// The driver fault rules of a plan, in order.
-pub(super) fn scripts(plan: &Plan) -> Vec<&Rule> {
+pub(super) fn driver_fault_rules(plan: &Plan) -> Vec<&Rule> {
     plan.driver_fault_rules().collect()
 }
 
-/// Inserts after each action the actions that `what` returns for it.
-pub(super) fn add_behind(plan: &mut Plan, mut what: impl FnMut(&Action) -> Vec<Action>) {
-    replace(plan, |action| {
+/// Inserts additional actions after each action: those that `what` returns for that action.
+pub(super) fn insert_after_actions(plan: &mut Plan, mut what: impl FnMut(&Action) -> Vec<Action>) {
+    replace_actions(plan, |action| {
         let added = what(&action);
         std::iter::once(action).chain(added).collect()
     });
 }
 
 /// Edits every action of a plan, including actions inside `attempt`.
-pub(super) fn each(plan: &mut Plan, mut change: impl FnMut(&mut Action)) {
+pub(super) fn edit_actions(plan: &mut Plan, mut change: impl FnMut(&mut Action)) {
     let actions = plan.steps.iter_mut().flat_map(|step| &mut step.actions);
     for (action, _) in actions {
         match action {
@@ -59,7 +59,7 @@ pub(super) fn each(plan: &mut Plan, mut change: impl FnMut(&mut Action)) {
 pub(super) fn each_object(plan: &mut Plan, kind: &str, mut change: impl FnMut(&mut Value)) {
     let of_kind = |object: &&mut Value| object["kind"] == kind;
     plan.objects.iter_mut().filter(of_kind).for_each(&mut change);
-    each(plan, |action| {
+    edit_actions(plan, |action| {
         if let Action::Create(object) = action
             && object["kind"] == kind
         {

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fake_csi::{Access, Code, Device, Effect, Method, Rule, Storage};
 
-use super::actions::{add_behind, begin_with, each, replace};
+use super::actions::{begin_with, edit_actions, insert_after_actions, replace_actions};
 use crate::plan::{Action, CsiCall, CsiCallKind, Plan};
 use crate::scenario::ResponseSpec;
 
-pub(super) fn promise_capacity(plan: &mut Plan) {
+pub(super) fn advertise_unimplemented_get_capacity(plan: &mut Plan) {
     plan.driver.get_capacity = true;
     fail(plan, Method::GetCapacity, Code::Unimplemented);
 }
@@ -25,8 +25,8 @@ pub(super) fn raise_minimum(plan: &mut Plan) {
     });
 }
 
-pub(super) fn grow_later(plan: &mut Plan) {
-    add_rule(plan, |all| once(capacity(all)));
+pub(super) fn grow_pools_after_first_call(plan: &mut Plan) {
+    add_rule(plan, |all| apply_once(get_capacity_rule(all)));
     for (_, storage) in &mut plan.driver.pools {
         if let Storage::Linear { capacity, .. } = storage {
             *capacity = capacity.saturating_mul(1000);
@@ -34,9 +34,9 @@ pub(super) fn grow_later(plan: &mut Plan) {
     }
 }
 
-pub(super) fn refuse_repeats(plan: &mut Plan) {
-    let again = |method, code| later(always(method, fails(code)));
-    script(
+pub(super) fn fail_repeated_calls(plan: &mut Plan) {
+    let again = |method, code| skip_first_call(always(method, error_effect(code)));
+    prepend_driver_faults(
         plan,
         [
             again(Method::CreateVolume, Code::AlreadyExists),
@@ -60,10 +60,10 @@ pub(super) fn fail_on_unknown_parameters(plan: &mut Plan) {
         .into_iter()
         .map(|parameter| Rule {
             parameters: [parameter].into(),
-            ..always(Method::GetCapacity, fails(Code::Internal))
+            ..always(Method::GetCapacity, error_effect(Code::Internal))
         })
         .collect();
-    script(plan, scripts);
+    prepend_driver_faults(plan, scripts);
 }
 
 pub(super) fn forget_raw_devices(plan: &mut Plan) {
@@ -76,7 +76,7 @@ pub(super) fn forget_raw_devices(plan: &mut Plan) {
 
 pub(super) fn need_reservations(plan: &mut Plan) {
     let mut reserves = plan.extenders.iter().any(|extender| extender.reserves);
-    each(plan, |action| reserves |= matches!(action, Action::Reserve(_)));
+    edit_actions(plan, |action| reserves |= matches!(action, Action::Reserve(_)));
     if !reserves {
         fail(plan, Method::CreateVolume, Code::FailedPrecondition);
     }
@@ -86,14 +86,14 @@ pub(super) fn reserve_nothing(plan: &mut Plan) {
     plan.extenders
         .iter_mut()
         .for_each(|extender| extender.reserves = false);
-    replace(plan, |action| match action {
+    replace_actions(plan, |action| match action {
         Action::Reserve(_) | Action::Unreserve(_) => Vec::new(),
         action => vec![action],
     });
 }
 
 pub(super) fn forget_holders(plan: &mut Plan) {
-    each(plan, |action| {
+    edit_actions(plan, |action| {
         if let Action::Reserve(reservation) = action {
             let holders = reservation
                 .volumes
@@ -106,7 +106,7 @@ pub(super) fn forget_holders(plan: &mut Plan) {
 
 pub(super) fn return_wrong_error_code(plan: &mut Plan) {
     plan.driver.exhausted = Code::Internal.into();
-    each(plan, |action| {
+    edit_actions(plan, |action| {
         if let Action::DriverFault { rule, .. } = action
             && let Effect::Code(code @ Code::ResourceExhausted, _) = &mut rule.effect
         {
@@ -118,7 +118,7 @@ pub(super) fn return_wrong_error_code(plan: &mut Plan) {
 pub(super) fn add_calls_of_another_client(plan: &mut Plan) {
     let segment = plan.driver_nodes.first().map(|(_, segment)| segment.clone());
     let mut calls = 0;
-    add_behind(plan, |action| {
+    insert_after_actions(plan, |action| {
         let is_cause = match action {
             Action::Create(object) => object["kind"] == "Pod",
             action => matches!(action, Action::SetPool(..)),
@@ -157,7 +157,7 @@ fn each_storage(plan: &mut Plan, mut change: impl FnMut(&mut Storage)) {
         .pools
         .iter_mut()
         .for_each(|(_, storage)| change(storage));
-    each(plan, |action| {
+    edit_actions(plan, |action| {
         if let Action::SetPool(_, Some(storage)) = action {
             change(storage);
         }
@@ -174,16 +174,16 @@ pub(super) fn each_device(plan: &mut Plan, mut change: impl FnMut(&mut Device)) 
 
 /// Makes all calls of a method fail.
 pub(super) fn fail(plan: &mut Plan, method: Method, code: Code) {
-    script(plan, [always(method, fails(code))]);
+    prepend_driver_faults(plan, [always(method, error_effect(code))]);
 }
 
-/// Adds a fault rule that depends on the initial total capacity.
+/// Adds a driver fault rule. `rule` gets the initial capacity of all pools in bytes.
 pub(super) fn add_rule(plan: &mut Plan, rule: impl FnOnce(i64) -> Rule) {
     let rule = rule(initial_capacity(plan));
-    script(plan, [rule]);
+    prepend_driver_faults(plan, [rule]);
 }
 
-fn fails(code: Code) -> Effect {
+fn error_effect(code: Code) -> Effect {
     Effect::Code(code, "scripted by the case".to_owned())
 }
 
@@ -199,7 +199,7 @@ fn always(method: Method, effect: Effect) -> Rule {
     }
 }
 
-pub(super) fn capacity(bytes: i64) -> Rule {
+pub(super) fn get_capacity_rule(bytes: i64) -> Rule {
     always(
         Method::GetCapacity,
         Effect::Capacity {
@@ -210,19 +210,19 @@ pub(super) fn capacity(bytes: i64) -> Rule {
     )
 }
 
-pub(super) fn later(script: Rule) -> Rule {
+pub(super) fn skip_first_call(script: Rule) -> Rule {
     Rule { skip: 1, ..script }
 }
 
-pub(super) fn once(script: Rule) -> Rule {
+pub(super) fn apply_once(script: Rule) -> Rule {
     Rule {
         times: Some(1),
         ..script
     }
 }
 
-/// Inserts driver faults as the first actions.
-fn script(plan: &mut Plan, scripts: impl IntoIterator<Item = Rule>) {
+/// Inserts driver faults as the first actions of the plan.
+fn prepend_driver_faults(plan: &mut Plan, scripts: impl IntoIterator<Item = Rule>) {
     begin_with(
         plan,
         scripts

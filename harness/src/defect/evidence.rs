@@ -3,13 +3,13 @@
 use fake_csi::{Method, Rule};
 
 use crate::client_name::HARNESS_CLIENTS;
-use crate::journal::{Fact, What};
+use crate::journal::{Fact, Observation};
 
 /// Whether the journal contains a call of the method.
 pub(super) fn any_is_of(facts: &[Fact], method: Method) -> bool {
     facts.iter().any(|fact| match &fact.what {
-        What::Call(call) => call.method == method,
-        What::Answer(answer) => answer.call == method,
+        Observation::Call(call) => call.method == method,
+        Observation::Answer(answer) => answer.call == method,
         _ => false,
     })
 }
@@ -17,22 +17,22 @@ pub(super) fn any_is_of(facts: &[Fact], method: Method) -> bool {
 /// Whether the journal contains a call that failed with this gRPC code.
 pub(super) fn any_is_refused(facts: &[Fact], code: &str) -> bool {
     facts.iter().any(|fact| match &fact.what {
-        What::Call(call) => call.code == code,
-        What::Answer(answer) => answer.code == code,
+        Observation::Call(call) => call.code == code,
+        Observation::Answer(answer) => answer.code == code,
         _ => false,
     })
 }
 
-/// Whether a driver fault rule would have matched one of the calls. Ignores segments.
-pub(super) fn meet(facts: &[Fact], script: &Rule) -> bool {
+/// Whether a driver fault rule would have applied to one of the recorded calls. Ignores the rule's segment.
+pub(super) fn matches_any_call(facts: &[Fact], script: &Rule) -> bool {
     let is_about = |fact: &&Fact| match &fact.what {
-        What::Call(call) => {
+        Observation::Call(call) => {
             let mut parameters = script.parameters.iter();
             call.method == script.method
                 && parameters.all(|(name, value)| call.parameters.get(name) == Some(value))
         }
-        // An `AnswerFact` does not contain the call's parameters, so only the method is compared.
-        What::Answer(answer) => answer.call == script.method,
+        // A `HarnessCallFact` does not contain the call's parameters, so only the method is compared.
+        Observation::Answer(answer) => answer.call == script.method,
         _ => false,
     };
     facts.iter().filter(is_about).nth(script.skip as usize).is_some()
@@ -40,14 +40,14 @@ pub(super) fn meet(facts: &[Fact], script: &Rule) -> bool {
 
 /// Whether a client other than the harness sent a request for the resource or received a watch event of it. A fault fact matches every
 /// resource, because it may not contain the request.
-pub(super) fn any_is_for(facts: &[Fact], resource: &str) -> bool {
+pub(super) fn contains_access_to(facts: &[Fact], resource: &str) -> bool {
     let is_other = |client: &str| !HARNESS_CLIENTS.contains(&client);
     facts.iter().any(|fact| match &fact.what {
-        What::Request(request) => {
+        Observation::Request(request) => {
             request.resource.split('/').next() == Some(resource) && is_other(&request.client)
         }
-        What::Delivery(delivery) => *delivery.resource == *resource && is_other(&delivery.client),
-        What::Fault(fault) => fault.client.as_deref().is_some_and(is_other),
+        Observation::Delivery(delivery) => *delivery.resource == *resource && is_other(&delivery.client),
+        Observation::Fault(fault) => fault.client.as_deref().is_some_and(is_other),
         _ => false,
     })
 }

@@ -35,15 +35,15 @@ macro_rules! defects {
     };
 }
 
-// The texts of `suites/defects.yaml` describe them.
+// `suites/defects.yaml` describes each defect.
 defects! {
     "server-ignores-gates" => |plan| server::each_release(plan, |_, gates| gates.clear());
-    "server-is-newest" => |plan| server::always_be(plan, Release::default());
-    "server-is-oldest" => |plan| server::always_be(plan, Release::OLDEST);
-    "server-is-beta" => |plan| server::always_be(plan, server::last_beta());
+    "server-is-newest" => |plan| server::emulate_only_release(plan, Release::default());
+    "server-is-oldest" => |plan| server::emulate_only_release(plan, Release::OLDEST);
+    "server-is-beta" => |plan| server::emulate_only_release(plan, server::last_beta());
     "server-forgets-driver-spec" => |plan| each_object(plan, "CSIDriver", |object| object["spec"] = json!({}));
-    "server-lacks-csi-nodes" => |plan| server::lack(plan, "csinodes");
-    "server-creates-instead" => objects::create_instead;
+    "server-lacks-csi-nodes" => |plan| server::hide_resource(plan, "csinodes");
+    "server-creates-instead" => objects::create_instead_of_replacing;
     "server-allows-class-change" => objects::allow_class_change;
     "server-makes-capacity-immutable" => objects::make_capacity_immutable;
     "server-accepts-invalid-objects" => objects::accept_invalid_objects;
@@ -51,24 +51,24 @@ defects! {
     "server-knows-one-namespace" => objects::know_one_namespace;
     "server-deletes-with-the-class" => objects::delete_with_the_class;
     "server-fills-in-capacity" => objects::fill_in_capacity;
-    "server-keeps-one-object" => objects::keep_one_object;
+    "server-keeps-one-object" => objects::drop_duplicate_objects;
     "server-times-no-requests" => |plan| server::withhold_metric(plan, "apiserver_request_duration_seconds");
     "server-counts-no-requests" => |plan| server::withhold_metric(plan, "apiserver_request_total");
     "driver-forgets-costs" => |plan| plan.driver.costs.clear();
     "driver-has-odd-name" => |plan| plan.driver.name = "Disk_1".to_owned();
     "driver-is-never-ready" => |plan| driver::fail(plan, Method::Probe, Code::FailedPrecondition);
     "driver-hides-its-segment" => clear_segments;
-    "driver-promises-capacity" => driver::promise_capacity;
-    "driver-returns-constant-capacity" => |plan| driver::add_rule(plan, driver::capacity);
-    "driver-exaggerates" => |plan| driver::add_rule(plan, |all| driver::capacity(all.saturating_mul(2)));
-    "driver-understates" => |plan| driver::add_rule(plan, |all| driver::capacity(all / 2));
-    "driver-returns-negative-capacity" => |plan| driver::add_rule(plan, |_| driver::capacity(-1));
-    "driver-lowers-second-response" => |plan| driver::add_rule(plan, |all| driver::once(driver::later(driver::capacity(all / 2))));
+    "driver-promises-capacity" => driver::advertise_unimplemented_get_capacity;
+    "driver-returns-constant-capacity" => |plan| driver::add_rule(plan, driver::get_capacity_rule);
+    "driver-exaggerates" => |plan| driver::add_rule(plan, |all| driver::get_capacity_rule(all.saturating_mul(2)));
+    "driver-understates" => |plan| driver::add_rule(plan, |all| driver::get_capacity_rule(all / 2));
+    "driver-returns-negative-capacity" => |plan| driver::add_rule(plan, |_| driver::get_capacity_rule(-1));
+    "driver-lowers-second-response" => |plan| driver::add_rule(plan, |all| driver::apply_once(driver::skip_first_call(driver::get_capacity_rule(all / 2))));
     "driver-fails-on-unknown-parameters" => driver::fail_on_unknown_parameters;
-    "driver-refuses-repeats" => driver::refuse_repeats;
+    "driver-refuses-repeats" => driver::fail_repeated_calls;
     "driver-raises-minimum" => driver::raise_minimum;
-    "driver-grows-later" => driver::grow_later;
-    "driver-ignores-fragmentation" => |plan| driver::add_rule(plan, |all| driver::once(driver::capacity(all)));
+    "driver-grows-later" => driver::grow_pools_after_first_call;
+    "driver-ignores-fragmentation" => |plan| driver::add_rule(plan, |all| driver::apply_once(driver::get_capacity_rule(all)));
     "driver-ignores-parameters" => |plan| driver::each_device(plan, |device| device.parameters.clear());
     "driver-ignores-uses" => |plan| driver::each_device(plan, |device| device.access = Access::Any);
     "driver-forgets-raw-devices" => driver::forget_raw_devices;
@@ -79,7 +79,7 @@ defects! {
     "driver-is-called-by-another-client" => driver::add_calls_of_another_client;
 }
 
-/// The unknown name.
+/// Error for a name that no defect has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("API server and driver have no defect {0:?}; choose one of {names}", names = names())]
 pub struct UnknownDefect(String);
@@ -90,36 +90,41 @@ fn names() -> String {
 }
 
 impl Defect {
-    /// All defects, in table order.
+    /// All defects, in the order of their definition.
     pub fn all() -> impl Iterator<Item = Self> {
         DEFECTS.iter().copied()
     }
 
     /// The plan from which a cluster with this defect is built.
-    pub(crate) fn spoil(self, plan: &Plan) -> Plan {
+    pub(crate) fn inject_into(self, plan: &Plan) -> Plan {
         let mut plan = plan.clone();
         (self.change)(&mut plan);
         plan
     }
 
     /// Whether this defect can change the result of a run of the plan. `facts`: the journal of a run without the defect.
-    pub fn shows(self, plan: &Plan, facts: &[Fact]) -> bool {
-        let spoiled = self.spoil(plan);
+    pub fn may_change_result(self, plan: &Plan, facts: &[Fact]) -> bool {
+        let spoiled = self.inject_into(plan);
         if plan.delays_responses() {
             return spoiled != *plan;
         }
-        let (scripts, own) = (actions::scripts(&spoiled), actions::scripts(plan));
+        let (scripts, own) = (
+            actions::driver_fault_rules(&spoiled),
+            actions::driver_fault_rules(plan),
+        );
         let is_met = match scripts.strip_suffix(own.as_slice()) {
-            Some(added) => added.iter().any(|script| evidence::meet(facts, script)),
+            Some(added) => added
+                .iter()
+                .any(|script| evidence::matches_any_call(facts, script)),
             None => true,
         };
-        is_met || observable(spoiled, plan, facts) != observable(plan.clone(), plan, facts)
+        is_met || observable_part(spoiled, plan, facts) != observable_part(plan.clone(), plan, facts)
     }
 }
 
 /// Removes the parts of a plan that cannot affect a run with these facts: driver faults, an error code that was never returned, node
 /// segments that no client requested, and objects that no client read.
-fn observable(spoiled: Plan, plan: &Plan, facts: &[Fact]) -> Plan {
+fn observable_part(spoiled: Plan, plan: &Plan, facts: &[Fact]) -> Plan {
     let mut observable = actions::without_scripts(spoiled);
     if !evidence::any_is_refused(facts, "RESOURCE_EXHAUSTED") {
         observable.driver.exhausted = 0;
@@ -129,7 +134,8 @@ fn observable(spoiled: Plan, plan: &Plan, facts: &[Fact]) -> Plan {
     }
     observable.objects.retain(|object| {
         let resource = ResourceRef::plural_of(object);
-        resource.is_none_or(|resource| plan.depends_on(resource) || evidence::any_is_for(facts, resource))
+        resource
+            .is_none_or(|resource| plan.depends_on(resource) || evidence::contains_access_to(facts, resource))
     });
     observable
 }

@@ -1,15 +1,15 @@
-//! Defects in how the API server handles objects. The harness emulates the defects by sending different requests.
+//! Defects of the API server's handling of objects. The harness emulates them by sending other requests than the case requires.
 
 use capacity_types::capacity_api::RESOURCE;
 use serde_json::Value;
 
-use super::actions::{add_behind, each, each_object, replace};
+use super::actions::{each_object, edit_actions, insert_after_actions, replace_actions};
 use crate::plan::{Action, NAMESPACE, Plan, Target};
 
 const KIND: &str = "CSIStorageCapacity";
 
-pub(super) fn create_instead(plan: &mut Plan) {
-    each(plan, |action| {
+pub(super) fn create_instead_of_replacing(plan: &mut Plan) {
+    edit_actions(plan, |action| {
         if let Action::Replace(spec) = action {
             *action = Action::Create(spec.object.clone());
         }
@@ -30,7 +30,7 @@ pub(super) fn know_one_namespace(plan: &mut Plan) {
     });
 }
 
-pub(super) fn keep_one_object(plan: &mut Plan) {
+pub(super) fn drop_duplicate_objects(plan: &mut Plan) {
     let mut kept: Vec<(Value, Value)> = Vec::new();
     plan.objects.retain(|object| {
         let about = (object["storageClassName"].clone(), object["nodeTopology"].clone());
@@ -52,7 +52,7 @@ pub(super) fn generate_no_names(plan: &mut Plan) {
     });
 }
 
-/// Replaces each invalid object by a valid one.
+/// Makes each invalid object valid, as if the API server accepted invalid objects.
 pub(super) fn accept_invalid_objects(plan: &mut Plan) {
     let is_domain = |text: &str| {
         let fits =
@@ -84,7 +84,7 @@ pub(super) fn accept_invalid_objects(plan: &mut Plan) {
     });
 }
 
-/// Adds a change of storageClassName, which the API server rejects, to every change of capacity or maximumVolumeSize.
+/// Adds a change of storageClassName to every patch of capacity or maximumVolumeSize, so that the API server rejects the patch.
 pub(super) fn make_capacity_immutable(plan: &mut Plan) {
     each_attempt(plan, |action| {
         if let Action::Merge(target, merge) = action
@@ -99,7 +99,7 @@ pub(super) fn make_capacity_immutable(plan: &mut Plan) {
 /// Replaces a change of class or topology by a deletion and a creation with the new values.
 pub(super) fn allow_class_change(plan: &mut Plan) {
     let mut known = plan.objects.clone();
-    replace(plan, |action| {
+    replace_actions(plan, |action| {
         let Action::Attempt(attempted) = action else {
             return vec![action];
         };
@@ -124,7 +124,7 @@ pub(super) fn allow_class_change(plan: &mut Plan) {
 pub(super) fn delete_with_the_class(plan: &mut Plan) {
     let mut known: Vec<Value> = Vec::new();
     each_object(plan, KIND, |object| known.push(object.clone()));
-    add_behind(plan, |action| {
+    insert_after_actions(plan, |action| {
         let Action::Delete(Target::Named { resource, name, .. }) = action else {
             return Vec::new();
         };

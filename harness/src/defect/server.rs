@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fake_apiserver::{Effect, Match, Release, Rule, Verb};
 
-use super::actions::{begin_with, each};
+use super::actions::{begin_with, edit_actions};
 use crate::expectation::Predicate;
 use crate::plan::{Action, Plan};
 use crate::scenario::MetricsSource;
@@ -17,7 +17,7 @@ pub(super) fn last_beta() -> Release {
 }
 
 /// Makes the API server emulate the same release during the whole case.
-pub(super) fn always_be(plan: &mut Plan, one: Release) {
+pub(super) fn emulate_only_release(plan: &mut Plan, one: Release) {
     each_release(plan, |release, _| *release = one);
 }
 
@@ -25,14 +25,14 @@ pub(super) fn always_be(plan: &mut Plan, one: Release) {
 pub(super) fn each_release(plan: &mut Plan, change: impl Fn(&mut Release, &mut Gates)) {
     let case = &mut plan.case;
     change(&mut case.release, &mut case.gates);
-    each(plan, |action| {
+    edit_actions(plan, |action| {
         if let Action::Release(release, gates) = action {
             change(release, gates);
         }
     });
 }
 
-/// Hides metrics of the API server whose name has this prefix, by removing the expectations that read them.
+/// Emulates that the API server lacks the metrics with this name prefix: removes the expectations about them.
 pub(super) fn withhold_metric(plan: &mut Plan, name: &str) {
     plan.specified_metrics.retain(|known| !known.starts_with(name));
     for expect in plan.steps.iter_mut().flat_map(|step| &mut step.expect) {
@@ -45,7 +45,7 @@ pub(super) fn withhold_metric(plan: &mut Plan, name: &str) {
 }
 
 /// Adds a fault rule that responds with 404 (Not Found) to all reads of the resource.
-pub(super) fn lack(plan: &mut Plan, resource: &str) {
+pub(super) fn hide_resource(plan: &mut Plan, resource: &str) {
     let rule = Rule {
         on: Match {
             verbs: vec![Verb::Get, Verb::List, Verb::Watch],

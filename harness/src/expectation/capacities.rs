@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::chain::{Chain, Window};
-use super::kind::{Expectation, Names, holds};
+use super::kind::{Expectation, Names, all_rows_match};
 use super::rows::{DiffRow, RowState, Subject, is_managed, row_key, values_of};
 use crate::cluster_state::ClusterState;
 use crate::plan::Case;
@@ -46,10 +46,9 @@ pub enum Row {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RowSpec {
-    /// Expected `capacity`; unset if the field must be absent. Write `nothing` instead of the whole row if no object, or only one without
-    /// available capacity, may exist.
+    /// Expected `capacity`. Unset: the field must be absent.
     capacity: Option<Size>,
-    /// Expected `maximumVolumeSize`; unset if the field must be absent.
+    /// Expected `maximumVolumeSize`. Unset: the field must be absent.
     maximum: Option<Size>,
 }
 
@@ -78,21 +77,21 @@ impl FromShort for Row {
 
 impl Capacities {
     pub(super) const EXAMPLE: &str = "capacities: {CLASS: {SEGMENT: 10Gi}}";
-    pub(super) const HOLDS: &str = "the publisher has exactly these CSIStorageCapacity objects, no fewer and no more. A row is a \
-        size, a map with `capacity` and `maximum`, or `nothing` (no object, or one without capacity)";
+    pub(super) const HOLDS: &str = "the publisher has exactly these CSIStorageCapacity objects. A row is a size, a map with `capacity` \
+        and `maximum`, or `nothing` (no object, or one without capacity)";
 }
 
 impl Expectation for Capacities {
     fn resolve(&mut self, names: &dyn Names, _: bool) -> Result<(), String> {
         let rows = std::mem::take(&mut self.0).into_iter();
         let resolved = rows.map(|((class, segment), row)| {
-            let segment = names.segment(&segment)?;
-            names.class(&class)?;
+            let segment = names.resolve_segment(&segment)?;
+            names.check_class(&class)?;
             Ok(((class, segment), row))
         });
         self.0 = resolved.collect::<Result<_, String>>()?;
         match self.0.values().any(|row| !matches!(row, Row::Nothing)) {
-            true => names.can_have_capacities(),
+            true => names.check_can_have_capacities(),
             false => Ok(()),
         }
     }
@@ -101,8 +100,8 @@ impl Expectation for Capacities {
         polls.then_some(Bound::Refreshes(1))
     }
 
-    /// Any GetCapacity poll may change a value. Without `stays`, the programs must therefore have reacted to the step before the values are
-    /// compared.
+    /// Negative without `stays`, because any GetCapacity poll may still change a value: the values count only after the programs have
+    /// reacted to the step.
     fn is_negative(&self, has_hold: bool) -> bool {
         !has_hold
     }
@@ -113,7 +112,7 @@ impl Expectation for Capacities {
 
     fn rows(&self, case: &Case, cluster: &ClusterState) -> Vec<DiffRow> {
         let mut got: BTreeMap<(String, String), Vec<CapacityValues>> = BTreeMap::new();
-        for object in self.published(case, cluster) {
+        for object in self.published_objects(case, cluster) {
             got.entry(row_key(case, object))
                 .or_default()
                 .push(values_of(object));
@@ -129,7 +128,8 @@ impl Expectation for Capacities {
 
     fn holds(&self, case: &Case, cluster: &ClusterState) -> bool {
         // More objects than expected rows can never match, so thousands of objects need not be compared.
-        self.published(case, cluster).nth(self.0.len()).is_none() && holds(&self.rows(case, cluster))
+        self.published_objects(case, cluster).nth(self.0.len()).is_none()
+            && all_rows_match(&self.rows(case, cluster))
     }
 
     fn row_chain(&self, window: &Window<'_>, row: &DiffRow) -> Chain {
@@ -144,7 +144,11 @@ impl Expectation for Capacities {
 impl Capacities {
     /// The publisher's CSIStorageCapacity objects. KEP-1472 does not specify whether classes with Immediate binding get objects; objects of
     /// such classes are compared only if the publisher is configured to publish them, or if the expectation names the class.
-    fn published<'w>(&'w self, case: &'w Case, cluster: &'w ClusterState) -> impl Iterator<Item = &'w Value> {
+    fn published_objects<'w>(
+        &'w self,
+        case: &'w Case,
+        cluster: &'w ClusterState,
+    ) -> impl Iterator<Item = &'w Value> {
         let is_open = |class: &str| {
             let class_object = cluster.object("storageclasses", None, class);
             let binding = class_object.and_then(|object| object["volumeBindingMode"].as_str());

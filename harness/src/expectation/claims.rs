@@ -29,19 +29,20 @@ pub enum ClaimState {
 
 impl Claims {
     pub(super) const EXAMPLE: &str = "claims: {CLAIM: bound}";
-    pub(super) const HOLDS: &str = "the phase of the PVC is Bound (`bound`), the PVC exists and is not bound (`pending`), or the PVC does not exist (`absent`)";
+    pub(super) const HOLDS: &str =
+        "the PVC is `bound`, is `pending` (it exists and is not bound), or is `absent`";
 }
 
 impl Expectation for Claims {
     fn resolve(&mut self, names: &dyn Names, _: bool) -> Result<(), String> {
-        self.0.keys().try_for_each(|claim| names.claim(claim))
+        self.0.keys().try_for_each(|claim| names.check_claim(claim))
     }
 
     fn is_negative(&self, _: bool) -> bool {
         self.0.values().any(|state| *state != ClaimState::Bound)
     }
 
-    fn pods(&self, cluster: &ClusterState) -> Option<Vec<String>> {
+    fn negative_pods(&self, cluster: &ClusterState) -> Option<Vec<String>> {
         let is_unbound = |name: &String| self.0.get(name).is_some_and(|want| *want != ClaimState::Bound);
         let pods = cluster.objects("pods");
         let about = pods.filter(|(_, pod)| claims_of(pod).iter().any(is_unbound));

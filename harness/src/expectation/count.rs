@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::chain::{Chain, Window};
-use super::kind::{Expectation, FactView, Names, Observed, Reason, Seen};
+use super::kind::{Expectation, FactView, Names, ObservationState, Observed, Reason};
 use super::pattern::Pattern;
 use crate::journal::Fact;
 
@@ -16,7 +16,7 @@ pub struct Count {
     /// Minimum number of occurrences.
     #[serde(default)]
     pub min: u64,
-    /// Maximum number of occurrences.
+    /// Maximum number of occurrences. Unset: no maximum.
     pub max: Option<u64>,
     /// Number added to `max` for each poll interval (`refresh`) since the step began, because a busy host makes steps longer.
     pub per_refresh: Option<f64>,
@@ -29,7 +29,7 @@ impl Count {
 
     /// Maximum number of occurrences after this number of poll intervals.
     fn limit(&self, refreshes: f64) -> Option<u64> {
-        // The conversion to f64 is exact: no step has that many poll intervals.
+        // The cast drops the fraction. No step has so many poll intervals that the product exceeds a u64.
         self.max
             .map(|max| max + (self.per_refresh.unwrap_or_default() * refreshes) as u64)
     }
@@ -54,7 +54,7 @@ impl Expectation for Count {
                 return Err(format!("`perRefresh` is a number from 0 to 1000, not {rate}"));
             }
         }
-        names.pattern(&mut self.of)
+        names.resolve_pattern(&mut self.of)
     }
 
     fn may_be_always(&self) -> bool {
@@ -69,7 +69,7 @@ impl Expectation for Count {
         vec![&self.of]
     }
 
-    fn observe(&self, seen: &mut Seen, view: FactView<'_>, fact: &Fact) -> Observed {
+    fn observe(&self, seen: &mut ObservationState, view: FactView<'_>, fact: &Fact) -> Observed {
         if !view.matches(&self.of, fact) {
             return Observed::Nothing;
         }
@@ -81,22 +81,27 @@ impl Expectation for Count {
         }
     }
 
-    fn is_satisfied(&self, seen: &Seen) -> Option<bool> {
+    fn is_satisfied(&self, seen: &ObservationState) -> Option<bool> {
         Some(seen.count >= self.min)
     }
 
-    fn chain(&self, window: &Window<'_>, seen: &Seen, decided_by: u64) -> Chain {
+    fn chain(&self, window: &Window<'_>, seen: &ObservationState, decided_by: u64) -> Chain {
         let of = self.of.format();
         if let Some(limit) = seen.limit.filter(|limit| seen.count > *limit) {
             return window.violation_chain(&format!("at most {limit} × {of}"), decided_by);
         }
         let mut chain = Chain::default();
         let note = format!("{}{}", format_seen(seen.count), self.of.nearest_fact(window));
-        chain.missing(format!("{} × {of}", self.min), note);
+        chain.add_missing_link(format!("{} × {of}", self.min), note);
         chain
     }
 
-    fn summary(&self, seen: &Seen, reason: Reason, timeout: &dyn Fn() -> String) -> Option<String> {
+    fn summary(
+        &self,
+        seen: &ObservationState,
+        reason: Reason,
+        timeout: &dyn Fn() -> String,
+    ) -> Option<String> {
         let of = self.of.format();
         let times = format_seen(seen.count);
         Some(match reason {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::chain::{Chain, Window};
-use super::kind::{Expectation, FactView, Names, Observed, Reason, Seen};
-use crate::journal::{Fact, ProcessEvent, What};
+use super::kind::{Expectation, FactView, Names, ObservationState, Observed, Reason};
+use crate::journal::{Fact, Observation, ProcessEvent};
 use crate::scenario::Role;
 
 /// Text that the exit reason or the last log lines must contain, by role.
@@ -32,8 +32,8 @@ impl Expectation for Ends {
         false
     }
 
-    fn observe(&self, seen: &mut Seen, _: FactView<'_>, fact: &Fact) -> Observed {
-        let What::Process(process) = &fact.what else {
+    fn observe(&self, seen: &mut ObservationState, _: FactView<'_>, fact: &Fact) -> Observed {
+        let Observation::Process(process) = &fact.what else {
             return Observed::Nothing;
         };
         let (ProcessEvent::Exited(exit), Some(text)) = (&process.event, self.0.get(&process.role)) else {
@@ -46,31 +46,31 @@ impl Expectation for Ends {
         Observed::Counted
     }
 
-    fn is_satisfied(&self, seen: &Seen) -> Option<bool> {
+    fn is_satisfied(&self, seen: &ObservationState) -> Option<bool> {
         Some(seen.ended.len() == self.0.len())
     }
 
-    fn chain(&self, window: &Window<'_>, _: &Seen, decided_by: u64) -> Chain {
+    fn chain(&self, window: &Window<'_>, _: &ObservationState, decided_by: u64) -> Chain {
         let mut chain = Chain::default();
         let has_ended = |fact: &&Fact, role: Role| {
-            matches!(&fact.what, What::Process(process)
+            matches!(&fact.what, Observation::Process(process)
                 if process.role == role && matches!(process.event, ProcessEvent::Exited(_)))
         };
         for (role, text) in &self.0 {
             let ended = window.step().find(|fact| has_ended(fact, *role));
             let role = role.as_str();
-            if !chain.link(format!("the {role} exits"), ended, "it is still running") {
+            if !chain.add_link(format!("the {role} exits"), ended, "it is still running") {
                 break;
             }
             if let Some(fact) = ended.filter(|fact| fact.seq == decided_by) {
-                let note = crate::fact_display::format(fact);
-                chain.missing(format!("the {role} exits with “{text}”"), note);
+                let note = crate::fact_display::format_fact(fact);
+                chain.add_missing_link(format!("the {role} exits with “{text}”"), note);
             }
         }
         chain
     }
 
-    fn summary(&self, _: &Seen, reason: Reason, _: &dyn Fn() -> String) -> Option<String> {
+    fn summary(&self, _: &ObservationState, reason: Reason, _: &dyn Fn() -> String) -> Option<String> {
         (reason == Reason::OtherMessage).then(|| "it exited with a different message".to_owned())
     }
 }

@@ -10,7 +10,7 @@ use super::chain::{Chain, Window};
 use super::pattern::Pattern;
 use super::rows::{DiffRow, RowState};
 use crate::cluster_state::ClusterState;
-use crate::journal::{Fact, What};
+use crate::journal::{Fact, Observation};
 use crate::plan::{Case, GroupResource};
 use crate::scenario::{Bound, Role};
 
@@ -30,8 +30,8 @@ pub(crate) trait Expectation: Debug {
         None
     }
 
-    /// Whether the expectation is negative: something must not happen. It is checked only after the programs have processed the changes of
-    /// the step.
+    /// Whether the expectation is negative: something must not happen. A negative expectation can hold only after the programs have
+    /// processed the changes of the step.
     fn is_negative(&self, has_hold: bool) -> bool;
 
     /// The fact patterns of this expectation.
@@ -45,8 +45,8 @@ pub(crate) trait Expectation: Debug {
         resources.any(|of| [resource, "*"].contains(&of))
     }
 
-    /// Pods with a negative expectation: the scheduler must attempt to schedule them again in the step. None if any pod may be affected.
-    fn pods(&self, _cluster: &ClusterState) -> Option<Vec<String>> {
+    /// Pods with a negative expectation, which the scheduler must attempt to schedule again in the step. None: all pods may be affected.
+    fn negative_pods(&self, _cluster: &ClusterState) -> Option<Vec<String>> {
         None
     }
 
@@ -57,11 +57,11 @@ pub(crate) trait Expectation: Debug {
 
     /// State kinds: whether all rows match.
     fn holds(&self, case: &Case, cluster: &ClusterState) -> bool {
-        holds(&self.rows(case, cluster))
+        all_rows_match(&self.rows(case, cluster))
     }
 
     /// State kinds: whether a fact can change a row.
-    fn is_affected_by(&self, what: &What) -> bool {
+    fn is_affected_by(&self, what: &Observation) -> bool {
         affects_state(what)
     }
 
@@ -71,12 +71,12 @@ pub(crate) trait Expectation: Debug {
     }
 
     /// Fact kinds: processes the next fact of the step.
-    fn observe(&self, _seen: &mut Seen, _view: FactView<'_>, _fact: &Fact) -> Observed {
+    fn observe(&self, _seen: &mut ObservationState, _view: FactView<'_>, _fact: &Fact) -> Observed {
         Observed::Nothing
     }
 
     /// Fact kinds: whether the expectation holds without further facts. None for state kinds.
-    fn is_satisfied(&self, _seen: &Seen) -> Option<bool> {
+    fn is_satisfied(&self, _seen: &ObservationState) -> Option<bool> {
         None
     }
 
@@ -91,33 +91,47 @@ pub(crate) trait Expectation: Debug {
     }
 
     /// Fact kinds: the causal chain, up to the first event that no fact proves. `decided_by`: the fact that caused the failure.
-    fn chain(&self, _window: &Window<'_>, _seen: &Seen, _decided_by: u64) -> Chain {
+    fn chain(&self, _window: &Window<'_>, _seen: &ObservationState, _decided_by: u64) -> Chain {
         Chain::default()
     }
 
     /// The causal chain of a failure: for the first row that differs, or for the observed facts.
-    fn failure_chain(&self, window: &Window<'_>, rows: &[DiffRow], seen: &Seen, decided_by: u64) -> Chain {
+    fn failure_chain(
+        &self,
+        window: &Window<'_>,
+        rows: &[DiffRow],
+        seen: &ObservationState,
+        decided_by: u64,
+    ) -> Chain {
         match rows.iter().find(|row| row.state != RowState::Same) {
             Some(row) => self.row_chain(window, row),
             None => self.chain(window, seen, decided_by),
         }
     }
 
-    /// The failure in one line; None for the default line. `timeout` formats the timeout and the condition that was not reached.
-    fn summary(&self, _seen: &Seen, _reason: Reason, _timeout: &dyn Fn() -> String) -> Option<String> {
+    /// The failure in one line; None for the default line. `timeout` formats how long the judge waited, and why.
+    fn summary(
+        &self,
+        _seen: &ObservationState,
+        _reason: Reason,
+        _timeout: &dyn Fn() -> String,
+    ) -> Option<String> {
         None
     }
 }
 
-pub(crate) fn holds(rows: &[DiffRow]) -> bool {
+pub(crate) fn all_rows_match(rows: &[DiffRow]) -> bool {
     rows.iter().all(|row| row.state == RowState::Same)
 }
 
 /// Whether a fact can change the compared state: a commit, a driver response, a discovery result, or the end of the step's actions.
-pub(crate) fn affects_state(what: &What) -> bool {
+pub(crate) fn affects_state(what: &Observation) -> bool {
     matches!(
         what,
-        What::Commit(_) | What::StepActed(_) | What::Answer(_) | What::Discovery(_)
+        Observation::Commit(_)
+            | Observation::StepActed(_)
+            | Observation::Answer(_)
+            | Observation::Discovery(_)
     )
 }
 
@@ -138,7 +152,7 @@ pub enum Reason {
 
 /// The facts of the step that a fact expectation has observed so far.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Seen {
+pub(crate) struct ObservationState {
     /// Number of matching facts.
     pub(crate) count: u64,
     /// Maximum number of matching facts that is allowed so far.
@@ -162,7 +176,7 @@ pub(crate) enum Observed {
 #[derive(Clone, Copy)]
 pub(crate) struct FactView<'a> {
     pub(crate) case: &'a Case,
-    /// Whether the fact is a redundant write, which no expectation counts.
+    /// Whether the fact is the write or watch event of a duplicate object, which no expectation counts.
     pub(crate) is_uncounted: bool,
     /// Poll intervals since the step began.
     pub(crate) refreshes: f64,
@@ -177,27 +191,27 @@ impl FactView<'_> {
 /// The names that the case has defined up to a step. Errors list the defined names and how to fix the case.
 pub(crate) trait Names {
     /// Checks that the workload namespace has a pod with this name.
-    fn pod(&self, name: &str) -> Result<(), String>;
+    fn check_pod(&self, name: &str) -> Result<(), String>;
     /// Checks that the workload namespace has a PVC with this name.
-    fn claim(&self, name: &str) -> Result<(), String>;
+    fn check_claim(&self, name: &str) -> Result<(), String>;
     /// Checks that a StorageClass with this name exists in the step.
-    fn class(&self, name: &str) -> Result<(), String>;
+    fn check_class(&self, name: &str) -> Result<(), String>;
     /// Checks that a node with this name exists in the step.
-    fn node(&self, name: &str) -> Result<(), String>;
+    fn check_node(&self, name: &str) -> Result<(), String>;
     /// The canonical text of a topology segment; an error if no node ever has the segment.
-    fn segment(&self, text: &str) -> Result<String, String>;
+    fn resolve_segment(&self, text: &str) -> Result<String, String>;
     /// Checks a plural resource name, with or without subresource, or `*`.
-    fn resource(&self, text: &str) -> Result<(), String>;
+    fn check_resource(&self, text: &str) -> Result<(), String>;
     /// Checks that an earlier call has given a driver response this name.
-    fn response(&self, name: &str) -> Result<(), String>;
+    fn check_response(&self, name: &str) -> Result<(), String>;
     /// Checks that the case runs a program of the role.
-    fn runs(&self, role: Role) -> Result<(), String>;
+    fn check_runs(&self, role: Role) -> Result<(), String>;
     /// Checks that the API server serves CSIStorageCapacity in the step.
-    fn can_have_capacities(&self) -> Result<(), String>;
+    fn check_can_have_capacities(&self) -> Result<(), String>;
     /// Whether the step creates the pod.
     fn creates_pod(&self, name: &str) -> bool;
     /// Whether the step has a `discover` action for the resource.
     fn discovers(&self, resource: &GroupResource) -> bool;
     /// Checks the method, parameters, faults, objects and nodes of a pattern, and completes the pattern's segments and parameters.
-    fn pattern(&self, pattern: &mut Pattern) -> Result<(), String>;
+    fn resolve_pattern(&self, pattern: &mut Pattern) -> Result<(), String>;
 }

@@ -8,7 +8,7 @@ use super::chain::{Chain, Window};
 use super::kind::{Expectation, Names};
 use super::rows::{DiffRow, RowState, Subject};
 use crate::cluster_state::ClusterState;
-use crate::journal::{MetricsFact, Reading, What};
+use crate::journal::{MetricsFact, Observation, Reading};
 use crate::plan::Case;
 use crate::scenario::{MetricsSource, Role, Short, SumConditions};
 use capacity_types::exposition::Series;
@@ -55,7 +55,7 @@ impl Expectation for Metrics {
             return Err("`metrics` names no series, so it could not fail; name one".to_owned());
         }
         let mut roles = self.0.iter().filter_map(|metric| metric.of.role());
-        match roles.find(|role| names.runs(*role).is_err()) {
+        match roles.find(|role| names.check_runs(*role).is_err()) {
             Some(role) => {
                 let role = role.as_str();
                 Err(format!(
@@ -79,8 +79,8 @@ impl Expectation for Metrics {
         self.0.iter().map(|metric| row(metrics, metric)).collect()
     }
 
-    fn is_affected_by(&self, what: &What) -> bool {
-        matches!(what, What::Metrics(_))
+    fn is_affected_by(&self, what: &Observation) -> bool {
+        matches!(what, Observation::Metrics(_))
     }
 
     fn row_chain(&self, window: &Window<'_>, row: &DiffRow) -> Chain {
@@ -91,12 +91,12 @@ impl Expectation for Metrics {
         let source = of.as_str();
         let metrics = window.cluster.metrics().filter(|(seq, _)| *seq >= window.from);
         let read = metrics.and_then(|(seq, _)| window.fact(*seq));
-        if chain.link(format!("the metrics of the {source} are read"), read, "never") {
+        if chain.add_link(format!("the metrics of the {source} are read"), read, "never") {
             let note = match metrics {
                 Some((_, fact)) if row.state == RowState::Missing => reason_for_no_match(fact, *of),
                 _ => format!("it is {}", row.got),
             };
-            chain.missing(format!("{source} {series} is {}", row.want), note);
+            chain.add_missing_link(format!("{source} {series} is {}", row.want), note);
         }
         chain
     }
@@ -109,7 +109,7 @@ fn row(metrics: Option<&MetricsFact>, wanted: &Metric) -> DiffRow {
         readings.peek().is_some() && readings.all(|reading| reading.error.is_none())
     });
     let sum = metrics.and_then(|metrics| sum(metrics, wanted));
-    let state = match (is_read && wanted.want.hold(sum), sum) {
+    let state = match (is_read && wanted.want.are_satisfied_by(sum), sum) {
         (true, _) => RowState::Same,
         (false, Some(_)) => RowState::Differs,
         (false, None) => RowState::Missing,

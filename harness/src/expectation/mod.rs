@@ -35,7 +35,7 @@ pub use claims::{ClaimState, Claims};
 pub use count::Count;
 pub use ends::Ends;
 pub use kind::Reason;
-pub(crate) use kind::{Expectation, FactView, Names, Observed, Seen, holds};
+pub(crate) use kind::{Expectation, FactView, Names, ObservationState, Observed, all_rows_match};
 pub use list::ExpectSpecs;
 pub use metrics::{Metric, Metrics};
 pub use never::Never;

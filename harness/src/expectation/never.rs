@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::chain::{Chain, Window};
-use super::kind::{Expectation, FactView, Names, Observed, Reason, Seen};
+use super::kind::{Expectation, FactView, Names, ObservationState, Observed, Reason};
 use super::pattern::Pattern;
 use crate::journal::Fact;
 
@@ -20,7 +20,7 @@ impl Never {
     }
 
     /// Whether the forbidden window has started: `after` is unset or has occurred.
-    fn is_open(&self, seen: &Seen) -> bool {
+    fn is_open(&self, seen: &ObservationState) -> bool {
         self.0.after.is_none() || seen.count > 0
     }
 }
@@ -29,9 +29,9 @@ impl Expectation for Never {
     fn resolve(&mut self, names: &dyn Names, _: bool) -> Result<(), String> {
         let mut after = self.0.after.take();
         if let Some(after) = &mut after {
-            names.pattern(after)?;
+            names.resolve_pattern(after)?;
         }
-        names.pattern(&mut self.0)?;
+        names.resolve_pattern(&mut self.0)?;
         self.0.after = after;
         Ok(())
     }
@@ -48,7 +48,7 @@ impl Expectation for Never {
         self.after().into_iter().chain([&self.0]).collect()
     }
 
-    fn observe(&self, seen: &mut Seen, view: FactView<'_>, fact: &Fact) -> Observed {
+    fn observe(&self, seen: &mut ObservationState, view: FactView<'_>, fact: &Fact) -> Observed {
         if self.is_open(seen) {
             return match view.matches(&self.0, fact) {
                 true => Observed::Failed(Reason::Violated),
@@ -64,7 +64,7 @@ impl Expectation for Never {
         }
     }
 
-    fn is_satisfied(&self, seen: &Seen) -> Option<bool> {
+    fn is_satisfied(&self, seen: &ObservationState) -> Option<bool> {
         Some(self.is_open(seen))
     }
 
@@ -72,7 +72,7 @@ impl Expectation for Never {
         Reason::NoEvidence
     }
 
-    fn chain(&self, window: &Window<'_>, _: &Seen, decided_by: u64) -> Chain {
+    fn chain(&self, window: &Window<'_>, _: &ObservationState, decided_by: u64) -> Chain {
         let rule = format!("no {}", self.0.format());
         let Some(after) = self.after() else {
             return window.violation_chain(&rule, decided_by);
@@ -80,7 +80,7 @@ impl Expectation for Never {
         let mut chain = Chain::default();
         let begun = window.step().find(|fact| after.matches(window.case, fact));
         let otherwise = format!("never seen{}", after.nearest_fact(window));
-        if chain.link(after.format(), begun, otherwise) {
+        if chain.add_link(after.format(), begun, otherwise) {
             chain
                 .links
                 .extend(window.violation_chain(&rule, decided_by).links);
@@ -88,7 +88,7 @@ impl Expectation for Never {
         chain
     }
 
-    fn summary(&self, _: &Seen, reason: Reason, _: &dyn Fn() -> String) -> Option<String> {
+    fn summary(&self, _: &ObservationState, reason: Reason, _: &dyn Fn() -> String) -> Option<String> {
         match (reason, self.after()) {
             (Reason::NoEvidence, Some(after)) => Some(format!(
                 "no evidence: {} did not occur, so the forbidden window never started",

@@ -23,7 +23,7 @@ pub struct Objects(pub Vec<ObjectsOfKind>);
 pub struct ObjectsOfKind {
     /// Plural resource name, such as `csistoragecapacities`.
     pub resource: String,
-    /// metadata.name of the object; unset for any name.
+    /// metadata.name of the object. Unset: any name.
     pub name: Option<String>,
     /// Selects the objects that contain these fields.
     #[serde(default)]
@@ -31,29 +31,30 @@ pub struct ObjectsOfKind {
     /// Fields that each selected object must contain.
     #[serde(default)]
     pub fields: Value,
-    /// Exact number of selected objects; unset for at least one.
+    /// Exact number of selected objects. Unset: at least one.
     pub count: Option<usize>,
 }
 
 impl Objects {
     pub(super) const EXAMPLE: &str = "objects: [{resource: pods, count: 1}]";
-    pub(super) const HOLDS: &str = "objects contain these fields, or their number is `count`";
+    pub(super) const HOLDS: &str =
+        "`count` objects (unset: at least one) have this `name` and `having`, and each contains the `fields`";
 }
 
 impl Expectation for Objects {
     fn resolve(&mut self, names: &dyn Names, _: bool) -> Result<(), String> {
         for of in &self.0 {
-            names.resource(&of.resource)?;
+            names.check_resource(&of.resource)?;
             check_fields(&of.resource, "having", &of.having)?;
             check_fields(&of.resource, "fields", &of.fields)?;
             if of.resource == RESOURCE && of.count != Some(0) {
-                names.can_have_capacities()?;
+                names.check_can_have_capacities()?;
             }
         }
         Ok(())
     }
 
-    /// An exact count also limits the number of objects, so it is negative.
+    /// An expectation with `count` is negative, because further objects must not exist.
     fn is_negative(&self, _: bool) -> bool {
         self.0.iter().any(|of| of.count.is_some())
     }
@@ -90,19 +91,19 @@ impl Objects {
         let last = window.last_commit(is_of_object);
         if let Some((fact, commit)) = last {
             if commit.change == Change::Deleted {
-                chain.found(format!("{subject} was deleted by {}", commit.client), fact);
-                chain.missing(
+                chain.add_proven_link(format!("{subject} was deleted by {}", commit.client), fact);
+                chain.add_missing_link(
                     format!("{subject} is retained"),
                     format!("deleted by {}", commit.client),
                 );
             } else {
-                chain.found(format!("{subject} was written by {}", commit.client), fact);
-                chain.missing(format!("{subject} {what}"), format!("got {}", row.got));
+                chain.add_proven_link(format!("{subject} was written by {}", commit.client), fact);
+                chain.add_missing_link(format!("{subject} {what}"), format!("got {}", row.got));
             }
         } else {
             let number = self.0.iter().filter(|want| want.resource == resource).count();
             let note = format!("got {} ({number} expectation(s) about {resource})", row.got);
-            chain.missing(format!("{subject} {what}"), note);
+            chain.add_missing_link(format!("{subject} {what}"), note);
         }
         chain
     }
@@ -116,7 +117,7 @@ fn number_chain(window: &Window<'_>, meant: Option<&ObjectsOfKind>, selection: &
         [] => "there is none".to_owned(),
         names => format!("there are {}: {}", names.len(), names.join(", ")),
     };
-    chain.missing(format!("{} × {selection}", row.want), note);
+    chain.add_missing_link(format!("{} × {selection}", row.want), note);
     chain
 }
 
@@ -139,7 +140,7 @@ fn selected_names(cluster: &ClusterState, want: &ObjectsOfKind) -> Vec<String> {
 }
 
 /// Formats the resource and the `having` fields of an expectation.
-fn selection(want: &ObjectsOfKind) -> String {
+fn format_selection(want: &ObjectsOfKind) -> String {
     let mut fields = Vec::new();
     collect_leaves("", &want.having, &mut fields);
     match fields.is_empty() {
@@ -181,7 +182,7 @@ fn rows(cluster: &ClusterState, at: usize, want: &ObjectsOfKind) -> Vec<DiffRow>
             Some(name) => subject(name),
             None => Subject::Number {
                 of: at,
-                selection: selection(want),
+                selection: format_selection(want),
             },
         };
         rows.push(DiffRow {

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::chain::{Chain, Window};
-use super::kind::{Expectation, FactView, Names, Observed, Reason, Seen};
+use super::kind::{Expectation, FactView, Names, ObservationState, Observed, Reason};
 use super::pattern::Pattern;
 use crate::journal::Fact;
 
@@ -18,7 +18,9 @@ impl Order {
 
 impl Expectation for Order {
     fn resolve(&mut self, names: &dyn Names, _: bool) -> Result<(), String> {
-        self.0.iter_mut().try_for_each(|pattern| names.pattern(pattern))
+        self.0
+            .iter_mut()
+            .try_for_each(|pattern| names.resolve_pattern(pattern))
     }
 
     fn may_be_always(&self) -> bool {
@@ -33,7 +35,7 @@ impl Expectation for Order {
         self.0.iter().collect()
     }
 
-    fn observe(&self, seen: &mut Seen, view: FactView<'_>, fact: &Fact) -> Observed {
+    fn observe(&self, seen: &mut ObservationState, view: FactView<'_>, fact: &Fact) -> Observed {
         let next = usize::try_from(seen.count).ok().and_then(|at| self.0.get(at));
         if !next.is_some_and(|next| view.matches(next, fact)) {
             return Observed::Nothing;
@@ -42,23 +44,23 @@ impl Expectation for Order {
         Observed::Counted
     }
 
-    fn is_satisfied(&self, seen: &Seen) -> Option<bool> {
+    fn is_satisfied(&self, seen: &ObservationState) -> Option<bool> {
         Some(seen.count >= self.0.len() as u64)
     }
 
-    fn chain(&self, window: &Window<'_>, _: &Seen, _: u64) -> Chain {
+    fn chain(&self, window: &Window<'_>, _: &ObservationState, _: u64) -> Chain {
         let mut chain = Chain::default();
         let mut facts = window.step();
         for pattern in &self.0 {
             let evidence = facts.find(|fact| pattern.matches(window.case, fact));
-            if !chain.link(pattern.format(), evidence, "never, after the facts before it") {
+            if !chain.add_link(pattern.format(), evidence, "never, after the facts before it") {
                 break;
             }
         }
         chain
     }
 
-    fn summary(&self, seen: &Seen, _: Reason, timeout: &dyn Fn() -> String) -> Option<String> {
+    fn summary(&self, seen: &ObservationState, _: Reason, timeout: &dyn Fn() -> String) -> Option<String> {
         Some(format!(
             "{}: {} of {} events were seen in this order",
             timeout(),

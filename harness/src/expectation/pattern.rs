@@ -10,7 +10,7 @@ use super::chain::Window;
 use super::difference::first_difference;
 use crate::client_name::HARNESS;
 use crate::fact_display::format_map;
-use crate::journal::{CallFact, ExtenderFact, Fact, What};
+use crate::journal::{CallFact, ExtenderFact, Fact, Observation};
 use crate::plan::Case;
 use crate::scenario::{Role, Size};
 
@@ -33,7 +33,7 @@ pub struct Pattern {
     pub fault: Option<String>,
     /// Part of a log line. Programs log at their default verbosity.
     pub log: Option<String>,
-    /// metadata.name of the object; for an extender call, of the pod.
+    /// metadata.name of the object; for an extender call, of the pod; for a CSI call, the name of the volume.
     pub name: Option<String>,
     /// Writes only: fields that the written object must contain.
     #[serde(default)]
@@ -51,24 +51,24 @@ pub struct Pattern {
     pub harness: bool,
     /// Requests only: the API version, such as `storage.k8s.io/v1`.
     pub version: Option<String>,
-    /// GetCapacity and CreateVolume only: exactly these volume capabilities, such as `mount SINGLE_NODE_WRITER`; `-` stands for an unset
-    /// part.
+    /// GetCapacity, CreateVolume and ValidateVolumeCapabilities only: exactly these volume capabilities, such as `mount
+    /// SINGLE_NODE_WRITER`; `-` stands for an unset part.
     pub capabilities: Option<Vec<String>>,
     /// Calls only: exactly these parameters.
     pub parameters: Option<BTreeMap<String, String>>,
-    /// CreateVolume only: the value of required_bytes.
+    /// CreateVolume and ControllerExpandVolume only: the value of required_bytes.
     pub required: Option<Size>,
     /// GetCapacity only: minimum_volume_size in the response.
     pub minimum: Option<Size>,
     /// Calls only: exactly these names of secrets. Secret values are never recorded.
     pub secrets: Option<Vec<String>>,
-    /// CreateVolume only: exactly these mutable_parameters.
+    /// CreateVolume and ControllerModifyVolume only: exactly these mutable_parameters.
     pub mutable: Option<BTreeMap<String, String>>,
     /// CreateVolume only: whether the request has a volume_content_source (a clone or a snapshot).
     pub copy: Option<bool>,
-    /// CreateVolume only: the segment in which the driver created the volume, which may differ from the requested one.
+    /// CreateVolume and ControllerExpandVolume only: the segment of the volume, which may differ from the requested one.
     pub placed: Option<String>,
-    /// `never` only: the fact that starts the forbidden window. If it does not occur, the case fails for lack of evidence.
+    /// `never` only: a pattern for the fact that starts the forbidden window. If it does not occur, the case fails for lack of evidence.
     pub after: Option<Box<Pattern>>,
 }
 
@@ -130,15 +130,15 @@ impl Pattern {
 
     pub(crate) fn matches(&self, case: &Case, fact: &Fact) -> bool {
         match &fact.what {
-            What::Commit(commit) => self.write.as_ref().is_some_and(|text| {
+            Observation::Commit(commit) => self.write.as_ref().is_some_and(|text| {
                 let (verb, resource) = verb_and_resource(text);
                 contains_word(verb, commit.change.verb())
                     && *commit.resource == *resource
                     && first_difference(resource, &self.having, &commit.object).is_none()
                     && self.is_named(Some(&commit.name))
-                    && self.is_by(&commit.client)
+                    && self.matches_client(&commit.client)
             }),
-            What::Request(request) => self.request.as_ref().is_some_and(|text| {
+            Observation::Request(request) => self.request.as_ref().is_some_and(|text| {
                 let (verb, resource) = verb_and_resource(text);
                 contains_word(verb, request.verb.as_str())
                     && (self.version.is_none() || request.version == self.version)
@@ -148,25 +148,26 @@ impl Pattern {
                         .is_none_or(|code| code.parse() == Ok(request.code))
                     && contains_word(resource, &request.resource)
                     && self.is_named(request.name.as_deref())
-                    && self.is_by(&request.client)
+                    && self.matches_client(&request.client)
             }),
-            What::Fault(fault) => self.fault.as_ref().is_some_and(|text| {
+            Observation::Fault(fault) => self.fault.as_ref().is_some_and(|text| {
                 let client = fault.client.as_deref();
-                fault.to_string().contains(text.as_str()) && client.is_none_or(|client| self.is_by(client))
+                fault.to_string().contains(text.as_str())
+                    && client.is_none_or(|client| self.matches_client(client))
             }),
-            What::Log(log) => {
+            Observation::Log(log) => {
                 let text = self.log.as_ref();
-                text.is_some_and(|text| log.line.contains(text.as_str())) && self.is_by(&log.client)
+                text.is_some_and(|text| log.line.contains(text.as_str())) && self.matches_client(&log.client)
             }
-            What::Delivery(delivery) => self.delivery.as_ref().is_some_and(|text| {
+            Observation::Delivery(delivery) => self.delivery.as_ref().is_some_and(|text| {
                 let (verb, resource) = verb_and_resource(text);
                 contains_word(verb, delivery.change.verb())
                     && *delivery.resource == *resource
                     && self.is_named(Some(&delivery.name))
-                    && self.is_by(&delivery.client)
+                    && self.matches_client(&delivery.client)
             }),
-            What::Call(call) => self.call.as_ref().is_some_and(|method| {
-                // Only a publisher calls the driver, so a pattern without `by` needs no check.
+            Observation::Call(call) => self.call.as_ref().is_some_and(|method| {
+                // The driver does not record which program calls it. In a case with a publisher, each call counts as the publisher's.
                 self.may_be_by(Role::Publisher, case)
                     && self
                         .node
@@ -176,8 +177,8 @@ impl Pattern {
                     && self.matches_call(call)
                     && self.is_named(call.volume.as_deref())
             }),
-            What::Extender(call) => self.extender.as_ref().is_some_and(|verb| {
-                // Only a scheduler calls an extender, so a pattern without `by` needs no check.
+            Observation::Extender(call) => self.extender.as_ref().is_some_and(|verb| {
+                // Only a scheduler calls extenders.
                 self.may_be_by(Role::Scheduler, case) && self.matches_extender_call(verb, call)
             }),
             _ => false,
@@ -230,7 +231,7 @@ impl Pattern {
         self.name.as_deref().is_none_or(|wanted| name == Some(wanted))
     }
 
-    fn is_by(&self, client: &str) -> bool {
+    fn matches_client(&self, client: &str) -> bool {
         if self.harness {
             return client == HARNESS;
         }
@@ -244,7 +245,7 @@ impl Pattern {
         }
     }
 
-    /// Describes the last fact of the step that matches all keys except the status code and the fields of a call.
+    /// Describes the last fact of the step that matches the pattern if its status code and most CSI fields are ignored.
     pub(super) fn nearest_fact(&self, window: &Window<'_>) -> String {
         let mut any = self.clone();
         any.code = None;
@@ -262,7 +263,7 @@ impl Pattern {
         }
         let found = window.step().filter(|fact| any.matches(window.case, fact)).last();
         found.map_or_else(String::new, |fact| {
-            format!("; instead: {}", crate::fact_display::format(fact))
+            format!("; instead: {}", crate::fact_display::format_fact(fact))
         })
     }
 

@@ -82,7 +82,7 @@ pub(crate) fn check(spec: &Pattern) -> Result<(), String> {
 
 /// Checks that the key applies to calls of the method.
 fn check_method(key: &Key, method: Option<&str>) -> Result<(), String> {
-    // Another check rejects unknown methods; with `*`, only calls of methods that have the field match.
+    // None for `*`, which matches only calls that have the field, and for unknown methods, which another check rejects.
     let method = method.and_then(|text| text.parse::<Method>().ok());
     match method {
         Some(method) if !key.methods.is_empty() && !key.methods.contains(&method) => Err(format!(

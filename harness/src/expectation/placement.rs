@@ -77,17 +77,17 @@ impl ExpectedNode {
 
 impl Placement {
     pub(super) const EXAMPLE: &str = "placement: {POD: NODE}";
-    pub(super) const HOLDS: &str = "the pod is bound to that node, to one of a list `[n1, n2]`, to `any` node, or to `none`: it is unschedulable \
-        and stays Pending. A pod whose volume could not be created ends unschedulable too; to test that the filter rejected it, use `refusal` \
-        or `never: {call: CreateVolume}`";
+    pub(super) const HOLDS: &str = "the pod is bound to this node, to one of a list `[n1, n2]`, or to `any` node. With `none`, the pod is \
+        unschedulable and stays Pending. So does a pod whose volume could not be created: to test the filter, add `refusal` or \
+        `never: {call: CreateVolume}`";
 }
 
 impl Expectation for Placement {
     fn resolve(&mut self, names: &dyn Names, always: bool) -> Result<(), String> {
         for (pod, want) in &self.0 {
-            names.pod(pod)?;
+            names.check_pod(pod)?;
             if let ExpectedNode::OneOf(nodes) = want {
-                nodes.iter().try_for_each(|node| names.node(node))?;
+                nodes.iter().try_for_each(|node| names.check_node(node))?;
             }
         }
         match self.0.keys().find(|pod| always && names.creates_pod(pod)) {
@@ -103,7 +103,7 @@ impl Expectation for Placement {
         self.0.values().any(|want| *want == ExpectedNode::Unschedulable)
     }
 
-    fn pods(&self, _: &ClusterState) -> Option<Vec<String>> {
+    fn negative_pods(&self, _: &ClusterState) -> Option<Vec<String>> {
         let refused = self
             .0
             .iter()
@@ -135,10 +135,10 @@ pub(super) fn node_of(cluster: &ClusterState, pod: &str) -> Option<String> {
 
 fn row(cluster: &ClusterState, pod: &str, want: &ExpectedNode) -> DiffRow {
     let node = node_of(cluster, pod);
-    let refusal = cluster.refusal(pod);
+    let refusal = cluster.scheduling_failure(pod);
     let got = match (&node, refusal) {
         (Some(node), _) => node.clone(),
-        (None, Some(_)) => "refused".to_owned(),
+        (None, Some(_)) => "unschedulable".to_owned(),
         (None, None) => "undecided".to_owned(),
     };
     let holds = match want {
@@ -163,6 +163,6 @@ pub(super) fn format_expected_node(want: &ExpectedNode) -> String {
     match want {
         ExpectedNode::OneOf(nodes) => nodes.join(" or "),
         ExpectedNode::Any => "any node".to_owned(),
-        ExpectedNode::Unschedulable => "refused".to_owned(),
+        ExpectedNode::Unschedulable => "none".to_owned(),
     }
 }

@@ -23,15 +23,15 @@ impl Refusal {
 
 impl Expectation for Refusal {
     fn resolve(&mut self, names: &dyn Names, _: bool) -> Result<(), String> {
-        self.0.keys().try_for_each(|pod| names.pod(pod))
+        self.0.keys().try_for_each(|pod| names.check_pod(pod))
     }
 
-    /// Not negative: the scheduler may reject a pod first and assign it later.
+    /// The scheduler may reject a pod first and assign it later.
     fn is_negative(&self, _: bool) -> bool {
         true
     }
 
-    fn pods(&self, _: &ClusterState) -> Option<Vec<String>> {
+    fn negative_pods(&self, _: &ClusterState) -> Option<Vec<String>> {
         Some(self.0.keys().cloned().collect())
     }
 
@@ -49,7 +49,9 @@ impl Expectation for Refusal {
 }
 
 fn row(cluster: &ClusterState, pod: &str, want: &str) -> DiffRow {
-    let text = cluster.refusal(pod).map(|refusal| refusal.text.clone());
+    let text = cluster
+        .scheduling_failure(pod)
+        .map(|refusal| refusal.text.clone());
     let (state, got) = match (node_of(cluster, pod), text) {
         // A rejection no longer counts after the pod got a node.
         (Some(node), _) => (RowState::Differs, format!("placed on {node}")),

@@ -12,7 +12,7 @@ use super::chain::{Chain, Window};
 use super::kind::{Expectation, Names};
 use super::rows::{DiffRow, RowState, Subject, is_managed, row_key, values_of};
 use crate::cluster_state::ClusterState;
-use crate::journal::AnswerFact;
+use crate::journal::HarnessCallFact;
 use crate::plan::Case;
 use crate::scenario::{Comparison, Expression, PUBLISHED, Relation, Relations, ResponseSpec};
 
@@ -28,11 +28,13 @@ impl PartialEq for Responses {
 
 impl Responses {
     pub(super) const EXAMPLE: &str = "responses: {NAME: {available: \">= 0\"}}";
-    pub(super) const HOLDS: &str = "the driver's response to an earlier `callDriver` has these field values; a plain value such as `512Gi` must be equal. Sizes \
-        of two responses that differ by at most 1Mi are equal, as other programs may write to a filesystem";
+    pub(super) const HOLDS: &str = "the driver's response to an earlier `callDriver` has these fields: a value such as `512Gi`, `absent`, a comparison \
+        such as `\"= before.available - made.bytes\"`, or a list of alternatives. Each response has `code`; GetCapacity has `available`, \
+        `maximum`, `minimum`, and `room` (the maximum, or else the capacity); CreateVolume has `bytes` and `id`. Sizes of two responses that \
+        differ by at most 1Mi are equal, as other programs may write to a filesystem";
 }
 
-/// Names of the responses whose fields the expectation checks, and of the responses to which their relations refer.
+/// Names of the responses that an expectation checks, and of the responses to which its relations refer.
 pub(crate) fn response_names(responses: &BTreeMap<String, ResponseSpec>) -> BTreeSet<&str> {
     let relations = responses
         .values()
@@ -50,7 +52,7 @@ impl Expectation for Responses {
     fn resolve(&mut self, names: &dyn Names, _: bool) -> Result<(), String> {
         response_names(&self.0)
             .into_iter()
-            .try_for_each(|name| names.response(name))
+            .try_for_each(|name| names.check_response(name))
     }
 
     fn is_negative(&self, _: bool) -> bool {
@@ -67,8 +69,8 @@ impl Expectation for Responses {
         self.0.iter().flat_map(of_response).collect()
     }
 
-    /// False if a response is compared with the `PUBLISHED` CSIStorageCapacity object, which changes after the actions; a received response
-    /// never changes.
+    /// True unless a response is compared with the `PUBLISHED` CSIStorageCapacity object: received responses never change after the
+    /// actions, but the object may.
     fn is_decided_by_actions(&self) -> bool {
         !response_names(&self.0).contains(PUBLISHED)
     }
@@ -82,30 +84,30 @@ impl Expectation for Responses {
             return Chain::default();
         };
         let mut chain = Chain::default();
-        let Some((seq, response)) = window.cluster.answer(name) else {
-            chain.missing(format!("the driver is called as {name}"), "never");
+        let Some((seq, response)) = window.cluster.response_of_call(name) else {
+            chain.add_missing_link(format!("the driver is called for response {name}"), "never");
             return chain;
         };
-        let text = format!("the driver answered {} as {name}", response.call);
-        chain.link(text, window.fact(*seq), "never");
+        let text = format!("the driver answered {} for response {name}", response.call);
+        chain.add_link(text, window.fact(*seq), "never");
         let message = response.message.as_deref().map(|text| format!(": {text}"));
         let note = format!("it is {}{}", row.got, message.unwrap_or_default());
-        chain.missing(format!("{name}.{field} is {}", row.want), note);
+        chain.add_missing_link(format!("{name}.{field} is {}", row.want), note);
         chain
     }
 }
 
 fn row(case: &Case, cluster: &ClusterState, (name, field): (&str, &str), wanted: &Relations) -> DiffRow {
-    let response = cluster.answer(name).map(|(_, response)| response);
+    let response = cluster.response_of_call(name).map(|(_, response)| response);
     let got = response.and_then(|response| response_field(response, field));
     let text = |other: &str, field: &str| {
-        let (_, response) = cluster.answer(other)?;
+        let (_, response) = cluster.response_of_call(other)?;
         Some(response_field(response, field)?.as_str()?.to_owned())
     };
     let lookup = |other: &str, field: &str| match (other, response) {
-        (PUBLISHED, Some(response)) => published(case, cluster, response, field),
+        (PUBLISHED, Some(response)) => published_bytes(case, cluster, response, field),
         _ => {
-            let (_, response) = cluster.answer(other)?;
+            let (_, response) = cluster.response_of_call(other)?;
             response_field(response, field)?.as_i64().map(i128::from)
         }
     };
@@ -122,7 +124,11 @@ fn row(case: &Case, cluster: &ClusterState, (name, field): (&str, &str), wanted:
         (false, Some(_)) => RowState::Differs,
         (false, None) => RowState::Missing,
     };
-    let want: Vec<String> = wanted.any.iter().map(|it| format(it, text, &lookup)).collect();
+    let want: Vec<String> = wanted
+        .any
+        .iter()
+        .map(|it| format_relation(it, text, &lookup))
+        .collect();
     DiffRow {
         state,
         subject: Subject::ResponseField {
@@ -139,7 +145,7 @@ fn row(case: &Case, cluster: &ClusterState, (name, field): (&str, &str), wanted:
 }
 
 /// A field of a driver response; for the name `code`, the status code.
-fn response_field(response: &AnswerFact, name: &str) -> Option<Value> {
+fn response_field(response: &HarnessCallFact, name: &str) -> Option<Value> {
     match name {
         "code" => Some(response.code.clone().into()),
         _ => response.values.get(name).cloned(),
@@ -147,7 +153,12 @@ fn response_field(response: &AnswerFact, name: &str) -> Option<Value> {
 }
 
 /// `capacity` or `maximumVolumeSize`, in bytes, of the CSIStorageCapacity object for the class and segment of a GetCapacity call.
-fn published(case: &Case, cluster: &ClusterState, response: &AnswerFact, field: &str) -> Option<i128> {
+fn published_bytes(
+    case: &Case,
+    cluster: &ClusterState,
+    response: &HarnessCallFact,
+    field: &str,
+) -> Option<i128> {
     let key = (response.class.clone()?, response.segment.clone()?);
     let (_, object) = cluster
         .objects(RESOURCE)
@@ -160,7 +171,7 @@ fn published(case: &Case, cluster: &ClusterState, response: &AnswerFact, field: 
     }
 }
 
-/// Whether a string equals the string field of the response to which the relation refers. None if the relation does not compare strings.
+/// Whether the string in a field equals the string in another response, as in `id: = first.id`. None if the relation compares no strings.
 fn equals_text(
     relation: &Relation,
     got: Option<&Value>,
@@ -175,7 +186,7 @@ fn equals_text(
 }
 
 /// Formats a relation, followed by the number or string with which the field is compared.
-fn format(
+fn format_relation(
     relation: &Relation,
     text: impl Fn(&str, &str) -> Option<String>,
     lookup: &impl Fn(&str, &str) -> Option<i128>,
@@ -219,7 +230,7 @@ mod tests {
         };
         let lookup =
             |response: &str, field: &str| ((response, field) == ("made", "bytes")).then_some(1 << 30);
-        format(&relation, text, &lookup)
+        format_relation(&relation, text, &lookup)
     }
 
     #[test]

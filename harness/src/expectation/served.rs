@@ -60,8 +60,8 @@ impl Expectation for Served {
         let mut chain = Chain::default();
         let discovery = window.cluster.served(resource);
         let discovery = discovery.and_then(|(seq, _)| window.fact(*seq));
-        if chain.link(format!("discovery of {resource}"), discovery, "never") {
-            chain.missing(
+        if chain.add_link(format!("discovery of {resource}"), discovery, "never") {
+            chain.add_missing_link(
                 format!("{resource} is served as {}", row.want),
                 format!("it is {}", row.got),
             );

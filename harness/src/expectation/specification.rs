@@ -1,7 +1,7 @@
 //! The `specification` expectation: all rules of the specification hold. The judge checks them with the oracle.
 
 use super::kind::{Expectation, Names, affects_state};
-use crate::journal::What;
+use crate::journal::Observation;
 
 /// The expectation of a step whose `expect` is the word `specification`.
 #[derive(Debug)]
@@ -20,8 +20,12 @@ impl Expectation for Specification {
         true
     }
 
-    fn is_affected_by(&self, what: &What) -> bool {
+    fn is_affected_by(&self, what: &Observation) -> bool {
         // The rules depend on objects, on the driver's storage, and on which programs run.
-        affects_state(what) || matches!(what, What::Call(_) | What::Process(_) | What::Metrics(_))
+        affects_state(what)
+            || matches!(
+                what,
+                Observation::Call(_) | Observation::Process(_) | Observation::Metrics(_)
+            )
     }
 }

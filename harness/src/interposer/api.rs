@@ -19,9 +19,9 @@ use hyper_util::rt::TokioExecutor;
 use serde_json::{Value, json};
 
 use super::rule::{EventKind, RequestRule};
-use super::traffic::Traffic;
+use super::traffic::TrafficRules;
 use crate::body_lines::{BodyError, lines};
-use crate::listening::{BODY_MAX, Listening};
+use crate::listening::{BODY_MAX, HttpListener};
 use crate::network::{HttpConnector, Network};
 
 /// Maximum size of a response, in bytes.
@@ -35,13 +35,13 @@ fn body_error(error: impl Display) -> BodyError {
     BodyError(error.to_string())
 }
 
-/// Opens a listener that forwards requests to the server at this URL, which must not use TLS.
+/// Opens a proxy that forwards requests to the API server at `server`, a URL without TLS.
 pub(super) async fn open(
     network: &Network,
     server: &str,
-    traffic: Traffic,
+    traffic: TrafficRules,
     with_tls: bool,
-) -> std::io::Result<Listening> {
+) -> std::io::Result<HttpListener> {
     let proxy = Arc::new(Proxy {
         server: server.trim_end_matches('/').to_owned(),
         client: Client::builder(TokioExecutor::new()).build(network.http()),
@@ -51,7 +51,7 @@ pub(super) async fn open(
         let proxy = Arc::clone(&proxy);
         async move { proxy.serve(request).await }
     };
-    Listening::open(network, with_tls, serve).await
+    HttpListener::open(network, with_tls, serve).await
 }
 
 /// State that all connections share.
@@ -59,11 +59,11 @@ struct Proxy {
     /// Base URL of the API server.
     server: String,
     client: Client<HttpConnector, Full<Bytes>>,
-    traffic: Arc<Traffic>,
+    traffic: Arc<TrafficRules>,
 }
 
 impl Proxy {
-    /// Handles one request. An error closes the client's connection, because the connection to the server was closed.
+    /// Handles one request. If the API server closes its connection, returns an error, which closes the client's connection.
     async fn serve(&self, request: Request<Incoming>) -> Result<Response<Body>, BodyError> {
         let (mut head, body) = request.into_parts();
         let body = Limited::new(body, BODY_MAX)
@@ -74,10 +74,10 @@ impl Proxy {
         let mut query = head.uri.query().unwrap_or_default().to_owned();
         let target = ResourcePath::of_request(head.method.as_str(), head.uri.path(), &query);
         let Some((verb, path)) = target else {
-            return self.forward(&head, &query, body).await.map(unchanged);
+            return self.forward(&head, &query, body).await.map(forward_unchanged);
         };
-        let resource = path.acted_on();
-        let mut value = read(&head, &body);
+        let resource = path.affected_resource();
+        let mut value = body_json(&head, &body);
         let rules = self.traffic.rules_for(verb, &resource, &value);
         if rules.iter().any(|rule| rule.pretend) {
             return Ok(pretended_response(verb, &value));
@@ -105,7 +105,7 @@ impl Proxy {
             None if changes_responses && response.status() == StatusCode::OK => {
                 self.apply_to_response(verb, response, resource, &query).await
             }
-            None => Ok(unchanged(response)),
+            None => Ok(forward_unchanged(response)),
         }
     }
 
@@ -120,11 +120,11 @@ impl Proxy {
         match verb {
             Verb::Watch => Ok(self.apply_to_watch(response, resource, query)),
             Verb::List | Verb::Get => self.apply_to_list(response, &resource).await,
-            _ => Ok(unchanged(response)),
+            _ => Ok(forward_unchanged(response)),
         }
     }
 
-    /// Sends the additional requests that the rules demand before the request.
+    /// Sends the additional requests of the rules, before the request of the program.
     async fn send_additional(&self, head: &Parts, rules: &[&RequestRule]) -> Result<(), BodyError> {
         for request in rules.iter().flat_map(|rule| &rule.additional) {
             let mut head = head.clone();
@@ -177,7 +177,7 @@ impl Proxy {
             None => drop(self.traffic.apply_to_listed(resource, &mut value)),
         }
         head.headers.remove(CONTENT_LENGTH);
-        Ok(Response::from_parts(head, full(value.to_string().into())))
+        Ok(Response::from_parts(head, full_body(value.to_string().into())))
     }
 
     /// Applies the rules to the events of a watch.
@@ -197,7 +197,7 @@ impl Proxy {
 
 /// Applies the rules to one watch event; `None` if a rule withholds the event. `listing`: whether the watch is still sending its initial
 /// objects.
-fn change_event(traffic: &Traffic, resource: &str, listing: &mut bool, line: Bytes) -> Option<Bytes> {
+fn change_event(traffic: &TrafficRules, resource: &str, listing: &mut bool, line: Bytes) -> Option<Bytes> {
     let Ok(mut event) = serde_json::from_slice::<Value>(&line) else {
         return Some(line);
     };
@@ -242,7 +242,7 @@ fn request_json(head: &mut Parts) {
 fn redirected_path(rule: &RequestRule, path: &str) -> Option<String> {
     let namespace = rule.namespace.as_deref();
     match rule.everywhere {
-        true => Some(everywhere(path)),
+        true => Some(all_namespaces_path(path)),
         false => namespace.map(|namespace| in_namespace(namespace, path)),
     }
 }
@@ -258,8 +258,8 @@ fn in_namespace(namespace: &str, path: &str) -> String {
     }
 }
 
-/// The path of the same collection in all namespaces.
-fn everywhere(path: &str) -> String {
+/// Replaces the path of a namespaced collection by the path of the collection in all namespaces.
+fn all_namespaces_path(path: &str) -> String {
     match path.split_once("/namespaces/") {
         None => path.to_owned(),
         Some((before, rest)) => {
@@ -270,7 +270,7 @@ fn everywhere(path: &str) -> String {
 }
 
 /// The body of a request as JSON; null if the request has no body.
-fn read(head: &Parts, body: &Bytes) -> Value {
+fn body_json(head: &Parts, body: &Bytes) -> Value {
     match is_protobuf(head.headers.get(CONTENT_TYPE)) {
         true => json_of_protobuf(body).unwrap_or_default(),
         false => serde_json::from_slice(body).unwrap_or_default(),
@@ -282,17 +282,17 @@ fn is_protobuf(media: Option<&HeaderValue>) -> bool {
     media.is_some_and(|media| media.contains("protobuf"))
 }
 
-fn unchanged(response: Response<Incoming>) -> Response<Body> {
+fn forward_unchanged(response: Response<Incoming>) -> Response<Body> {
     response.map(|body| body.map_err(body_error).boxed_unsync())
 }
 
-fn full(body: Bytes) -> Body {
+fn full_body(body: Bytes) -> Body {
     Full::new(body).map_err(|never| match never {}).boxed_unsync()
 }
 
 /// An empty response with a status code.
 fn empty_response(code: u16) -> Result<Response<Body>, BodyError> {
-    let mut response = Response::new(full(Bytes::new()));
+    let mut response = Response::new(full_body(Bytes::new()));
     *response.status_mut() = StatusCode::from_u16(code).map_err(body_error)?;
     Ok(response)
 }
@@ -307,7 +307,7 @@ fn pretended_response(verb: Verb, body: &Value) -> Response<Body> {
         Verb::Create => (StatusCode::CREATED, body.to_string()),
         _ => (StatusCode::OK, body.to_string()),
     };
-    let mut response = Response::new(full(text.into()));
+    let mut response = Response::new(full_body(text.into()));
     *response.status_mut() = code;
     response.headers_mut().insert(CONTENT_TYPE, JSON);
     response
@@ -349,7 +349,7 @@ mod tests {
         ] {
             let (path, query) = url.split_once('?').unwrap_or((url, ""));
             let parsed = ResourcePath::of_request(method, path, query);
-            let parsed = parsed.map(|(verb, path)| (verb.as_str().to_owned(), path.acted_on()));
+            let parsed = parsed.map(|(verb, path)| (verb.as_str().to_owned(), path.affected_resource()));
             assert_eq!(parsed, expected, "{url}");
         }
     }
@@ -359,8 +359,8 @@ mod tests {
         let group = "/apis/storage.k8s.io/v1";
         let here = format!("{group}/namespaces/csi/csistoragecapacities");
         let all = format!("{group}/csistoragecapacities");
-        assert_eq!(everywhere(&here), all);
-        assert_eq!(everywhere(&all), all);
+        assert_eq!(all_namespaces_path(&here), all);
+        assert_eq!(all_namespaces_path(&all), all);
         let there = format!("{group}/namespaces/default/csistoragecapacities");
         assert_eq!(in_namespace("default", &here), there);
         assert_eq!(in_namespace("default", &all), all);

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-/// Splits a pointer into the pointer to the parent and the last key.
+/// Splits a JSON pointer into the pointer to the parent and the last key.
 fn split(pointer: &str) -> Option<(&str, String)> {
     let (parent, key) = pointer.rsplit_once('/')?;
     Some((parent, key.replace("~1", "/").replace("~0", "~")))
@@ -13,20 +13,20 @@ pub(super) fn remove(value: &mut Value, pointer: &str) {
     let Some((parent, key)) = split(pointer) else {
         return;
     };
-    each(value, parent, &mut |found| {
+    edit_matches(value, parent, &mut |found| {
         if let Value::Object(fields) = found {
             fields.remove(&key);
         }
     });
 }
 
-/// Sets a field and creates missing parents. Does nothing if a parent is not an object.
+/// Sets the field at a JSON pointer and creates missing parents. Does nothing if a parent is not an object.
 pub(super) fn set(value: &mut Value, pointer: &str, new: &Value) {
     let Some((parent, key)) = split(pointer) else {
         return;
     };
     if parent.contains('*') {
-        return each(value, parent, &mut |found| {
+        return edit_matches(value, parent, &mut |found| {
             if let Value::Object(fields) = found {
                 fields.insert(key.clone(), new.clone());
             }
@@ -45,22 +45,22 @@ pub(super) fn set(value: &mut Value, pointer: &str, new: &Value) {
     }
 }
 
-/// Truncates every list that a pointer matches.
+/// Truncates every list that a JSON pointer matches to `length` items.
 pub(super) fn truncate(value: &mut Value, pointer: &str, length: usize) {
-    each(value, pointer, &mut |found| {
+    edit_matches(value, pointer, &mut |found| {
         if let Value::Array(items) = found {
             items.truncate(length);
         }
     });
 }
 
-/// Whether a pointer matches a value other than null.
+/// Whether a JSON pointer matches a value other than null.
 pub(super) fn has(value: &Value, pointer: &str) -> bool {
     value.pointer(pointer).is_some_and(|found| !found.is_null())
 }
 
 /// Calls `change` for every match of a pointer.
-fn each(value: &mut Value, pointer: &str, change: &mut dyn FnMut(&mut Value)) {
+fn edit_matches(value: &mut Value, pointer: &str, change: &mut dyn FnMut(&mut Value)) {
     let Some((before, after)) = pointer.split_once("/*") else {
         if let Some(found) = value.pointer_mut(pointer) {
             change(found);
@@ -69,7 +69,7 @@ fn each(value: &mut Value, pointer: &str, change: &mut dyn FnMut(&mut Value)) {
     };
     if let Some(Value::Array(items)) = value.pointer_mut(before) {
         for item in items {
-            each(item, after, change);
+            edit_matches(item, after, change);
         }
     }
 }

@@ -7,13 +7,16 @@ use http_body_util::{BodyExt, Full};
 use hyper::{Response, StatusCode};
 
 use super::rule::{MetricsRule, WireRule};
-use crate::listening::Listening;
-use crate::system::Access;
+use crate::listening::HttpListener;
+use crate::system::ProgramInputs;
 use capacity_types::exposition::sample;
 
-/// Listens on the program's metrics address and assigns the program another address. `None` if the case reads no metrics of the program, or
-/// no rule applies to metrics.
-pub(super) async fn open(access: &mut Access, rules: &[WireRule]) -> std::io::Result<Option<Listening>> {
+/// Opens a proxy on the program's metrics address and assigns another address to the program. `None` if the case reads no metrics of the
+/// program, or if no rule applies to metrics.
+pub(super) async fn open(
+    access: &mut ProgramInputs,
+    rules: &[WireRule],
+) -> std::io::Result<Option<HttpListener>> {
     let rules = rules.iter().filter_map(|rule| match rule {
         WireRule::Metrics(rule) => Some(rule.clone()),
         _ => None,
@@ -40,7 +43,7 @@ pub(super) async fn open(access: &mut Access, rules: &[WireRule]) -> std::io::Re
             Ok::<_, Infallible>(response.map(BodyExt::boxed_unsync))
         }
     };
-    Listening::open_at(&access.network, &address, serve)
+    HttpListener::open_at(&access.network, &address, serve)
         .await
         .map(Some)
 }

@@ -1,7 +1,7 @@
 //! Proxies between one program under test and its API server, its driver and the readers of its metrics. Rules change the traffic.
 //!
-//! In the journal, a correct program with changed traffic looks like a program with a bug. Therefore any program can be used to test
-//! whether the cases detect the bug. Does not know the names of injected defects.
+//! In the journal, a correct program with changed traffic looks like a program with a bug. Therefore changed traffic can test whether the
+//! cases detect the bug. Does not know the names of injected defects.
 
 mod api;
 mod edit;
@@ -17,16 +17,16 @@ use fake_csi::{CsiDefect, DefectProxy, Running};
 
 pub use self::relevance::rules_apply;
 pub use self::rule::{AdditionalRequest, EventKind, MetricsRule, ObjectRule, RequestRule, WireRule};
-use self::traffic::Traffic;
-use crate::listening::Listening;
+use self::traffic::TrafficRules;
+use crate::listening::HttpListener;
 use crate::network::{Folder, Network};
-use crate::system::{Access, BoxError, ChildAccess, System};
+use crate::system::{BoxError, ChildAccess, ProgramInputs, System};
 
 /// The proxies of one program instance. Dropping the value closes them.
 struct Proxies {
-    _api: Option<Listening>,
+    _api: Option<HttpListener>,
     _csi: Option<Running>,
-    _metrics: Option<Listening>,
+    _metrics: Option<HttpListener>,
     _folder: Folder,
 }
 
@@ -46,9 +46,12 @@ pub fn interpose(system: &System, rules: &[WireRule]) -> System {
     }
 }
 
-async fn start_proxies(mut access: Access, rules: &[WireRule]) -> Result<(Proxies, Access), BoxError> {
+async fn start_proxies(
+    mut access: ProgramInputs,
+    rules: &[WireRule],
+) -> Result<(Proxies, ProgramInputs), BoxError> {
     let folder = access.network.folder()?;
-    let traffic = Traffic::of(rules);
+    let traffic = TrafficRules::of(rules);
     let api = match traffic.has_rules() {
         true => {
             let proxy = api::open(&access.network, &access.api_url, traffic, access.child.is_some()).await?;
@@ -85,7 +88,7 @@ async fn start_proxies(mut access: Access, rules: &[WireRule]) -> Result<(Proxie
 }
 
 /// Makes a program connect to the proxy instead of the API server.
-fn redirect(access: &mut Access, proxy: &Listening, kubeconfig: PathBuf) -> std::io::Result<()> {
+fn redirect(access: &mut ProgramInputs, proxy: &HttpListener, kubeconfig: PathBuf) -> std::io::Result<()> {
     let Some(child) = access.child.take() else {
         access.api_url = proxy.url();
         return Ok(());

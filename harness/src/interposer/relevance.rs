@@ -6,7 +6,7 @@ use fake_csi::Method;
 use serde_json::Value;
 
 use super::rule::{EventKind, ObjectRule, RequestRule, WireRule};
-use crate::journal::{CallFact, Change, Fact, What};
+use crate::journal::{CallFact, Change, Fact, Observation};
 use crate::plan::{NAMESPACE, Plan};
 use crate::scenario::Role;
 
@@ -35,13 +35,15 @@ impl RoleFacts<'_> {
                 is_observable(*csi_defect, self.plan) && self.changes_a_call(*csi_defect)
             }
             WireRule::Metrics(_) => self.any(|what| match what {
-                What::Metrics(metrics) => metrics.readings.iter().any(|it| self.is_of_role(&it.client)),
+                Observation::Metrics(metrics) => {
+                    metrics.readings.iter().any(|it| self.is_of_role(&it.client))
+                }
                 _ => false,
             }),
         }
     }
 
-    fn any(&self, is_match: impl Fn(&What) -> bool) -> bool {
+    fn any(&self, is_match: impl Fn(&Observation) -> bool) -> bool {
         self.facts.iter().any(|fact| is_match(&fact.what))
     }
 
@@ -49,14 +51,14 @@ impl RoleFacts<'_> {
         Role::of_client(client) == Some(self.role)
     }
 
-    fn is_request(&self, rule: &RequestRule, what: &What) -> bool {
+    fn is_request(&self, rule: &RequestRule, what: &Observation) -> bool {
         match what {
-            What::Request(request) => {
+            Observation::Request(request) => {
                 self.is_of_role(&request.client)
                     && request.resource == rule.resource
                     && rule.verbs.contains(&request.verb)
             }
-            What::Fault(fault) => {
+            Observation::Fault(fault) => {
                 fault
                     .client
                     .as_ref()
@@ -68,7 +70,7 @@ impl RoleFacts<'_> {
         }
     }
 
-    /// Whether a change of the requests that match the rule can affect the case.
+    /// Whether the rule, if it changes a request, can affect the case.
     fn may_have_effect(&self, rule: &RequestRule) -> bool {
         if rule.only_adds_reads() {
             return self.plan.depends_on_requests();
@@ -76,14 +78,16 @@ impl RoleFacts<'_> {
         if rule.only_reads_all_namespaces() {
             return self.plan.depends_on_requests() || self.has_in_other_namespaces(&rule.resource);
         }
-        // A failed request causes no commit, so its body does not matter.
+        // The journal contains no body of a failed request, so the rule may have changed it.
         !rule.only_removes()
             || self.any(|what| match what {
-                What::Commit(commit) => {
+                Observation::Commit(commit) => {
                     *commit.resource == *rule.resource && rule.removes_from(&commit.object)
                 }
-                What::Request(request) => self.is_request(rule, what) && !(200..300).contains(&request.code),
-                What::Fault(_) => self.is_request(rule, what),
+                Observation::Request(request) => {
+                    self.is_request(rule, what) && !(200..300).contains(&request.code)
+                }
+                Observation::Fault(_) => self.is_request(rule, what),
                 _ => false,
             })
     }
@@ -91,7 +95,7 @@ impl RoleFacts<'_> {
     /// Whether objects of the resource exist outside the namespace of the programs.
     fn has_in_other_namespaces(&self, resource: &str) -> bool {
         self.any(|what| match what {
-            What::Commit(commit) => {
+            Observation::Commit(commit) => {
                 *commit.resource == *resource && commit.namespace.as_deref() != Some(NAMESPACE)
             }
             _ => false,
@@ -100,14 +104,14 @@ impl RoleFacts<'_> {
 
     /// Whether the rule changes an existing object and the program receives the object in a response or event.
     fn changes_an_object(&self, rule: &ObjectRule) -> bool {
-        // A server with another release or feature gates may omit stored fields. Then an object counts as changed if the rule matches it.
+        // With another release or other feature gates, the server may omit stored fields, so every object that the rule matches counts.
         let is_served_completely = self.plan.has_default_release();
         let is_changed = |object: &Value| match is_served_completely {
             true => rule.changes_object(object),
             false => rule.matches_object(object),
         };
         let exists = self.any(|what| match what {
-            What::Commit(commit) => *commit.resource == *rule.resource && is_changed(&commit.object),
+            Observation::Commit(commit) => *commit.resource == *rule.resource && is_changed(&commit.object),
             _ => false,
         });
         exists && self.any(|what| self.is_received(rule, what))
@@ -118,23 +122,23 @@ impl RoleFacts<'_> {
         self.plan.delays_responses() || self.any(|what| changes_call(csi_defect, what))
     }
 
-    /// Whether the program has received an object in a list or watch event that the rule changes.
-    fn is_received(&self, rule: &ObjectRule, what: &What) -> bool {
+    /// Whether the fact is a request or watch event in which the role's program receives objects that the rule may change.
+    fn is_received(&self, rule: &ObjectRule, what: &Observation) -> bool {
         match what {
-            What::Request(request) => {
+            Observation::Request(request) => {
                 rule.listed && self.is_of_role(&request.client) && request.resource == rule.resource
             }
-            What::Delivery(delivery) => {
+            Observation::Delivery(delivery) => {
                 self.is_of_role(&delivery.client)
                     && *delivery.resource == *rule.resource
-                    && rule.events.contains(&event(delivery.change))
+                    && rule.events.contains(&event_kind(delivery.change))
             }
             _ => false,
         }
     }
 }
 
-fn event(change: Change) -> EventKind {
+fn event_kind(change: Change) -> EventKind {
     match change {
         Change::Added => EventKind::Added,
         Change::Modified => EventKind::Modified,
@@ -148,15 +152,15 @@ fn is_observable(csi_defect: CsiDefect, plan: &Plan) -> bool {
         CsiDefect::CapacityAssumed => !plan.driver.get_capacity,
         CsiDefect::CapacityWithClonesOnly => plan.driver.get_capacity && !plan.driver.clone_volume,
         CsiDefect::ConnectionNotRestored => plan.may_cut_connections(),
-        // Calls that are not delayed do not overlap, so making one call at a time changes nothing.
+        // The defect serializes calls. Only delayed calls overlap, so without delays it changes nothing.
         CsiDefect::CapacityInTurn => plan.delays_responses() || plan.may_cut_connections(),
         _ => true,
     }
 }
 
 /// Whether the defect changes this CSI call.
-fn changes_call(csi_defect: CsiDefect, what: &What) -> bool {
-    let What::Call(call) = what else {
+fn changes_call(csi_defect: CsiDefect, what: &Observation) -> bool {
+    let Observation::Call(call) = what else {
         return false;
     };
     let is = |method| call.method == method;
@@ -167,7 +171,7 @@ fn changes_call(csi_defect: CsiDefect, what: &What) -> bool {
         | CsiDefect::CapacityAfterVolume => is(Method::GetCapacity),
         CsiDefect::CapacityRoundedUp(unit) => call.available.is_some_and(|bytes| bytes % unit != 0),
         CsiDefect::MaximumOverlooked => call.maximum.is_some(),
-        CsiDefect::ErrorAsZero => is(Method::GetCapacity) && !call.is_answered(),
+        CsiDefect::ErrorAsZero => is(Method::GetCapacity) && !call.has_received_response(),
         CsiDefect::NegativeAsZero => call.available.is_some_and(|available| available < 0),
         CsiDefect::NothingAs(_) => is(Method::GetCapacity) && reports_no_capacity(call),
         CsiDefect::CapacityAssumed | CsiDefect::CapacityWithClonesOnly => {
@@ -177,12 +181,12 @@ fn changes_call(csi_defect: CsiDefect, what: &What) -> bool {
             is(Method::CreateVolume)
         }
         CsiDefect::VolumesRoundedUp(unit) => call.required_bytes.is_some_and(|bytes| bytes % unit != 0),
-        CsiDefect::VolumesRolledBack => is(Method::CreateVolume) && !call.is_answered(),
+        CsiDefect::VolumesRolledBack => is(Method::CreateVolume) && !call.has_received_response(),
         CsiDefect::VolumesLeft => is(Method::DeleteVolume),
         CsiDefect::ConnectionNotRestored => true,
     }
 }
 
 fn reports_no_capacity(call: &CallFact) -> bool {
-    !call.is_answered() || call.available == Some(0)
+    !call.has_received_response() || call.available == Some(0)
 }

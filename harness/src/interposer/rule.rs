@@ -47,7 +47,7 @@ pub struct RequestRule {
     /// Fields to set in the body, by JSON pointer.
     #[serde(default)]
     pub set: BTreeMap<String, Value>,
-    /// Query parameters to remove.
+    /// Names of the query parameters to remove.
     #[serde(default)]
     pub without: Vec<String>,
     /// Whether to send the request for all namespaces, although the program names one.
@@ -63,7 +63,7 @@ pub struct RequestRule {
     /// Whether to return a successful response without sending the request.
     #[serde(default)]
     pub pretend: bool,
-    /// How many times the request is sent again.
+    /// Number of times that the request is repeated.
     #[serde(default)]
     pub repeat: u32,
 }

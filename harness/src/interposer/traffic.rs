@@ -8,14 +8,14 @@ use super::rule::{EventKind, ObjectRule, RequestRule, WireRule};
 
 /// The rules for API traffic.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Traffic {
+pub(super) struct TrafficRules {
     requests: Vec<RequestRule>,
     objects: Vec<ObjectRule>,
 }
 
-impl Traffic {
+impl TrafficRules {
     pub(super) fn of(rules: &[WireRule]) -> Self {
-        let mut traffic = Traffic::default();
+        let mut traffic = TrafficRules::default();
         for rule in rules {
             match rule {
                 WireRule::Request(rule) => traffic.requests.push(rule.clone()),
@@ -110,8 +110,8 @@ impl ObjectRule {
 }
 
 impl RequestRule {
-    /// A rule that matches the same requests but changes nothing.
-    fn without_effect(&self) -> RequestRule {
+    /// A copy of the rule that matches the same requests but changes nothing.
+    fn matcher_only(&self) -> RequestRule {
         RequestRule {
             verbs: self.verbs.clone(),
             resource: self.resource.clone(),
@@ -120,22 +120,22 @@ impl RequestRule {
         }
     }
 
-    /// Whether the rule does nothing except removing fields from request bodies.
+    /// Whether the only effect of the rule is to remove fields from request bodies.
     pub(super) fn only_removes(&self) -> bool {
         let removes = RequestRule {
             remove: self.remove.clone(),
-            ..self.without_effect()
+            ..self.matcher_only()
         };
         *self == removes
     }
 
-    /// Whether the rule does nothing except sending additional reads, which change no objects and whose responses the program does not
+    /// Whether the only effect of the rule is to send additional reads, which change no objects and whose responses the program does not
     /// receive.
     pub(super) fn only_adds_reads(&self) -> bool {
         let sends_more = RequestRule {
             additional: self.additional.clone(),
             repeat: self.repeat,
-            ..self.without_effect()
+            ..self.matcher_only()
         };
         let reads = |verb: &Verb| matches!(verb, Verb::Get | Verb::List);
         *self == sends_more
@@ -143,11 +143,11 @@ impl RequestRule {
             && (self.repeat == 0 || self.verbs.iter().all(reads))
     }
 
-    /// Whether the rule does nothing except extending reads to all namespaces.
+    /// Whether the only effect of the rule is to extend reads to all namespaces.
     pub(super) fn only_reads_all_namespaces(&self) -> bool {
         let widens = RequestRule {
             everywhere: true,
-            ..self.without_effect()
+            ..self.matcher_only()
         };
         *self == widens
     }
@@ -197,7 +197,7 @@ mod tests {
             {"object": {"resource": "pods", "listed": true, "having": {"/metadata/name": "."}, "lacking": ["/spec"], "withhold": true}},
         ]))
         .unwrap();
-        let traffic = Traffic::of(&rules);
+        let traffic = TrafficRules::of(&rules);
         let pretended = |verb: Verb, body: &Value| {
             let rules = traffic.rules_for(verb, "persistentvolumeclaims", body);
             rules.iter().any(|rule| rule.pretend)

@@ -9,7 +9,7 @@ use fake_csi::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::services::{AnswerFact, CallFact, DiscoveryFact, ExtenderFact, MetricsFact, RefusalFact};
+use super::services::{CallFact, DiscoveryFact, ExtenderFact, HarnessCallFact, MetricsFact, RefusalFact};
 use crate::client_name::HARNESS;
 use crate::scenario::Role;
 
@@ -21,7 +21,7 @@ pub struct Fact {
     /// Microseconds since the journal was opened.
     pub at_us: u64,
     /// The observed event.
-    pub what: What,
+    pub what: Observation,
 }
 
 impl Fact {
@@ -34,9 +34,9 @@ impl Fact {
 /// An observed event.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "fact")]
-pub enum What {
+pub enum Observation {
     /// The case starts. Contains the settings from which timeouts are computed.
-    Begin(Begin),
+    Begin(BeginFact),
     /// A step starts. The actions of the step follow.
     StepStarted(StepMark),
     /// All actions of the step were executed. The timeouts of the step start here.
@@ -62,7 +62,7 @@ pub enum What {
     /// The driver's socket rejected a connection or request, so no CSI call took place.
     Refused(RefusalFact),
     /// The driver's response to a CSI call of the harness.
-    Answer(AnswerFact),
+    Answer(HarnessCallFact),
     /// A scheduler extender has responded to a call.
     Extender(ExtenderFact),
     /// The harness has read the API discovery of a resource.
@@ -75,18 +75,18 @@ pub enum What {
     Log(LogFact),
 }
 
-impl What {
-    /// Whether programs may count the observed event in a metric.
+impl Observation {
+    /// Whether the observed event may change a metric of a program or of the API server.
     pub(crate) fn may_be_counted(&self) -> bool {
         match self {
-            What::Request(request) => *request.client != *HARNESS,
-            What::Commit(_)
-            | What::Delivery(_)
-            | What::Fault(_)
-            | What::Call(_)
-            | What::Extender(_)
-            | What::Process(_)
-            | What::StepActed(_) => true,
+            Observation::Request(request) => *request.client != *HARNESS,
+            Observation::Commit(_)
+            | Observation::Delivery(_)
+            | Observation::Fault(_)
+            | Observation::Call(_)
+            | Observation::Extender(_)
+            | Observation::Process(_)
+            | Observation::StepActed(_) => true,
             _ => false,
         }
     }
@@ -94,9 +94,9 @@ impl What {
     /// Whether the fact counts as activity in the cluster. Reads and GetCapacity calls do not.
     pub(crate) fn is_activity(&self) -> bool {
         match self {
-            What::Commit(_) | What::Delivery(_) | What::Process(_) => true,
-            What::Request(request) => !request.verb.only_reads(),
-            What::Call(call) => call.method != Method::GetCapacity,
+            Observation::Commit(_) | Observation::Delivery(_) | Observation::Process(_) => true,
+            Observation::Request(request) => !request.verb.only_reads(),
+            Observation::Call(call) => call.method != Method::GetCapacity,
             _ => false,
         }
     }
@@ -105,7 +105,7 @@ impl What {
 /// Settings of a run from which timeouts are computed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Begin {
+pub struct BeginFact {
     /// Id of the case.
     pub case: String,
     /// Poll interval of the publisher, in microseconds.
@@ -125,7 +125,7 @@ pub(crate) const RETRY_INTERVAL_MAX: Duration = Duration::from_secs(10);
 /// Timeout between the start of a program and its first request, multiplied by `patience`.
 pub(crate) const START_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Default for journals without this field: the constant in the version of the harness that wrote the journal.
+/// Default for a stored journal without this field: the harness versions that wrote such journals used a constant.
 fn retry_interval_max_us() -> u64 {
     micros(RETRY_INTERVAL_MAX)
 }
@@ -166,7 +166,7 @@ pub struct BoundFact {
     /// Index of the expectation in the step.
     pub expect: usize,
     /// The kind of deadline that was reached.
-    pub bound: BoundKind,
+    pub bound: DeadlineKind,
 }
 
 /// A delay of the harness because the host was busy.
@@ -179,7 +179,7 @@ pub struct LagFact {
 /// The kind of a deadline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum BoundKind {
+pub enum DeadlineKind {
     /// The time within which the condition had to become true.
     Within,
     /// The time for which the condition had to stay true.
@@ -215,7 +215,7 @@ pub struct RequestFact {
     pub message: Option<String>,
     /// `resourceVersion` of the response.
     pub revision: Option<u64>,
-    /// Whether a fault rule of the case caused the error, so that the content of the request is not the reason.
+    /// Whether a fault rule of the case caused the error, independently of the content of the request.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub injected: bool,
 }

@@ -1,6 +1,6 @@
 //! The journal: all observations of one case, in order. Contains no verdicts.
 //!
-//! The fakes append facts inside their critical sections, so facts are in the order in which they became true. With a real API server,
+//! The fake API server and driver append facts while they hold their locks, so facts are in the order of the events. With a real API server,
 //! facts are in the order of the harness's own watches; a response or watch event is appended after the changes that it reflects. A verdict
 //! depends only on the plan and the facts, and can be computed again from the stored file. `fact_sink` decides what is recorded and who is
 //! notified.
@@ -20,12 +20,12 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 pub use fact::{
-    ActionFact, Begin, BoundFact, BoundKind, Change, CommitFact, DeliveryFact, Exit, Fact, LagFact,
-    LastOutput, LogFact, ProcessEvent, ProcessFact, RequestFact, StepMark, What,
+    ActionFact, BeginFact, BoundFact, Change, CommitFact, DeadlineKind, DeliveryFact, Exit, Fact, LagFact,
+    LastOutput, LogFact, Observation, ProcessEvent, ProcessFact, RequestFact, StepMark,
 };
 pub(crate) use fact::{RETRY_INTERVAL_MAX, START_TIMEOUT, micros};
 pub use services::{
-    AnswerFact, CallDetails, CallFact, DiscoveryFact, ExtenderFact, MetricsFact, PlacedVolume, Reading,
+    CallDetails, CallFact, DiscoveryFact, ExtenderFact, HarnessCallFact, MetricsFact, PlacedVolume, Reading,
     RefusalFact,
 };
 
@@ -71,7 +71,7 @@ impl Journal {
     }
 
     /// Appends one fact.
-    pub fn append(&self, what: What) {
+    pub fn append(&self, what: Observation) {
         let mut facts = self.shared.facts.lock();
         let limit = self.shared.limit.load(Ordering::Relaxed);
         let seq = *self.shared.length.borrow();
@@ -80,7 +80,7 @@ impl Journal {
         while facts.len() > limit {
             facts.pop_front();
         }
-        // Sent while the facts are locked, so that the length never decreases.
+        // Sent while the facts are locked, so that receivers never see the length decrease.
         self.shared.length.send_replace(seq + 1);
     }
 
@@ -113,7 +113,7 @@ impl Journal {
     }
 
     /// Waits until more than `seq` facts have been appended.
-    pub async fn wait_longer_than(&self, seq: u64) {
+    pub async fn wait_for_len_above(&self, seq: u64) {
         let mut length = self.shared.length.subscribe();
         // `self` owns the sender, so the wait cannot fail.
         let _ = length.wait_for(|length| *length > seq).await;
@@ -137,7 +137,7 @@ pub const FORMAT: u32 = 2;
 /// Returns an error for a journal whose format is newer than [`FORMAT`].
 pub fn check_format(facts: &[Fact]) -> Result<(), String> {
     match facts.first().map(|fact| &fact.what) {
-        Some(What::Begin(begin)) if begin.format > FORMAT => Err(format!(
+        Some(Observation::Begin(begin)) if begin.format > FORMAT => Err(format!(
             "the journal has format {}, and this program reads formats up to {FORMAT}; judge it with a newer version",
             begin.format
         )),
@@ -151,7 +151,7 @@ pub fn load(path: &Path) -> std::io::Result<Vec<Fact>> {
     for (number, line) in BufReader::new(std::fs::File::open(path)?).lines().enumerate() {
         let fact = serde_json::from_str(&line?).map_err(|error| {
             let older = match facts.first().map(|fact: &Fact| &fact.what) {
-                Some(What::Begin(begin)) if begin.format < FORMAT => format!(
+                Some(Observation::Begin(begin)) if begin.format < FORMAT => format!(
                     "; the journal has format {}, and this program writes format {FORMAT}: run the case again, or judge it with the version that \
                      wrote it",
                     begin.format
@@ -162,7 +162,7 @@ pub fn load(path: &Path) -> std::io::Result<Vec<Fact>> {
             std::io::Error::new(std::io::ErrorKind::InvalidData, message)
         })?;
         facts.push(fact);
-        // The first fact contains the format version. A newer version explains why later facts cannot be parsed.
+        // The first fact contains the format version. Checked before the other facts, which may not be readable in a newer format.
         if number == 0 {
             let invalid = |message| std::io::Error::new(std::io::ErrorKind::InvalidData, message);
             check_format(&facts).map_err(|message| invalid(format!("{}: {message}", path.display())))?;
@@ -190,7 +190,7 @@ mod tests {
     fn older_formats_are_read_and_newer_ones_are_rejected_before_their_facts() {
         let facts = loaded(FIRST).expect("valid journal");
         assert!(
-            matches!(&facts[0].what, What::Begin(begin) if begin.retry_interval_max_us == micros(RETRY_INTERVAL_MAX))
+            matches!(&facts[0].what, Observation::Begin(begin) if begin.retry_interval_max_us == micros(RETRY_INTERVAL_MAX))
         );
         let fault = r#"{"seq":2,"at_us":6,"what":{"fact":"fault","what":"status 503: create pods"}}"#;
         let error = loaded(&format!("{FIRST}{fault}\n"))

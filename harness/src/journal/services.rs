@@ -39,14 +39,14 @@ pub struct CallFact {
     pub available: Option<i64>,
     /// GetCapacity: `maximum_volume_size`.
     pub maximum: Option<i64>,
-    /// Fields that are set for few calls.
+    /// Fields that only some calls have.
     #[serde(flatten)]
     pub details: Box<CallDetails>,
 }
 
 impl CallFact {
-    /// Whether the client received a successful response. A successful call with a message has lost its response.
-    pub fn is_answered(&self) -> bool {
+    /// Whether the client received a successful response. A message of a successful call says that the response was lost.
+    pub fn has_received_response(&self) -> bool {
         self.code == "OK" && self.message.is_none()
     }
 }
@@ -70,7 +70,7 @@ pub struct RefusalFact {
 /// The driver's response to a CSI call that the harness made for the case.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct AnswerFact {
+pub struct HarnessCallFact {
     /// Name that the case has given the response.
     pub name: String,
     /// The CSI method.
@@ -144,7 +144,7 @@ pub struct Reading {
     pub error: Option<String>,
 }
 
-/// Fields of a call that are set for few calls.
+/// Fields of a CSI call that only some calls have.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CallDetails {

@@ -1,23 +1,23 @@
 //! Owns the deadlines of expectations: their timeouts, their hold times (`stays`), and how long the judge waits for idle programs.
 //!
 //! Deadlines are computed from facts, so later facts can move them. An expectation that does not hold fails after its own timeout, but only
-//! once the programs have had time to react; harness lag in the journal extends that time. What follows when a deadline is reached is
-//! decided by the monitor.
+//! once the programs have had time to react; harness lag in the journal extends that time. The monitor decides what a reached deadline
+//! means.
 
 use std::time::Duration;
 
 use super::monitor::{Monitor, Phase, View};
 use super::settled::Activity;
-use crate::cluster_state::Rounds;
+use crate::cluster_state::ActivityCounts;
 use crate::expectation::{Expect, Predicate};
-use crate::journal::{BoundKind, START_TIMEOUT};
+use crate::journal::{DeadlineKind, START_TIMEOUT};
 use crate::plan::Bound;
 
 /// An expectation that does not hold fails once nothing has changed for this long: no requests, commits, watch events, and CSI calls that
 /// change volumes or return a new capacity.
 const SETTLE_TIME: Duration = Duration::from_secs(1);
 
-/// Longer than the interval at which publishers retry a PVC, which their manifests limit to one second.
+/// Longest time until a publisher retries a PVC: publisher manifests limit the retry interval to one second, plus a margin.
 const PUBLISHER_RETRY: Duration = Duration::from_millis(1_200);
 
 /// Maximum extension of a timeout while programs are active, unless the expectation has a longer timeout.
@@ -27,8 +27,8 @@ pub(super) const ACTIVE_MAX: Duration = Duration::from_secs(10);
 /// extension is limited to [`ACTIVE_MAX`]: a host that lags a quarter of the time would otherwise extend the timeout forever.
 const LAG_FACTOR: u32 = 4;
 
-/// A publisher that has made no GetCapacity call for this long, and for [`NO_CALLS_REFRESHES`] poll intervals, is considered idle. Decisive
-/// if the poll interval is short.
+/// A publisher that has made no GetCapacity call for this long, and for [`NO_CALLS_REFRESHES`] poll intervals, is considered idle. Matters
+/// only for short poll intervals.
 const NO_CALLS_MIN: Duration = PUBLISHER_RETRY;
 const NO_CALLS_REFRESHES: u32 = 10;
 
@@ -39,11 +39,11 @@ const NOTHING_TO_DO_REFRESHES: u32 = 3;
 /// plus one second, the interval at which its queue checks for elapsed back-offs.
 const SCHEDULER_IDLE: Duration = Duration::from_secs(3);
 
-/// Minimum time without calls after which a program counts as idle, for expectations whose `stays` is a number of poll intervals or rounds.
-/// Decisive if the poll interval is short.
+/// Minimum hold time if `stays` is a number of poll intervals or rounds and the program makes too few calls to count them. Matters only for
+/// short poll intervals.
 const IDLE_MIN: Duration = Duration::from_secs(3);
 
-/// Harness lag makes inactivity less conclusive, so the time until a program counts as idle grows by this multiple of the lag.
+/// The time after which a program counts as idle grows by this multiple of the harness lag, which delays the program's activity too.
 const IDLE_LAG_FACTOR: u32 = 2;
 /// Maximum extension for harness lag, as a multiple of the idle time without lag.
 const IDLE_LAG_FACTOR_MAX: u32 = 2;
@@ -71,12 +71,12 @@ pub(super) struct ActionsDone {
     /// Total harness lag before the last action ended.
     pub(super) lag: Duration,
     /// Number of GetCapacity calls and scheduling attempts before the last action ended.
-    pub(super) rounds: Rounds,
+    pub(super) rounds: ActivityCounts,
 }
 
 /// Why an expectation that does not hold has not failed yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wait {
+pub(super) enum WaitReason {
     /// The timeout of the expectation has not expired.
     OwnTimeout,
     /// The judge waits until nothing has changed for this long.
@@ -105,7 +105,7 @@ impl Timeouts {
         expect: &Expect,
         actions_done: &ActionsDone,
         view: View<'_>,
-    ) -> (Duration, Wait) {
+    ) -> (Duration, WaitReason) {
         let activity: &Activity = view.activity;
         let from = Duration::from_micros(actions_done.at_us);
         let last_activity =
@@ -114,41 +114,44 @@ impl Timeouts {
         let lag = self.lag_extension(actions_done, activity);
         let own_timeout = self.own_timeout(expect);
         // While a PVC lacks capacity, the publisher retries it, and the journal need not contain the last retry yet.
-        let settle_time = match activity.has_provisioned_all(view.cluster) {
+        let settle_time = match activity.has_provisioned_all_claims(view.cluster) {
             true => SETTLE_TIME,
             false => PUBLISHER_RETRY,
         };
         let settle_time = self.scaled(settle_time) + lag;
         let mut waits = vec![
-            (from + own_timeout + lag, Wait::OwnTimeout),
-            (last_activity + settle_time, Wait::NoChanges(settle_time)),
+            (from + own_timeout + lag, WaitReason::OwnTimeout),
+            (last_activity + settle_time, WaitReason::NoChanges(settle_time)),
         ];
-        if !activity.has_polled(view.plan, view.cluster, &actions_done.rounds) {
-            let limit = self.wait_limit(expect, BoundKind::PublisherIdle) + lag;
-            waits.push((last_call + limit, Wait::NoCalls(limit)));
+        if !activity.has_publisher_polled(view.plan, view.cluster, &actions_done.rounds) {
+            let limit = self.wait_limit(expect, DeadlineKind::PublisherIdle) + lag;
+            waits.push((last_call + limit, WaitReason::NoCalls(limit)));
         }
-        let limit = self.wait_limit(expect, BoundKind::SchedulerIdle) + lag;
+        let limit = self.wait_limit(expect, DeadlineKind::SchedulerIdle) + lag;
         // Checked last, because the check iterates over all pods without a node.
-        if waits.iter().all(|(at, _)| *at <= last_activity + limit) && !activity.has_decided_all(view.cluster)
+        if waits.iter().all(|(at, _)| *at <= last_activity + limit)
+            && !activity.has_scheduler_decided_all_pods(view.cluster)
         {
-            waits.push((last_activity + limit, Wait::SchedulerIdle(limit)));
+            waits.push((last_activity + limit, WaitReason::SchedulerIdle(limit)));
         }
         let last_error = activity.errors.last_error_us().map(Duration::from_micros);
-        // A delayed call may block a program with few threads until the call is cancelled or executed.
+        // A delayed call may block a program with few threads, so the judge waits as it does for the retry of a failed request.
         let delayed_call = self.delays_calls.then_some(from);
         if let Some(last_error) = last_error.max(delayed_call) {
             let limit = self.scaled(self.retry_interval_max) + lag;
-            waits.push((last_error + limit, Wait::Retry(limit)));
+            waits.push((last_error + limit, WaitReason::Retry(limit)));
         }
         let last = waits.into_iter().max_by_key(|(at, _)| *at);
         let longest = self.scaled(ACTIVE_MAX).max(own_timeout);
         let longest = match last {
-            Some((_, Wait::Retry(limit))) => longest.max(limit * self.fault_matches_max.saturating_add(1)),
+            Some((_, WaitReason::Retry(limit))) => {
+                longest.max(limit * self.fault_matches_max.saturating_add(1))
+            }
             _ => longest,
         };
         let latest = from + longest;
         let until = match last {
-            Some((_, Wait::Retry(_))) => latest,
+            Some((_, WaitReason::Retry(_))) => latest,
             _ => {
                 // A program that was blocked by an error acts only after it has recovered. Limited, because errors may repeat.
                 let recovered =
@@ -158,16 +161,16 @@ impl Timeouts {
         };
         let (at, wait) = match last {
             Some((at, wait)) if at <= until => (at, wait),
-            Some((_, Wait::Retry(_))) => (until, Wait::Retry(longest)),
-            _ => (until, Wait::StillActive(until - from)),
+            Some((_, WaitReason::Retry(_))) => (until, WaitReason::Retry(longest)),
+            _ => (until, WaitReason::StillActive(until - from)),
         };
         match self.starts_until(activity) {
-            Some(start) if start > at => (start, Wait::Start(self.scaled(START_TIMEOUT))),
+            Some(start) if start > at => (start, WaitReason::Start(self.scaled(START_TIMEOUT))),
             _ => (at, wait),
         }
     }
 
-    /// Journal time until which started programs may send their first request. None if all programs have sent one.
+    /// Journal time until which started programs may send their first request. None if all programs have sent a request.
     fn starts_until(self, activity: &Activity) -> Option<Duration> {
         let started = activity.starting_us().map(Duration::from_micros)?;
         Some(started + self.scaled(START_TIMEOUT))
@@ -180,14 +183,19 @@ impl Timeouts {
             + self.lag_extension(actions_done, activity)
     }
 
-    /// How much the harness lag since the last action extends timeouts.
+    /// The extension of timeouts by harness lag since the last action.
     fn lag_extension(self, actions_done: &ActionsDone, activity: &Activity) -> Duration {
         let lag = activity.lag.saturating_sub(actions_done.lag) * LAG_FACTOR;
         lag.min(self.scaled(ACTIVE_MAX))
     }
 
     /// Journal time of a deadline of an expectation whose condition is true.
-    pub(super) fn hold_deadline(self, monitor: &Monitor<'_>, bound: BoundKind, view: View<'_>) -> Duration {
+    pub(super) fn hold_deadline(
+        self,
+        monitor: &Monitor<'_>,
+        bound: DeadlineKind,
+        view: View<'_>,
+    ) -> Duration {
         let (since, activity) = (&monitor.since, view.activity);
         let limit = match has_nothing_to_do(monitor, bound, view) {
             true => self.scaled(self.refresh * NOTHING_TO_DO_REFRESHES),
@@ -195,33 +203,33 @@ impl Timeouts {
         };
         let lag = activity.lag.saturating_sub(since.lag);
         let extension = match bound {
-            BoundKind::Hold => Duration::ZERO,
+            DeadlineKind::Hold => Duration::ZERO,
             _ => (lag * IDLE_LAG_FACTOR).min(limit * IDLE_LAG_FACTOR_MAX),
         };
         let from = match bound {
-            BoundKind::PublisherIdle => since.at_us.max(activity.last_call_us),
+            DeadlineKind::PublisherIdle => since.at_us.max(activity.last_call_us),
             _ => since.at_us,
         };
         let at = Duration::from_micros(from) + limit + extension;
         match bound {
             // A program that has not started yet sends no requests, so its inactivity proves nothing.
-            BoundKind::PublisherIdle | BoundKind::SchedulerIdle => {
+            DeadlineKind::PublisherIdle | DeadlineKind::SchedulerIdle => {
                 at.max(self.starts_until(activity).unwrap_or_default())
             }
-            BoundKind::Within | BoundKind::Hold => at,
+            DeadlineKind::Within | DeadlineKind::Hold => at,
         }
     }
 
     /// Time until this deadline, without extensions.
-    fn wait_limit(self, expect: &Expect, bound: BoundKind) -> Duration {
+    fn wait_limit(self, expect: &Expect, bound: DeadlineKind) -> Duration {
         self.scaled(match (bound, expect.hold) {
-            (BoundKind::Within, _) => expect.within.time(self.refresh),
-            (BoundKind::PublisherIdle, _) => (self.refresh * NO_CALLS_REFRESHES).max(NO_CALLS_MIN),
-            (BoundKind::SchedulerIdle, _) => SCHEDULER_IDLE,
-            (BoundKind::Hold, Some(Bound::Time(time))) => time,
-            // A program that makes no further calls completes no rounds, so the deadline is a time limit.
-            (BoundKind::Hold, Some(rounds)) => (rounds.time(self.refresh) * 3).max(IDLE_MIN),
-            (BoundKind::Hold, None) => Duration::ZERO,
+            (DeadlineKind::Within, _) => expect.within.time(self.refresh),
+            (DeadlineKind::PublisherIdle, _) => (self.refresh * NO_CALLS_REFRESHES).max(NO_CALLS_MIN),
+            (DeadlineKind::SchedulerIdle, _) => SCHEDULER_IDLE,
+            (DeadlineKind::Hold, Some(Bound::Time(time))) => time,
+            // A time limit, because a program that makes no further calls completes no rounds.
+            (DeadlineKind::Hold, Some(rounds)) => (rounds.time(self.refresh) * 3).max(IDLE_MIN),
+            (DeadlineKind::Hold, None) => Duration::ZERO,
         })
     }
 
@@ -232,31 +240,31 @@ impl Timeouts {
 
 /// Whether, according to the specification, the programs have nothing to do: the publisher needs no GetCapacity call, or the scheduler has
 /// rejected every pod without a node for a valid reason.
-fn has_nothing_to_do(monitor: &Monitor<'_>, bound: BoundKind, view: View<'_>) -> bool {
+fn has_nothing_to_do(monitor: &Monitor<'_>, bound: DeadlineKind, view: View<'_>) -> bool {
     let (Predicate::Specification, Some(oracle)) = (&monitor.expect.predicate, view.oracle) else {
         return false;
     };
     match bound {
-        BoundKind::PublisherIdle => !oracle.must_call_get_capacity(),
-        BoundKind::SchedulerIdle => view.activity.has_rejected_all(view.cluster),
-        BoundKind::Within | BoundKind::Hold => false,
+        DeadlineKind::PublisherIdle => !oracle.must_call_get_capacity(),
+        DeadlineKind::SchedulerIdle => view.activity.has_rejected_all_waiting_pods(view.cluster),
+        DeadlineKind::Within | DeadlineKind::Hold => false,
     }
 }
 
 /// The deadlines of a monitor, with their journal times.
-pub(super) fn bounds(
+pub(super) fn pending_deadlines(
     timeouts: Timeouts,
     monitor: &Monitor<'_>,
     actions_done: &ActionsDone,
     view: View<'_>,
-) -> Vec<(Duration, BoundKind)> {
-    let waits = monitor.pending(view).into_iter();
+) -> Vec<(Duration, DeadlineKind)> {
+    let waits = monitor.pending_bounds(view).into_iter();
     let mut bounds: Vec<_> = waits
         .map(|bound| {
             let at = timeouts.hold_deadline(monitor, bound, view);
             match bound {
                 // A pod that is retried forever without a decision must not extend the case forever.
-                BoundKind::SchedulerIdle => (
+                DeadlineKind::SchedulerIdle => (
                     at.min(timeouts.activity_deadline(actions_done, view.activity)),
                     bound,
                 ),
@@ -267,7 +275,7 @@ pub(super) fn bounds(
     if monitor.phase == Phase::Waiting {
         bounds.push((
             timeouts.deadline(monitor.expect, actions_done, view).0,
-            BoundKind::Within,
+            DeadlineKind::Within,
         ));
     }
     bounds

@@ -1,15 +1,15 @@
 //! Duplicate objects: a publisher creates an object for a class and segment for which it already created one within the same poll interval.
 //!
 //! Whether two workers of a program race is random, so it must not decide cases about other behaviour: duplicates are a finding, and
-//! expectations ignore them. Expectations do count duplicates that a race cannot explain: objects created after a later poll or a restart,
-//! or while a fault hid the publisher's objects.
+//! expectations ignore them. Expectations do count further objects that no race explains: created after a later poll or a restart, or while
+//! a fault hid the publisher's objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use capacity_types::capacity_api::RESOURCE;
 
-use crate::journal::{Change, CommitFact, Fact, ProcessEvent, What};
+use crate::journal::{Change, CommitFact, Fact, Observation, ProcessEvent};
 use crate::scenario::Role;
 
 /// The CSIStorageCapacity objects that the publishers of a case have created.
@@ -53,21 +53,21 @@ pub(super) enum UncountedWrite {
 }
 
 impl Duplicates {
-    /// Processes a fact. Returns whether the fact is a write that expectations ignore.
+    /// Processes a fact. Returns None unless expectations ignore the fact.
     pub(super) fn apply(&mut self, fact: &Fact) -> Option<UncountedWrite> {
         match &fact.what {
-            What::Begin(begin) => self.refresh_us = begin.refresh_us,
-            What::Lag(lag) => self.extend_for_lag(lag.late_us),
-            What::Fault(fault) => self.clients_with_faults.extend(fault.client.clone()),
-            What::Process(process) if matches!(process.event, ProcessEvent::Started) => {
+            Observation::Begin(begin) => self.refresh_us = begin.refresh_us,
+            Observation::Lag(lag) => self.extend_for_lag(lag.late_us),
+            Observation::Fault(fault) => self.clients_with_faults.extend(fault.client.clone()),
+            Observation::Process(process) if matches!(process.event, ProcessEvent::Started) => {
                 self.groups.retain(|(client, _), _| *client != process.client);
             }
-            What::Commit(commit) if *commit.resource == *RESOURCE => {
+            Observation::Commit(commit) if *commit.resource == *RESOURCE => {
                 let uncounted = self.commit(commit, fact.at_us)?;
                 self.revisions.insert(commit.revision);
                 return Some(uncounted);
             }
-            What::Delivery(delivery) if self.revisions.contains(&delivery.revision) => {
+            Observation::Delivery(delivery) if self.revisions.contains(&delivery.revision) => {
                 return Some(UncountedWrite::Delivered);
             }
             _ => {}
@@ -81,7 +81,7 @@ impl Duplicates {
             Change::Added => self.add(commit, uid, at_us),
             Change::Deleted => self.delete(commit, uid),
             Change::Modified => {
-                self.take_over(commit, uid);
+                self.remove_taken_over_object(commit, uid);
                 None
             }
         }
@@ -89,7 +89,7 @@ impl Duplicates {
 
     /// Removes an object from its group because another client has modified it: the object may no longer belong to the publisher, which may
     /// then create a new one.
-    fn take_over(&mut self, commit: &CommitFact, uid: &str) {
+    fn remove_taken_over_object(&mut self, commit: &CommitFact, uid: &str) {
         if Role::of_client(&commit.client) != Some(Role::Publisher)
             && let Some(group) = self
                 .key_of_uid

@@ -1,8 +1,8 @@
-//! Findings: violations by a program under test that the case is not about. Checked in every case, reported once per cause, never part of
+//! Findings: violations by a program under test that the case does not test. Checked in every case, reported once per cause, never part of
 //! the verdict.
 //!
-//! The built-in driver and API server tolerate such violations: rejecting them would fail every case at its first step and hide other
-//! failures. Cases about strictness make the servers reject them.
+//! The built-in driver and API server tolerate such violations, because rejecting them would fail every case at its first step and hide
+//! other failures. Only the key `driver.strict` of a case makes the driver reject them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -15,8 +15,8 @@ use fake_csi::Method;
 use super::duplicates::{Duplicates, UncountedWrite};
 use crate::cluster_state::call_key;
 use crate::expectation::is_labelled;
-use crate::journal::{CallFact, Change, CommitFact, Fact, ProcessEvent, RequestFact, What};
-use crate::plan::{Plan, without_sidecars};
+use crate::journal::{CallFact, Change, CommitFact, Fact, Observation, ProcessEvent, RequestFact};
+use crate::plan::{Plan, without_sidecar_parameters};
 use crate::scenario::Role;
 
 /// A violation of one of the [`RULES`] by a program under test in a case.
@@ -64,7 +64,7 @@ rules! {
     INVALID = "api-invalid", "requests to the API server are well-formed and valid", "Kubernetes API concepts, status codes 400, 415 and 422";
     LABELS = "object-labels", "a published object has labels with its manager and its driver", "KEP-1472, CSIStorageCapacity lifecycle";
     DUPLICATE_OBJECT = "object-twice", "one object is created for each class and segment", "KEP-1472, CSIStorageCapacity lifecycle";
-    DUPLICATE_WATCH = "watch-twice", "a client has one watch for the same objects", "Kubernetes API concepts, efficient detection of changes";
+    DUPLICATE_WATCH = "watch-twice", "a client does not watch the same objects twice", "Kubernetes API concepts, efficient detection of changes";
 }
 
 /// The rule with this name.
@@ -84,14 +84,14 @@ const CALLS_AT_START: u64 = 2;
 /// The findings of a case, in the order of their first facts.
 pub fn findings(plan: &Plan, facts: &[Fact]) -> Vec<Finding> {
     let mut found = Findings::default();
-    let (mut calls, mut start) = (Calls::default(), Start::default());
+    let (mut calls, mut start) = (CallCounts::default(), StartCalls::default());
     let limits = CallLimits::of(plan, facts);
     // Cases that set a release check API versions with their own expectations.
     let release = plan.has_default_release().then_some(plan.release);
     // A fault that cuts the connection or kills the client may cause an incomplete request, so clients with such a fault are excluded.
     let mut cut: BTreeSet<&str> = BTreeSet::new();
     let last = last_requests(facts);
-    let (mut duplicates, mut watches) = (Duplicates::default(), Watches::default());
+    let (mut duplicates, mut watches) = (Duplicates::default(), WatchedRevisions::default());
     for fact in facts {
         if let Some((role, text)) = watches.apply(fact) {
             found.add(DUPLICATE_WATCH, role, text, fact);
@@ -101,7 +101,7 @@ pub fn findings(plan: &Plan, facts: &[Fact]) -> Vec<Finding> {
             found.add(DUPLICATE_OBJECT, Role::Publisher, text.to_owned(), fact);
         }
         match &fact.what {
-            What::Call(call) => {
+            Observation::Call(call) => {
                 for violation in &call.details.violations {
                     found.add(
                         ARGUMENTS,
@@ -114,19 +114,19 @@ pub fn findings(plan: &Plan, facts: &[Fact]) -> Vec<Finding> {
                     let text = "GetCapacity: the same call is made several times in each poll interval";
                     found.add(CALLS, Role::Publisher, text.to_owned(), fact);
                 }
-                if start.is_repeated(call, fact, &limits) {
+                if start.exceeds_start_limit(call, fact, &limits) {
                     let text = "GetCapacity: the same call is made more than twice before the first poll";
                     found.add(REPEATED_START_CALLS, Role::Publisher, text.to_owned(), fact);
                 }
             }
-            What::Action(_) => start.is_over = true,
-            What::Fault(fault) => {
+            Observation::Action(_) => start.is_over = true,
+            Observation::Fault(fault) => {
                 start.is_over = true;
                 cut.extend(fault.client.as_deref());
             }
-            What::Request(request)
+            Observation::Request(request)
                 if request.code == 400 && (cut.contains(&*request.client) || last.contains(&fact.seq)) => {}
-            What::Request(request) => {
+            Observation::Request(request) => {
                 // After a rejected write, the publisher calls GetCapacity and retries. Conflicts (409) do not count, because the
                 // publisher's own writes may conflict.
                 let is_rejected = matches!(request.code, 403 | 429 | 500..);
@@ -135,7 +135,7 @@ pub fn findings(plan: &Plan, facts: &[Fact]) -> Vec<Finding> {
                     found.add(rule, role, text, fact);
                 }
             }
-            What::Commit(commit) if is_unlabelled(plan, commit) => {
+            Observation::Commit(commit) if is_unlabelled(plan, commit) => {
                 found.add(
                     LABELS,
                     Role::Publisher,
@@ -155,8 +155,8 @@ fn last_requests(facts: &[Fact]) -> BTreeSet<u64> {
     let (mut last, mut cut_off) = (BTreeMap::new(), BTreeSet::new());
     for fact in facts {
         match &fact.what {
-            What::Request(request) => drop(last.insert(&*request.client, fact.seq)),
-            What::Process(process) if !matches!(process.event, ProcessEvent::Started) => {
+            Observation::Request(request) => drop(last.insert(&*request.client, fact.seq)),
+            Observation::Process(process) if !matches!(process.event, ProcessEvent::Started) => {
                 cut_off.extend(last.remove(&*process.client));
             }
             _ => {}
@@ -186,27 +186,26 @@ impl Findings {
     }
 }
 
-/// Watch events by client and resource: the revisions received since the client's last watch request, and the number of events that were
-/// received again.
+/// For each client and resource, the revisions received since the client's last watch request, and how many of them were received again.
 ///
 /// A watch never sends a revision twice, but a new watch may send events of an earlier watch again.
 #[derive(Default)]
-struct Watches<'f>(BTreeMap<(&'f str, &'f str), (BTreeSet<u64>, u64)>);
+struct WatchedRevisions<'f>(BTreeMap<(&'f str, &'f str), (BTreeSet<u64>, u64)>);
 
 /// Number of repeated events of one resource that are tolerated, because the previous watch may not have ended yet when the next one
 /// begins.
 const REPEATED_EVENTS_MAX: u64 = 1;
 
-impl<'f> Watches<'f> {
+impl<'f> WatchedRevisions<'f> {
     /// Processes a fact. Returns the client's role and the text of the finding, at most once per client and resource.
     fn apply(&mut self, fact: &'f Fact) -> Option<(Role, String)> {
         match &fact.what {
-            What::Process(process) => self.0.retain(|(client, _), _| *client != &*process.client),
-            What::Request(request) if request.verb == Verb::Watch => {
+            Observation::Process(process) => self.0.retain(|(client, _), _| *client != &*process.client),
+            Observation::Request(request) if request.verb == Verb::Watch => {
                 let of_watch = self.0.get_mut(&(&*request.client, request.resource.as_str()))?;
                 *of_watch = Default::default();
             }
-            What::Delivery(delivery) => {
+            Observation::Delivery(delivery) => {
                 let key = (&*delivery.client, &*delivery.resource);
                 let (revisions, repeated) = self.0.entry(key).or_default();
                 if !revisions.insert(delivery.revision) {
@@ -224,7 +223,7 @@ impl<'f> Watches<'f> {
 
 /// Number of GetCapacity calls, and of calls that create or delete volumes.
 #[derive(Default)]
-struct Calls {
+struct CallCounts {
     /// Number of GetCapacity calls, by parameters and segment.
     get_capacity: BTreeMap<String, u64>,
     /// Number of calls that create or delete volumes.
@@ -233,15 +232,15 @@ struct Calls {
 
 /// The publisher's GetCapacity calls between its start and the first poll, or until an event that causes further calls.
 #[derive(Default)]
-struct Start {
-    /// Journal time of the first call. The program started before it, so the first poll follows within one poll interval.
+struct StartCalls {
+    /// Journal time of the first call. The first poll follows within one poll interval, which began when the program started.
     first: Option<Duration>,
     get_capacity: BTreeMap<String, u64>,
     is_over: bool,
 }
 
-impl Start {
-    fn is_repeated(&mut self, call: &CallFact, fact: &Fact, limits: &CallLimits) -> bool {
+impl StartCalls {
+    fn exceeds_start_limit(&mut self, call: &CallFact, fact: &Fact, limits: &CallLimits) -> bool {
         self.is_over |= call.volume.is_some();
         let Some(refresh) = limits.interval.filter(|_| call.method == Method::GetCapacity) else {
             return false;
@@ -253,7 +252,7 @@ impl Start {
         }
         let count = self.get_capacity.entry(call_key(call)).or_default();
         *count += 1;
-        *count > CALLS_AT_START * limits.classes_like(call)
+        *count > CALLS_AT_START * limits.count_classes_of_call(call)
     }
 }
 
@@ -268,16 +267,16 @@ struct CallLimits {
 impl CallLimits {
     fn of(plan: &Plan, facts: &[Fact]) -> Self {
         let refresh = facts.iter().find_map(|fact| match &fact.what {
-            What::Begin(begin) => Some(Duration::from_micros(begin.refresh_us)),
+            Observation::Begin(begin) => Some(Duration::from_micros(begin.refresh_us)),
             _ => None,
         });
         let classes = plan.class_parameters.keys();
         let of_plan = classes.map(|class| (class.clone(), plan.driver_parameters(class)));
         let in_cluster = facts.iter().filter_map(|fact| match &fact.what {
-            What::Commit(commit) if *commit.resource == *"storageclasses" => {
+            Observation::Commit(commit) if *commit.resource == *"storageclasses" => {
                 let parameters = commit.object["parameters"].as_object().into_iter().flatten();
                 let texts = parameters.filter_map(|(key, value)| Some((key, value.as_str()?)));
-                Some((commit.name.to_string(), without_sidecars(texts)))
+                Some((commit.name.to_string(), without_sidecar_parameters(texts)))
             }
             _ => None,
         });
@@ -287,7 +286,7 @@ impl CallLimits {
         }
     }
 
-    fn exceeds_limit(&self, call: &CallFact, fact: &Fact, calls: &mut Calls) -> bool {
+    fn exceeds_limit(&self, call: &CallFact, fact: &Fact, calls: &mut CallCounts) -> bool {
         calls.volumes += u64::from(call.volume.is_some());
         let Some(refresh) = self.interval.filter(|_| call.method == Method::GetCapacity) else {
             return false;
@@ -296,21 +295,21 @@ impl CallLimits {
         *count += 1;
         let intervals = fact.at().as_micros() / refresh.as_micros().max(1);
         let each = intervals * u128::from(CALLS_PER_INTERVAL) + u128::from(CALLS_BURST + calls.volumes);
-        u128::from(*count) > each * u128::from(self.classes_like(call))
+        u128::from(*count) > each * u128::from(self.count_classes_of_call(call))
     }
 
     /// Number of classes with the same driver parameters as the call. Each of these classes may cause the call.
-    fn classes_like(&self, call: &CallFact) -> u64 {
+    fn count_classes_of_call(&self, call: &CallFact) -> u64 {
         let classes = self.parameters.iter();
         let equal = classes.filter(|(_, parameters)| *parameters == call.parameters);
         equal.count().max(1) as u64
     }
 }
 
-/// Whether distributed publishers may call GetCapacity many times, because they call it before they provision a PVC with Immediate binding.
+/// Whether publishers may call GetCapacity many times: distributed publishers do so before they provision a PVC with Immediate binding.
 fn calls_for_immediate_claims(plan: &Plan, facts: &[Fact]) -> bool {
     let is_immediate = |fact: &Fact| match &fact.what {
-        What::Commit(commit) => {
+        Observation::Commit(commit) => {
             *commit.resource == *"storageclasses" && commit.object["volumeBindingMode"] == "Immediate"
         }
         _ => false,

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::Failure;
 use super::deadline::ACTIVE_MAX;
-use crate::journal::{Fact, ProcessEvent, What};
+use crate::journal::{Fact, Observation, ProcessEvent};
 
 /// Lag below this minimum never excuses a failure, because it does not change the order of events.
 const LAG_MIN: Duration = Duration::from_millis(100);
@@ -25,7 +25,8 @@ pub(super) fn excuses_failure(facts: &[Fact], failure: &Failure) -> bool {
         return false;
     };
     // Lag cannot cause excessive activity.
-    if matches!(&decided.what, What::Process(process) if matches!(process.event, ProcessEvent::Flooded(_))) {
+    if matches!(&decided.what, Observation::Process(process) if matches!(process.event, ProcessEvent::Flooded(_)))
+    {
         return false;
     }
     let lag = facts
@@ -37,18 +38,20 @@ pub(super) fn excuses_failure(facts: &[Fact], failure: &Failure) -> bool {
     lag > LAG_MIN.max(took / lag_divisor(&decided.what, took))
 }
 
-fn lag_divisor(decided: &What, took: Duration) -> u32 {
+fn lag_divisor(decided: &Observation, took: Duration) -> u32 {
     match decided {
         // Shorter timeouts were extended by the lag when the deadline was computed.
-        What::Bound(_) if took >= ACTIVE_MAX => LAG_DIVISOR_LONG,
-        What::Process(process) if matches!(process.event, ProcessEvent::NotReady(_)) => LAG_DIVISOR_LONG,
+        Observation::Bound(_) if took >= ACTIVE_MAX => LAG_DIVISOR_LONG,
+        Observation::Process(process) if matches!(process.event, ProcessEvent::NotReady(_)) => {
+            LAG_DIVISOR_LONG
+        }
         _ => LAG_DIVISOR,
     }
 }
 
-/// The part of a lag that was before `moment`. A lag fact is recorded when the lag ends, possibly after `moment`.
+/// The part of the fact's lag that was before `moment`. The fact is recorded when the lag ends, possibly after `moment`.
 fn lag_before(fact: &Fact, moment: Duration) -> Duration {
-    let What::Lag(fact_lag) = fact.what else {
+    let Observation::Lag(fact_lag) = fact.what else {
         return Duration::ZERO;
     };
     let lag = Duration::from_micros(fact_lag.late_us);

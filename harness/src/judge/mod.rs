@@ -25,10 +25,10 @@ pub use verdict::{Failure, Progress, Verdict};
 use crate::cluster_state::ClusterState;
 pub use crate::expectation::{Chain, DiffRow, Link, Reason, RowState, Subject};
 use crate::expectation::{Predicate, Window};
-use crate::journal::{BoundFact, Fact, ProcessEvent, ProcessFact, What};
+use crate::journal::{BoundFact, Fact, Observation, ProcessEvent, ProcessFact};
 use crate::oracle::Oracle;
 use crate::plan::{Action, Plan, Step};
-use deadline::{ActionsDone, Timeouts, Wait};
+use deadline::{ActionsDone, Timeouts, WaitReason};
 use duplicates::Duplicates;
 use monitor::{Monitor, Phase, View};
 use settled::Activity;
@@ -97,13 +97,13 @@ impl<'p> Judge<'p> {
         let violations = self.oracle.as_mut().map(|oracle| oracle.observe(&fact));
         let surplus = self.duplicates.apply(&fact);
         self.metrics_outdated = match &fact.what {
-            What::Metrics(_) => false,
+            Observation::Metrics(_) => false,
             what => self.metrics_outdated || what.may_be_counted(),
         };
         if self.failure.is_none() {
-            self.judge(&fact, surplus.is_some());
+            self.process_fact(&fact, surplus.is_some());
         }
-        if matches!(fact.what, What::Quiet) && self.progress() == Progress::StepDone {
+        if matches!(fact.what, Observation::Quiet) && self.progress() == Progress::StepDone {
             self.settle_oracle();
         }
         if self.drops_facts {
@@ -115,7 +115,7 @@ impl<'p> Judge<'p> {
             self.failure = Some(Box::new(self.violation_failure(&violations)));
         }
         if self.failure.is_none() {
-            // Built after the deciding fact is stored, because the explanation uses the fact.
+            // The deciding fact must be stored first, because the explanation of the failure uses it.
             self.failure = self
                 .expectation_failure()
                 .or_else(|| self.activity_limit_failure())
@@ -123,9 +123,9 @@ impl<'p> Judge<'p> {
         }
     }
 
-    fn judge(&mut self, fact: &Fact, is_uncounted: bool) {
+    fn process_fact(&mut self, fact: &Fact, is_uncounted: bool) {
         match &fact.what {
-            What::Begin(begin) => {
+            Observation::Begin(begin) => {
                 self.timeouts = Timeouts {
                     refresh: Duration::from_micros(begin.refresh_us),
                     retry_interval_max: Duration::from_micros(begin.retry_interval_max_us),
@@ -133,8 +133,8 @@ impl<'p> Judge<'p> {
                     ..self.timeouts
                 };
             }
-            What::StepStarted(mark) => self.start(mark.step, fact),
-            What::StepActed(_) => {
+            Observation::StepStarted(mark) => self.start(mark.step, fact),
+            Observation::StepActed(_) => {
                 let step = &self.plan.steps[self.step];
                 // Clients of a stopped driver, or of an API version that was not served, may be in a back-off that started before the step.
                 if step.starts_the_driver() || step.changes_the_release() {
@@ -146,7 +146,7 @@ impl<'p> Judge<'p> {
                     rounds: self.cluster.rounds().clone(),
                 });
             }
-            What::Bound(reached) => {
+            Observation::Bound(reached) => {
                 let reached = *reached;
                 if reached.step == self.step {
                     self.each_monitor(fact, |at, monitor, view| {
@@ -157,12 +157,12 @@ impl<'p> Judge<'p> {
                 }
                 return;
             }
-            What::Process(process) => {
+            Observation::Process(process) => {
                 let client = &process.client;
                 let summary = match &process.event {
                     ProcessEvent::Exited(how) => format!("{client} ended by itself: {how}"),
                     ProcessEvent::NotReady(what) => format!("{client} was not ready: {what}"),
-                    // The failure is built after this fact is stored, because the explanation uses the fact.
+                    // `activity_limit_failure` builds this failure after the fact is stored.
                     ProcessEvent::Flooded(_)
                     | ProcessEvent::Started
                     | ProcessEvent::Stopped
@@ -269,15 +269,16 @@ impl<'p> Judge<'p> {
     /// Whether an expectation needs the metrics, which are scraped once the programs are idle.
     pub fn needs_metrics(&self) -> bool {
         let is_specified = !self.plan.specified_metrics.is_empty();
-        self.waits_for_metrics() || is_specified && self.is_open(|it| matches!(it, Predicate::Specification))
+        self.waits_for_metrics()
+            || is_specified && self.has_unmet_expectation(|it| matches!(it, Predicate::Specification))
     }
 
     fn waits_for_metrics(&self) -> bool {
-        self.is_open(|it| matches!(it, Predicate::Metrics(_)))
+        self.has_unmet_expectation(|it| matches!(it, Predicate::Metrics(_)))
     }
 
-    /// Whether the step's actions are done and an expectation that matches `is_it` is not met yet.
-    fn is_open(&self, is_it: impl Fn(&Predicate) -> bool) -> bool {
+    /// Whether the step's actions are done, but an expectation for which `is_it` returns true is not met yet.
+    fn has_unmet_expectation(&self, is_it: impl Fn(&Predicate) -> bool) -> bool {
         let mut open = self.monitors.iter().filter(|it| it.phase != Phase::Met);
         self.actions_done.is_some() && open.any(|it| is_it(&it.expect.predicate))
     }
@@ -293,7 +294,7 @@ impl<'p> Judge<'p> {
         let view = self.view_at(self.started_us);
         let step = self.step;
         let bounds = self.monitors.iter().enumerate().flat_map(|(expect, monitor)| {
-            let bounds = deadline::bounds(self.timeouts, monitor, actions_done, view).into_iter();
+            let bounds = deadline::pending_deadlines(self.timeouts, monitor, actions_done, view).into_iter();
             bounds.map(move |(at, bound)| (at, BoundFact { step, expect, bound }))
         });
         bounds.min_by_key(|(at, _)| *at)
@@ -361,7 +362,7 @@ impl<'p> Judge<'p> {
                 .map(|it| specification::row(self.plan, it))
                 .collect(),
             chain: self.window().violation_chain(sentence, seq),
-            ..self.failure_without_expectation(specification::line(violations), seq)
+            ..self.failure_without_expectation(specification::format_violations(violations), seq)
         }
     }
 
@@ -402,7 +403,7 @@ impl<'p> Judge<'p> {
             wait: self
                 .actions_done
                 .as_ref()
-                .map_or(Wait::OwnTimeout, |actions_done| {
+                .map_or(WaitReason::OwnTimeout, |actions_done| {
                     self.timeouts.deadline(monitor.expect, actions_done, view).1
                 }),
         };
@@ -415,10 +416,10 @@ impl<'p> Judge<'p> {
         Some(failure)
     }
 
-    /// The failure for a program that exceeds its activity limit. It is explained by the first expectation that is not met.
+    /// The failure for a program that exceeds its activity limit, explained by the first unmet expectation.
     fn activity_limit_failure(&self) -> Option<Failure> {
         let fact = self.facts.last()?;
-        let What::Process(ProcessFact {
+        let Observation::Process(ProcessFact {
             client,
             event: ProcessEvent::Flooded(what),
             ..
@@ -437,8 +438,8 @@ impl<'p> Judge<'p> {
         })
     }
 
-    /// A failure with the differing rows and the causal chain of an expectation. Its summary is set only for violations of the
-    /// specification.
+    /// A failure with the differing rows and the causal chain of an expectation. Sets the summary only for violations of the specification;
+    /// the caller completes it.
     fn explain(&self, at: usize, decided_by: u64) -> Failure {
         let monitor = &self.monitors[at];
         let window = self.window();
@@ -448,11 +449,11 @@ impl<'p> Judge<'p> {
         };
         match (&monitor.expect.predicate, &self.oracle) {
             (Predicate::Specification, Some(oracle)) => {
-                let violations = oracle.unsettled();
+                let violations = oracle.violations_if_quiet();
                 let (rows, chain) =
-                    specification::rows_and_chain(&window, oracle.demands(), &violations, decided_by);
+                    specification::rows_and_chain(&window, oracle.required_state(), &violations, decided_by);
                 Failure {
-                    summary: specification::line(&violations),
+                    summary: specification::format_violations(&violations),
                     rule: violations.first().map(|violation| violation.rule),
                     rows,
                     chain,

@@ -5,9 +5,9 @@
 use std::time::Duration;
 
 use super::settled::Activity;
-use crate::cluster_state::{ClusterState, Rounds};
-use crate::expectation::{Expect, Expectation, FactView, Observed, Predicate, Reason, Seen};
-use crate::journal::{BoundKind, Fact, What};
+use crate::cluster_state::{ActivityCounts, ClusterState};
+use crate::expectation::{Expect, Expectation, FactView, ObservationState, Observed, Predicate, Reason};
+use crate::journal::{DeadlineKind, Fact, Observation};
 use crate::oracle::Oracle;
 use crate::plan::{Bound, Plan};
 
@@ -34,21 +34,21 @@ pub(super) struct Monitor<'p> {
     /// Sequence number of the fact that last changed the result.
     pub(super) decided_by: Option<u64>,
     /// The facts that the expectation, if it is a fact kind, has observed so far.
-    pub(super) seen: Seen,
+    pub(super) seen: ObservationState,
     /// When the condition became true.
-    pub(super) since: Since,
+    pub(super) since: HoldProgress,
 }
 
 /// The moment when the condition became true, and the deadlines that have passed since.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Since {
+pub(super) struct HoldProgress {
     /// Number of GetCapacity calls and scheduling attempts before the condition became true.
-    rounds_before: Rounds,
+    rounds_before: ActivityCounts,
     /// Journal time at which the condition became true.
     pub(super) at_us: u64,
     /// Total harness lag before the condition became true.
     pub(super) lag: Duration,
-    /// Whether the deadline `Hold` was reached, the end of the hold time.
+    /// Whether the hold time has ended (deadline `Hold`).
     hold_elapsed: bool,
     /// Whether the publisher counts as idle, because it made no GetCapacity call until the deadline.
     publisher_idle: bool,
@@ -87,8 +87,8 @@ impl<'p> Monitor<'p> {
             expect,
             phase: Phase::Waiting,
             decided_by: None,
-            seen: Seen::default(),
-            since: Since::default(),
+            seen: ObservationState::default(),
+            since: HoldProgress::default(),
         };
         if monitor.is_satisfied_now() {
             monitor.start_holding(view, fact);
@@ -116,9 +116,9 @@ impl<'p> Monitor<'p> {
         self.advance(view, fact);
     }
 
-    /// Changes the phase: from `Holding` to the next phase, or back to `Holding` if a program must first react to a change.
+    /// Changes the phase: from `Holding` through `AwaitingQuiet` to `Met`, or back to `Holding` if a program must first react to a change.
     fn advance(&mut self, view: View<'_>, fact: &Fact) {
-        let has_acted = matches!(fact.what, What::StepActed(_));
+        let has_acted = matches!(fact.what, Observation::StepActed(_));
         if has_acted && self.phase == Phase::Holding && self.expect.is_negative() {
             // Facts before the last action prove nothing for this step.
             self.start_holding(view, fact);
@@ -132,22 +132,24 @@ impl<'p> Monitor<'p> {
                 self.since.at_us = fact.at_us;
                 self.since.lag = view.activity.lag;
             }
-            Phase::AwaitingQuiet if matches!(fact.what, What::Quiet) => self.decide(Phase::Met, fact),
+            Phase::AwaitingQuiet if matches!(fact.what, Observation::Quiet) => self.decide(Phase::Met, fact),
             _ => {}
         }
     }
 
     fn has_held(&self, cluster: &ClusterState) -> bool {
-        let rounds = |since: fn(&Rounds, &Rounds) -> u64| since(cluster.rounds(), &self.since.rounds_before);
+        let rounds = |since: fn(&ActivityCounts, &ActivityCounts) -> u64| {
+            since(cluster.rounds(), &self.since.rounds_before)
+        };
         // The first round may have started before the condition became true, so it does not count.
         let more_than = |count: u32, seen: u64| count > 0 && seen > u64::from(count);
         self.since.hold_elapsed
             || match self.expect.hold {
                 None => true,
-                Some(Bound::Refreshes(count)) => more_than(count, rounds(Rounds::calls_since)),
+                Some(Bound::Refreshes(count)) => more_than(count, rounds(ActivityCounts::calls_since)),
                 Some(Bound::Rounds(count)) => {
-                    let attempts = rounds(Rounds::attempts_since);
-                    more_than(count, attempts.max(rounds(Rounds::calls_since)))
+                    let attempts = rounds(ActivityCounts::attempts_since);
+                    more_than(count, attempts.max(rounds(ActivityCounts::calls_since)))
                 }
                 Some(Bound::Time(_)) => false,
             }
@@ -155,43 +157,47 @@ impl<'p> Monitor<'p> {
 
     /// Whether the programs have reacted to the step, so that no pending reaction can violate a negative expectation.
     fn is_settled(&self, view: View<'_>) -> bool {
-        !self.expect.is_negative() || (self.has_polled(view) && self.has_decided(view))
+        !self.expect.is_negative() || (self.has_publisher_polled(view) && self.has_scheduler_decided(view))
     }
 
-    fn has_polled(&self, view: View<'_>) -> bool {
+    fn has_publisher_polled(&self, view: View<'_>) -> bool {
         self.since.publisher_idle
             || view
                 .activity
-                .has_polled(view.plan, view.cluster, &self.since.rounds_before)
+                .has_publisher_polled(view.plan, view.cluster, &self.since.rounds_before)
     }
 
-    fn has_decided(&self, view: View<'_>) -> bool {
+    fn has_scheduler_decided(&self, view: View<'_>) -> bool {
         let predicate = &self.expect.predicate;
         self.since.scheduler_idle
             || view
                 .activity
-                .has_decided(view.cluster, predicate, view.step_started)
+                .has_scheduler_decided(view.cluster, predicate, view.step_started)
     }
 
-    /// The deadlines that this monitor has while its condition is true.
-    pub(super) fn pending(&self, view: View<'_>) -> Vec<BoundKind> {
+    /// The deadlines that this monitor still waits for while its condition is true.
+    pub(super) fn pending_bounds(&self, view: View<'_>) -> Vec<DeadlineKind> {
         let mut pending = Vec::new();
         if self.phase == Phase::Holding {
             let is_negative = self.expect.is_negative();
-            pending.extend((!self.has_held(view.cluster)).then_some(BoundKind::Hold));
-            pending.extend((is_negative && !self.has_polled(view)).then_some(BoundKind::PublisherIdle));
-            pending.extend((is_negative && !self.has_decided(view)).then_some(BoundKind::SchedulerIdle));
+            pending.extend((!self.has_held(view.cluster)).then_some(DeadlineKind::Hold));
+            pending.extend(
+                (is_negative && !self.has_publisher_polled(view)).then_some(DeadlineKind::PublisherIdle),
+            );
+            pending.extend(
+                (is_negative && !self.has_scheduler_decided(view)).then_some(DeadlineKind::SchedulerIdle),
+            );
         }
         pending
     }
 
     /// Processes a deadline of this monitor.
-    pub(super) fn reach_bound(&mut self, bound: BoundKind, view: View<'_>, fact: &Fact) {
+    pub(super) fn reach_bound(&mut self, bound: DeadlineKind, view: View<'_>, fact: &Fact) {
         match (bound, &self.phase) {
-            (BoundKind::Hold, Phase::Holding) => self.since.hold_elapsed = true,
-            (BoundKind::PublisherIdle, Phase::Holding) => self.since.publisher_idle = true,
-            (BoundKind::SchedulerIdle, Phase::Holding) => self.since.scheduler_idle = true,
-            (BoundKind::Within, Phase::Waiting) => {
+            (DeadlineKind::Hold, Phase::Holding) => self.since.hold_elapsed = true,
+            (DeadlineKind::PublisherIdle, Phase::Holding) => self.since.publisher_idle = true,
+            (DeadlineKind::SchedulerIdle, Phase::Holding) => self.since.scheduler_idle = true,
+            (DeadlineKind::Within, Phase::Waiting) => {
                 self.decide(Phase::Failed(self.kind().timeout_reason()), fact);
             }
             _ => {}
@@ -244,12 +250,12 @@ impl<'p> Monitor<'p> {
 
     /// Whether all driver responses have arrived and one of them differs from the expected one.
     fn has_other_response(&self, fact: &Fact) -> bool {
-        matches!(fact.what, What::StepActed(_)) && self.kind().is_decided_by_actions()
+        matches!(fact.what, Observation::StepActed(_)) && self.kind().is_decided_by_actions()
     }
 
     fn start_holding(&mut self, view: View<'_>, fact: &Fact) {
         self.phase = Phase::Holding;
-        self.since = Since {
+        self.since = HoldProgress {
             rounds_before: view.cluster.rounds().clone(),
             at_us: fact.at_us,
             lag: view.activity.lag,

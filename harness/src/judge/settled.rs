@@ -14,9 +14,9 @@ use fake_csi::Method;
 use serde_json::Value;
 
 use super::unrecovered::UnrecoveredErrors;
-use crate::cluster_state::{ClusterState, Rounds, is_given_back};
+use crate::cluster_state::{ActivityCounts, ClusterState, has_scheduler_error};
 use crate::expectation::{Predicate, REQUEUE_RESOURCES};
-use crate::journal::{CallFact, Change, DeliveryFact, Fact, ProcessEvent, RequestFact, What};
+use crate::journal::{CallFact, Change, DeliveryFact, Fact, Observation, ProcessEvent, RequestFact};
 use crate::plan::Plan;
 use crate::scenario::Role;
 use capacity_types::pod::claims_of;
@@ -42,7 +42,7 @@ pub(super) struct Activity {
     events: Vec<SchedulerEvent>,
     /// Journal time of the last GetCapacity call.
     pub(super) last_call_us: u64,
-    /// The last capacity that the driver returned for each class and segment, by hash of parameters and segment.
+    /// The last capacity that the driver returned, by hash of class parameters and segment.
     capacities: HashMap<u64, Capacity>,
     /// Journal time of the last fact that counts as activity.
     pub(super) last_activity_us: u64,
@@ -74,7 +74,7 @@ struct SchedulerEvent {
 
 impl Activity {
     pub(super) fn apply(&mut self, fact: &Fact) {
-        if fact.what.is_activity() || matches!(fact.what, What::Request(_)) {
+        if fact.what.is_activity() || matches!(fact.what, Observation::Request(_)) {
             self.last_activity_us = fact.at_us;
         }
         self.errors.apply(&fact.what, fact.at_us);
@@ -82,7 +82,7 @@ impl Activity {
             self.record_first_request(&fact.what);
         }
         match &fact.what {
-            What::Process(process) => match process.event {
+            Observation::Process(process) => match process.event {
                 ProcessEvent::Started => {
                     self.running.insert(process.client.clone(), process.role);
                     if process.role != Role::Driver {
@@ -94,7 +94,7 @@ impl Activity {
                     self.starting.remove(&process.client);
                 }
             },
-            What::Call(call) if call.method == Method::GetCapacity => {
+            Observation::Call(call) if call.method == Method::GetCapacity => {
                 self.last_call_us = fact.at_us;
                 // Clients react only to a response whose capacity has changed.
                 let capacity = (call.available, call.maximum);
@@ -103,14 +103,14 @@ impl Activity {
                     self.last_activity_us = fact.at_us;
                 }
             }
-            What::Lag(lag) => self.lag += Duration::from_micros(lag.late_us),
-            What::Delivery(delivery) if may_requeue(delivery) => self.events.push(SchedulerEvent {
+            Observation::Lag(lag) => self.lag += Duration::from_micros(lag.late_us),
+            Observation::Delivery(delivery) if may_requeue(delivery) => self.events.push(SchedulerEvent {
                 seq: fact.seq,
                 change: delivery.change,
                 resource: delivery.resource.clone(),
                 name: Some(delivery.name.clone()),
             }),
-            What::Request(request) if is_list(request) => self.events.push(SchedulerEvent {
+            Observation::Request(request) if is_list(request) => self.events.push(SchedulerEvent {
                 seq: fact.seq,
                 change: Change::Added,
                 resource: request.resource.as_str().into(),
@@ -122,15 +122,15 @@ impl Activity {
 
     /// Marks a program as started when it sends its first request. The driver does not know which program calls it, so a call of the
     /// Identity service (which the harness never makes in cases about capacity) marks all publishers of the node as started.
-    fn record_first_request(&mut self, what: &What) {
+    fn record_first_request(&mut self, what: &Observation) {
         match what {
-            What::Request(request) => drop(self.starting.remove(&request.client)),
-            What::Fault(fault) => {
+            Observation::Request(request) => drop(self.starting.remove(&request.client)),
+            Observation::Fault(fault) => {
                 if let Some(client) = &fault.client {
                     self.starting.remove(client);
                 }
             }
-            What::Call(call) if IDENTITY_METHODS.contains(&call.method) => {
+            Observation::Call(call) if IDENTITY_METHODS.contains(&call.method) => {
                 let running = &self.running;
                 self.starting.retain(|client, _| {
                     let node = client.split_once('@').map(|(_, node)| node);
@@ -152,20 +152,25 @@ impl Activity {
     }
 
     /// Whether the publisher has called GetCapacity often enough since `before`, or does not poll.
-    pub(super) fn has_polled(&self, plan: &Plan, cluster: &ClusterState, before: &Rounds) -> bool {
+    pub(super) fn has_publisher_polled(
+        &self,
+        plan: &Plan,
+        cluster: &ClusterState,
+        before: &ActivityCounts,
+    ) -> bool {
         let polls = plan.publisher.polls && self.is_running(Role::Publisher);
         !polls || cluster.rounds().calls_since(before) >= CALLS_MIN
     }
 
-    /// Whether the scheduler has decided about each pod with a negative expectation since the last event that could change the decision.
-    pub(super) fn has_decided(
+    /// Whether the scheduler has decided about each pod with a negative expectation, after the last event that could change the decision.
+    pub(super) fn has_scheduler_decided(
         &self,
         cluster: &ClusterState,
         predicate: &Predicate,
         step_started: u64,
     ) -> bool {
-        let negative_pods = predicate.kind().pods(cluster);
-        self.decides_about(cluster, |name| match &negative_pods {
+        let negative_pods = predicate.kind().negative_pods(cluster);
+        self.has_decided_waiting_pods(cluster, |name| match &negative_pods {
             // A rejection in an earlier step proves nothing for this step.
             Some(negative_pods) if negative_pods.contains(name) => Some(step_started),
             Some(_) => None,
@@ -173,38 +178,41 @@ impl Activity {
         })
     }
 
-    /// Whether the scheduler has decided about every pod since the last event that could change the decision, and retries no pod without an
-    /// event.
-    pub(super) fn has_decided_all(&self, cluster: &ClusterState) -> bool {
-        let is_retrying =
-            self.is_running(Role::Scheduler) && cluster.waiting().any(|(_, pod)| is_given_back(pod));
-        !is_retrying && self.decides_about(cluster, |_| Some(0))
+    /// Whether the scheduler has decided about every pod, after the last event that could change the decision, and retries none on its own.
+    pub(super) fn has_scheduler_decided_all_pods(&self, cluster: &ClusterState) -> bool {
+        let is_retrying = self.is_running(Role::Scheduler)
+            && cluster.pending_pods().any(|(_, pod)| has_scheduler_error(pod));
+        !is_retrying && self.has_decided_waiting_pods(cluster, |_| Some(0))
     }
 
     /// Whether no PVC waits for provisioning.
-    pub(super) fn has_provisioned_all(&self, cluster: &ClusterState) -> bool {
+    pub(super) fn has_provisioned_all_claims(&self, cluster: &ClusterState) -> bool {
         !self.is_running(Role::Publisher) || !cluster.has_unbound_claims()
     }
 
     /// Whether the scheduler has rejected every pod without a node at least once.
-    pub(super) fn has_rejected_all(&self, cluster: &ClusterState) -> bool {
-        let mut waiting = cluster.waiting();
-        waiting.all(|(name, _)| cluster.refusal(name).is_some())
+    pub(super) fn has_rejected_all_waiting_pods(&self, cluster: &ClusterState) -> bool {
+        let mut waiting = cluster.pending_pods();
+        waiting.all(|(name, _)| cluster.scheduling_failure(name).is_some())
     }
 
     /// Whether the scheduler has decided about every pod. `since`: sequence number from which a rejection of the pod counts; None if no
     /// rejection is needed.
-    fn decides_about(&self, cluster: &ClusterState, since: impl Fn(&String) -> Option<u64>) -> bool {
+    fn has_decided_waiting_pods(
+        &self,
+        cluster: &ClusterState,
+        since: impl Fn(&String) -> Option<u64>,
+    ) -> bool {
         !self.is_running(Role::Scheduler)
-            || cluster.waiting().all(|(name, pod)| {
+            || cluster.pending_pods().all(|(name, pod)| {
                 since(name).is_none_or(|since| {
-                    let rejected = cluster.refusal(name).map(|refusal| refusal.seq);
+                    let rejected = cluster.scheduling_failure(name).map(|refusal| refusal.seq);
                     rejected.is_some_and(|at| at >= since && !self.has_event_for(cluster, pod, at))
                 })
             })
     }
 
-    /// Whether the scheduler has received, after a fact, an event that could make the pod schedulable.
+    /// Whether the scheduler has received an event that could make the pod schedulable. `after`: sequence number of an earlier fact.
     fn has_event_for(&self, cluster: &ClusterState, pod: &Value, after: u64) -> bool {
         let later = self.events.iter().rev().take_while(|event| event.seq > after);
         let mut later = later.peekable();

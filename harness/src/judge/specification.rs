@@ -5,15 +5,16 @@ use capacity_types::capacity_api::RESOURCE;
 use fake_csi::Method;
 
 use crate::expectation::{
-    Capacities, Chain, DiffRow, Expectation, Placement, RowState, Seen, Subject, Window, holds, row_key,
+    Capacities, Chain, DiffRow, Expectation, ObservationState, Placement, RowState, Subject, Window,
+    all_rows_match, row_key,
 };
-use crate::oracle::Demands;
+use crate::oracle::RequiredState;
 use crate::plan::Case;
 
-/// The rows that explicit expectations would have, followed by the violations without such a row; and the causal chain.
+/// The rows of the equivalent explicit expectations, then a row for each violation that these rows do not show; and the causal chain.
 pub(super) fn rows_and_chain(
     window: &Window<'_>,
-    demands: Demands,
+    demands: RequiredState,
     violations: &[Violation],
     seq: u64,
 ) -> (Vec<DiffRow>, Chain) {
@@ -23,12 +24,12 @@ pub(super) fn rows_and_chain(
     let (mut shown, mut chain) = (Vec::new(), Chain::default());
     for kind in capacities.into_iter().chain([&placement as &dyn Expectation]) {
         let rows = kind.rows(window.case, window.cluster);
-        if chain.links.is_empty() && !holds(&rows) {
-            chain = kind.failure_chain(window, &rows, &Seen::default(), seq);
+        if chain.links.is_empty() && !all_rows_match(&rows) {
+            chain = kind.failure_chain(window, &rows, &ObservationState::default(), seq);
         }
         shown.extend(rows);
     }
-    // Some violations, for example of owner references, have no row in an explicit expectation.
+    // Explicit expectations have no row for some violations, such as a wrong owner reference.
     for violation in violations {
         let row_subject = subject(window, violation);
         let is_row_of = |it: &DiffRow| Some(&it.subject) == row_subject.as_ref();
@@ -94,8 +95,8 @@ pub(super) fn row(case: &Case, violation: &Violation) -> DiffRow {
     }
 }
 
-/// Violations as one line: the first one, and the number of further ones.
-pub(super) fn line(violations: &[Violation]) -> String {
+/// Formats violations in one line: the first violation, and the number of further violations.
+pub(super) fn format_violations(violations: &[Violation]) -> String {
     match violations {
         [] => String::new(),
         [only] => only.to_string(),

@@ -2,23 +2,23 @@
 
 use std::time::Duration;
 
-use super::deadline::{Timeouts, Wait};
+use super::deadline::{Timeouts, WaitReason};
 use super::monitor::{Monitor, Phase};
 use crate::expectation::{Expect, Reason};
 use crate::plan::Bound;
 
-/// The deadline at which an expectation failed.
+/// The deadline whose expiry made an expectation fail.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReachedBound {
     /// Time since the last action of the step.
     pub(super) after: Duration,
     /// The wait that determined the deadline.
-    pub(super) wait: Wait,
+    pub(super) wait: WaitReason,
 }
 
 /// Explains in one line why an expectation failed.
 pub(super) fn summary(monitor: &Monitor<'_>, timeouts: Timeouts, reached: ReachedBound) -> String {
-    let timeout = || timed_out(monitor.expect, timeouts, reached);
+    let timeout = || format_timeout(monitor.expect, timeouts, reached);
     let Phase::Failed(reason) = monitor.phase else {
         return timeout();
     };
@@ -29,56 +29,60 @@ pub(super) fn summary(monitor: &Monitor<'_>, timeouts: Timeouts, reached: Reache
         .summary(&monitor.seen, reason, &timeout);
     of_kind.unwrap_or_else(|| match reason {
         Reason::OtherResponse => "the driver returned a different response".to_owned(),
-        // The fact that ends the actions of the step decided: no program could react before it.
+        // The condition was already false when the actions ended, before any program could react.
         Reason::Violated if reached.after.is_zero() => {
-            "false when the actions of the step were done; `always` requires that it is true from then on, so the step before must establish it"
+            "the condition was false when the actions of the step were done; `always` requires it from then on, so an earlier step must make it true"
                 .to_owned()
         }
         Reason::Violated => format!(
             "not true at every moment of the step: false {} after its actions",
-            seconds(reached.after)
+            format_duration(reached.after)
         ),
         Reason::Timeout | Reason::NoEvidence | Reason::OtherMessage => timeout(),
     })
 }
 
 /// Text for a timeout: the total time, the timeout of the expectation, and the wait beyond it.
-fn timed_out(expect: &Expect, timeouts: Timeouts, reached: ReachedBound) -> String {
+fn format_timeout(expect: &Expect, timeouts: Timeouts, reached: ReachedBound) -> String {
     let mut parts = Vec::new();
     if !matches!(expect.within, Bound::Time(_)) {
-        parts.push(format!("{} of {}", expect.within, seconds(timeouts.refresh)));
+        parts.push(format!(
+            "{} of {}",
+            expect.within,
+            format_duration(timeouts.refresh)
+        ));
     }
     if timeouts.patience != 1.0 {
         parts.push(format!("times --patience {}", timeouts.patience));
     }
     parts.extend(match reached.wait {
-        Wait::OwnTimeout => None,
-        Wait::NoChanges(time) => Some(format!(
+        WaitReason::OwnTimeout => None,
+        WaitReason::NoChanges(time) => Some(format!(
             "extended until nothing had changed for {}",
-            seconds(time)
+            format_duration(time)
         )),
-        Wait::NoCalls(time) => Some(format!(
+        WaitReason::NoCalls(time) => Some(format!(
             "extended until no GetCapacity call had been made for {}",
-            seconds(time)
+            format_duration(time)
         )),
-        Wait::SchedulerIdle(time) => Some(format!(
+        WaitReason::SchedulerIdle(time) => Some(format!(
             "extended until the scheduler had been idle for {}",
-            seconds(time)
+            format_duration(time)
         )),
-        Wait::Retry(time) => Some(format!(
+        WaitReason::Retry(time) => Some(format!(
             "extended by up to {} for retries, as an operation had failed",
-            seconds(time)
+            format_duration(time)
         )),
-        Wait::Start(time) => Some(format!(
+        WaitReason::Start(time) => Some(format!(
             "extended until a started program had sent no request for {}",
-            seconds(time)
+            format_duration(time)
         )),
-        Wait::StillActive(time) => Some(format!(
+        WaitReason::StillActive(time) => Some(format!(
             "extended by up to {}, as programs were still active",
-            seconds(time)
+            format_duration(time)
         )),
     });
-    let after = seconds(reached.after);
+    let after = format_duration(reached.after);
     match parts.is_empty() {
         true => format!("timed out after {after}"),
         false => format!("timed out after {after} ({})", parts.join(", ")),
@@ -86,7 +90,7 @@ fn timed_out(expect: &Expect, timeouts: Timeouts, reached: ReachedBound) -> Stri
 }
 
 /// Formats a duration in seconds or milliseconds.
-fn seconds(time: Duration) -> String {
+fn format_duration(time: Duration) -> String {
     let tenths = (time.as_secs_f64() * 10.0).round();
     match time.as_millis() {
         milliseconds if milliseconds < 1000 => format!("{milliseconds} ms"),

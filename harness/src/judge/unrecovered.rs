@@ -7,7 +7,7 @@ use std::sync::Arc;
 use fake_apiserver::{AppliedFault, Effect, Verb};
 use fake_csi::Method;
 
-use crate::journal::{CallFact, RequestFact, What, micros};
+use crate::journal::{CallFact, Observation, RequestFact, micros};
 
 /// Requests and calls that failed and have not succeeded since.
 #[derive(Debug, Default)]
@@ -24,7 +24,7 @@ pub(super) struct UnrecoveredErrors {
 struct OpenError {
     /// Journal time of the last failure.
     at_us: u64,
-    /// Number of successes that are needed. A program may have several watches of a resource, and each must restart.
+    /// Number of successes until the failure counts as recovered: one for each ended watch of the resource, otherwise 1.
     times: u32,
 }
 
@@ -42,7 +42,7 @@ enum Attempt {
     Call(Method, String),
     /// A call of a scheduler extender: verb and pod.
     Extender(String, String),
-    /// An attempt without identity, or one that may have been executed despite the error. A later success cannot be assigned to it.
+    /// An attempt that no later success can be assigned to: without a name, or possibly executed despite the error.
     Unidentified,
 }
 
@@ -65,9 +65,9 @@ impl Outcome {
 }
 
 impl UnrecoveredErrors {
-    pub(super) fn apply(&mut self, what: &What, at_us: u64) {
+    pub(super) fn apply(&mut self, what: &Observation, at_us: u64) {
         match what {
-            What::Fault(fault) => match fault_impact(fault) {
+            Observation::Fault(fault) => match fault_impact(fault) {
                 FaultImpact::Delayed(microseconds) => {
                     self.delay_ends_us = self.delay_ends_us.max(at_us + microseconds);
                 }
@@ -78,7 +78,7 @@ impl UnrecoveredErrors {
                     open.times += 1;
                 }
             },
-            What::Request(request) => {
+            Observation::Request(request) => {
                 let outcome = match request.code {
                     429 | 500.. => Outcome::Failed,
                     400.. => Outcome::Rejected,
@@ -88,14 +88,16 @@ impl UnrecoveredErrors {
                 };
                 self.record(outcome, at_us, || request_attempt(request));
             }
-            What::Call(call) => {
+            Observation::Call(call) => {
                 // A publisher cannot use a negative capacity and retries as after an error.
                 let is_usable = call.available.is_none_or(|bytes| bytes >= 0);
-                self.record(Outcome::of(call.is_answered() && is_usable), at_us, || {
-                    call_attempt(call)
-                });
+                self.record(
+                    Outcome::of(call.has_received_response() && is_usable),
+                    at_us,
+                    || call_attempt(call),
+                );
             }
-            What::Extender(call) => {
+            Observation::Extender(call) => {
                 let attempt = || Attempt::Extender(call.verb.clone(), call.pod.clone());
                 self.record(Outcome::of(call.error.is_none()), at_us, attempt);
             }
@@ -123,7 +125,7 @@ impl UnrecoveredErrors {
         }
     }
 
-    /// Records the outcome of an attempt. `attempt` is called only if needed, because most attempts succeed and no earlier error is open.
+    /// Records the outcome of an attempt. Rarely calls `attempt`, because most attempts succeed while no error is open.
     fn record(&mut self, outcome: Outcome, at_us: u64, attempt: impl FnOnce() -> Attempt) {
         match outcome {
             Outcome::Failed => self.fail(attempt(), at_us),
@@ -193,7 +195,7 @@ fn request_attempt(request: &RequestFact) -> Attempt {
     }
 }
 
-/// GetCapacity calls have no identity, because classes with equal parameters cause the same call.
+/// The attempt of a CSI call. GetCapacity calls are unidentified, because classes with equal parameters cause the same call.
 fn call_attempt(call: &CallFact) -> Attempt {
     match &call.volume {
         Some(volume) => Attempt::Call(call.method, volume.clone()),

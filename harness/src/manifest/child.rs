@@ -24,17 +24,17 @@ use super::process_group::ProcessGroup;
 use super::template::Template;
 use super::{lifeline, mark};
 use crate::journal::LastOutput;
-use crate::process_log::{ProcessLog, copy};
+use crate::process_log::{ProcessLog, copy_output};
 use crate::scenario::Role;
 use crate::settings::{Value, of_role};
-use crate::system::{Access, BoxError, ProgramEnded};
+use crate::system::{BoxError, ProgramEnded, ProgramInputs};
 use crate::temporary::{OF_PROGRAM, Temporary};
 
 /// How to start a program, and its inputs.
 #[derive(Debug)]
 pub(super) struct Program {
     pub(super) role: Role,
-    pub(super) start: Start,
+    pub(super) start: CommandTemplate,
     pub(super) files: BTreeMap<String, Template>,
     /// Command-line arguments by setting and value.
     pub(super) settings: BTreeMap<String, BTreeMap<String, Vec<Template>>>,
@@ -52,7 +52,7 @@ pub(super) struct Program {
 
 /// Executable, arguments and environment.
 #[derive(Debug)]
-pub(super) struct Start {
+pub(super) struct CommandTemplate {
     pub(super) path: PathBuf,
     pub(super) arguments: Vec<Template>,
     pub(super) env: BTreeMap<String, Template>,
@@ -61,7 +61,7 @@ pub(super) struct Start {
 /// A process that runs beside a program, as a sidecar container does in a pod.
 #[derive(Debug)]
 pub(super) struct Process {
-    pub(super) start: Start,
+    pub(super) start: CommandTemplate,
     /// Address or socket path on which the process listens once it is ready; `None`: the harness does not wait for the process.
     pub(super) listens: Option<Template>,
 }
@@ -87,7 +87,7 @@ const PORTS: Range<u32> = 20_000..30_000;
 /// Interval between connection attempts to a process that does not listen yet.
 const CONNECT_INTERVAL: Duration = Duration::from_millis(10);
 
-/// After a program has exited by itself, maximum wait for its other processes and for its remaining output.
+/// Maximum wait, after a program has exited by itself, for its sidecars to end and for its remaining output.
 const EXIT_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Number of output lines that are reported for a program that exits by itself.
@@ -96,7 +96,7 @@ const LAST_LINES: usize = 32;
 /// Runs one instance until it is cancelled or exits by itself. An exit by itself is always an error.
 pub(super) async fn run(
     program: Arc<Program>,
-    access: Access,
+    access: ProgramInputs,
     stop: CancellationToken,
 ) -> Result<(), BoxError> {
     let scratch = Temporary::new(OF_PROGRAM)?;
@@ -107,7 +107,7 @@ pub(super) async fn run(
     let mut children = Vec::new();
     for process in &program.sidecars {
         let start = &process.start;
-        let command = program.command(start, start.filled(&values), &values);
+        let command = program.command(start, start.fill_arguments(&values), &values);
         let mut running = Running::start(command, &start.path, &log)?;
         if let Some(address) = &process.listens {
             running.wait_until_listening(&address.fill(&values)).await;
@@ -122,12 +122,12 @@ pub(super) async fn run(
         (ended, ..) = first => Some(ended?),
         () = stop.cancelled() => None,
     };
-    // In reverse order of the starts, because a process may need an earlier one until its own exit.
     let grace = match ended {
         None => program.grace,
-        // Shorter, so that an unexpected exit is reported soon.
+        // A program exited by itself: a shorter grace period for the other processes, so that the exit is reported soon.
         Some(_) => program.grace.min(EXIT_TIMEOUT),
     };
+    // Ends the processes in reverse start order, because a process may need an earlier one until its own exit.
     for running in children.iter_mut().rev() {
         running.group.end(&mut running.child, grace).await?;
     }
@@ -136,7 +136,7 @@ pub(super) async fn run(
             .into_iter()
             .flat_map(|running| running.copies)
             .flatten()
-            .map(drained),
+            .map(wait_for_output),
     )
     .await;
     log.finish();
@@ -150,7 +150,7 @@ pub(super) async fn run(
     }
 }
 
-/// A process, and the tasks that copy its output to the log.
+/// A running process, and the tasks that copy its output to the log.
 struct Running {
     child: Child,
     group: ProcessGroup,
@@ -159,7 +159,7 @@ struct Running {
 
 impl Running {
     fn start(mut command: Command, path: &Path, log: &Arc<ProcessLog>) -> Result<Self, BoxError> {
-        let mark = mark::next();
+        let mark = mark::new_mark();
         lifeline::start();
         let mut child = command
             .env(mark::NAME, &mark)
@@ -167,8 +167,8 @@ impl Running {
             .map_err(|error| format!("{} does not start: {error}", path.display()))?;
         let (out, err) = (child.stdout.take(), child.stderr.take());
         let copies = [
-            out.map(|pipe| tokio::spawn(copy(pipe, log.clone()))),
-            err.map(|pipe| tokio::spawn(copy(pipe, log.clone()))),
+            out.map(|pipe| tokio::spawn(copy_output(pipe, log.clone()))),
+            err.map(|pipe| tokio::spawn(copy_output(pipe, log.clone()))),
         ];
         Ok(Running {
             group: ProcessGroup::of(&child, mark),
@@ -194,8 +194,8 @@ impl Running {
     }
 }
 
-/// Waits until all output of a program is read.
-async fn drained(copy: JoinHandle<()>) {
+/// Waits until a task has copied all output of a process to the log.
+async fn wait_for_output(copy: JoinHandle<()>) {
     // A process that inherited the pipe may keep it open forever.
     let _ = tokio::time::timeout(EXIT_TIMEOUT, copy).await;
 }
@@ -206,7 +206,7 @@ fn free_port() -> std::io::Result<String> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let (first, count) = (PORTS.start, PORTS.end - PORTS.start);
     for _ in 0..count {
-        // Other runs on this host start at another port of the range.
+        // Derived from the process id, so that concurrent runs on this host start at different ports of the range.
         let nth = NEXT
             .fetch_add(1, Ordering::Relaxed)
             .wrapping_add(std::process::id().wrapping_mul(64));
@@ -252,15 +252,20 @@ fn is_secret(name: &str, value: &str) -> bool {
         && !Path::new(value).exists()
 }
 
-impl Start {
-    fn filled(&self, values: &BTreeMap<String, String>) -> Vec<String> {
+impl CommandTemplate {
+    fn fill_arguments(&self, values: &BTreeMap<String, String>) -> Vec<String> {
         self.arguments.iter().map(|text| text.fill(values)).collect()
     }
 }
 
 impl Program {
     /// The command for the program or a sidecar.
-    fn command(&self, start: &Start, arguments: Vec<String>, values: &BTreeMap<String, String>) -> Command {
+    fn command(
+        &self,
+        start: &CommandTemplate,
+        arguments: Vec<String>,
+        values: &BTreeMap<String, String>,
+    ) -> Command {
         let text = |name: &str| values.get(name).map_or("", String::as_str);
         let mut command = match self.in_cluster {
             true => pod_folder::command(&start.path, text("service_account")),
@@ -289,7 +294,7 @@ impl Program {
     }
 
     /// Texts that are masked in the program's log: its token, and the values of environment variables whose names indicate a secret.
-    fn secrets(&self, access: &Access, values: &BTreeMap<String, String>) -> Vec<String> {
+    fn secrets(&self, access: &ProgramInputs, values: &BTreeMap<String, String>) -> Vec<String> {
         let processes = self.sidecars.iter().map(|process| &process.start);
         let env = processes.chain([&self.start]).flat_map(|start| &start.env);
         let filled = env.map(|(name, text)| (name.clone(), text.fill(values)));
@@ -304,7 +309,7 @@ impl Program {
     }
 
     /// Writes the program's files, and returns the values of all placeholders.
-    fn prepare(&self, access: &Access, scratch: &Path) -> Result<BTreeMap<String, String>, BoxError> {
+    fn prepare(&self, access: &ProgramInputs, scratch: &Path) -> Result<BTreeMap<String, String>, BoxError> {
         let cluster = access
             .child
             .as_ref()
@@ -359,8 +364,12 @@ impl Program {
         Ok(values)
     }
 
-    fn arguments(&self, access: &Access, values: &BTreeMap<String, String>) -> Result<Vec<String>, BoxError> {
-        let mut arguments = self.start.filled(values);
+    fn arguments(
+        &self,
+        access: &ProgramInputs,
+        values: &BTreeMap<String, String>,
+    ) -> Result<Vec<String>, BoxError> {
+        let mut arguments = self.start.fill_arguments(values);
         if let (Some(metrics), Some(address)) = (&self.metrics, &access.metrics_address) {
             let mut values = values.clone();
             let port = address.rsplit(':').next().unwrap_or_default();

@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_saphyr::Location;
 
-use super::child::{Metrics, Process, Program, Start};
+use super::child::{CommandTemplate, Metrics, Process, Program};
 use super::known::{KnownFailure, KnownFile};
 use super::objects::{ChangeFile, Objects, ObjectsFile};
 use super::template::Template;
@@ -18,10 +18,10 @@ use super::{DriverUnderTest, Manifest, ManifestError};
 use crate::alike::did_you_mean;
 use crate::plan;
 use crate::renamed;
-use crate::scenario::{ExternalDriver, Role, ScenarioError, Spanned, read};
+use crate::scenario::{ExternalDriver, Role, ScenarioError, Spanned, parse_yaml};
 use crate::settings::of_role;
 use crate::system::{DriverSocket, METRICS_ADDRESS};
-use crate::text::text_of;
+use crate::text::read_text_file;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -38,8 +38,8 @@ struct File {
     known_failures: Vec<KnownFile>,
 }
 
-/// Arguments by value of a setting, or `any` for every value.
-type ByValue = BTreeMap<String, Vec<Spanned<String>>>;
+/// Arguments for each value of a setting; the key `any` applies to every value.
+type ArgumentsByValue = BTreeMap<String, Vec<Spanned<String>>>;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -54,7 +54,7 @@ struct RoleFile {
     env: BTreeMap<String, Spanned<String>>,
     /// Arguments that are added for a setting of the case: setting → value, or `any` → arguments.
     #[serde(default)]
-    settings: BTreeMap<String, Spanned<ByValue>>,
+    settings: BTreeMap<String, Spanned<ArgumentsByValue>>,
     /// Files that the harness writes: name → content. `{files.name}` in an argument is the path of the file.
     #[serde(default)]
     files: BTreeMap<String, Spanned<String>>,
@@ -85,14 +85,14 @@ struct RoleFile {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct ProcessFile {
     argv: Vec<Spanned<String>>,
-    /// Address or socket path on which the process listens. The next process is started after that.
+    /// Address or socket path on which the process listens. The next process is started once the process listens.
     listens: Option<Spanned<String>>,
     #[serde(default)]
     env: BTreeMap<String, Spanned<String>>,
 }
 
 impl RoleFile {
-    /// The first key of the file that only a driver may have, and its position; `None` if there is none.
+    /// The first key that is set although only the role `driver` may have it, with its position; `None` if there is no such key.
     fn key_of_driver(&self) -> Option<(&'static str, Location)> {
         [
             ("socket", self.socket.as_ref().map(|it| it.defined)),
@@ -126,7 +126,7 @@ impl Manifest {
             path: path.to_owned(),
             source,
         };
-        let text = text_of(path).map_err(unreadable)?;
+        let text = read_text_file(path).map_err(unreadable)?;
         parse(path, &text)
     }
 
@@ -138,7 +138,7 @@ impl Manifest {
 
 fn parse(path: &Path, text: &str) -> Result<Manifest, ManifestError> {
     let source = path.display().to_string();
-    let mut file: File = read(&source, text)?;
+    let mut file: File = parse_yaml(&source, text)?;
     let reader = Reader { source, text, path };
     if file.roles.is_empty() {
         let message = "`roles` is empty; add a publisher, a scheduler, a cleaner or a driver";
@@ -185,7 +185,7 @@ fn parse(path: &Path, text: &str) -> Result<Manifest, ManifestError> {
         programs.push((*role, Arc::new(program)));
     }
     let known = file.known_failures.into_iter();
-    let known = known.map(|known| reader.known(known, &file.version));
+    let known = known.map(|known| reader.parse_known_failure(known, &file.version));
     let known = known.collect::<Result<_, _>>()?;
     let duration = |text: Option<Spanned<String>>| text.map(|text| reader.duration(&text)).transpose();
     Ok(Manifest {
@@ -217,7 +217,7 @@ impl Reader<'_> {
         plan::duration(&text.value).map_err(|message| self.error(text, message))
     }
 
-    fn known(&self, known: KnownFile, version: &str) -> Result<KnownFailure, ScenarioError> {
+    fn parse_known_failure(&self, known: KnownFile, version: &str) -> Result<KnownFailure, ScenarioError> {
         let position = |at: Location| format!("{}:{}:{}", self.source, at.line(), at.column());
         let checked = known.check(version, position);
         checked.map_err(|(at, message)| ScenarioError::at(&self.source, self.text, at, message))
@@ -303,7 +303,7 @@ impl Reader<'_> {
         let start = self.start(role, spec.defined, (&file.argv, &file.env), &plain)?;
         let mut settings = BTreeMap::new();
         for (written, values) in &file.settings {
-            let name = renamed::setting(written);
+            let name = renamed::current_setting(written);
             if !known.contains(&name) {
                 let message = format!(
                     "`{name}` is not a setting of the {}{}; settings: {}",
@@ -340,7 +340,7 @@ impl Reader<'_> {
             ports: file.ports.clone(),
             in_cluster: file.in_cluster,
             objects: Arc::new(self.objects(file)?),
-            files: named(&file.files, plain)?,
+            files: parse_texts(&file.files, plain)?,
             settings,
             metrics: file
                 .metrics
@@ -360,15 +360,15 @@ impl Reader<'_> {
         position: Location,
         (argv, env): (&[Spanned<String>], &BTreeMap<String, Spanned<String>>),
         template: &dyn Fn(&Spanned<String>) -> Result<Template, ScenarioError>,
-    ) -> Result<Start, ManifestError> {
+    ) -> Result<CommandTemplate, ManifestError> {
         let Some((program, arguments)) = argv.split_first() else {
             let message = format!("`argv` of the {} is empty; name its program", role.as_str());
             return Err(ScenarioError::at(&self.source, self.text, position, message).into());
         };
-        Ok(Start {
+        Ok(CommandTemplate {
             path: self.executable(role, &program.value)?,
             arguments: arguments.iter().map(template).collect::<Result<_, _>>()?,
-            env: named(env, template)?,
+            env: parse_texts(env, template)?,
         })
     }
 
@@ -414,10 +414,10 @@ impl Reader<'_> {
             .collect();
         match paths.iter().find(|path| exec_problem(path).is_none()) {
             Some(path) => Ok(path.clone()),
-            // A file that exists but cannot be executed is a better explanation than "not found".
+            // If PATH contains a file of this name that cannot be executed, the error explains why.
             None => Err(program_error(match paths.iter().find(|path| path.exists()) {
                 Some(path) => exec_problem(path).unwrap_or_default(),
-                None => "in no folder of PATH; correct `argv`, or build the program first".to_owned(),
+                None => "not found in PATH; correct `argv`, or build the program first".to_owned(),
             })),
         }
     }
@@ -431,12 +431,12 @@ fn exec_problem(path: &Path) -> Option<String> {
             "no program at {shown}; correct `argv`, or build the program first"
         )),
         Err(error) => Some(format!(
-            "at {shown}, whose metadata cannot be read: {error}; correct its permissions, or `argv`"
+            "the metadata of {shown} cannot be read: {error}; correct the permissions, or `argv`"
         )),
-        Ok(file) if file.is_dir() => Some(format!("a folder at {shown}; name the program in it")),
-        Ok(file) if !file.is_file() => Some(format!("not a regular file at {shown}; correct `argv`")),
+        Ok(file) if file.is_dir() => Some(format!("{shown} is a folder; name the program in it")),
+        Ok(file) if !file.is_file() => Some(format!("{shown} is not a regular file; correct `argv`")),
         Ok(file) if file.permissions().mode() & 0o111 == 0 => Some(format!(
-            "a file that may not be executed, at {shown}; run `chmod +x`, or correct `argv`"
+            "the file {shown} is not executable; run `chmod +x`, or correct `argv`"
         )),
         Ok(_) => None,
     }
@@ -450,7 +450,7 @@ fn names(file: &RoleFile, settings: &[&str]) -> Vec<String> {
     files.chain(settings).chain(ports).collect()
 }
 
-fn named<T>(
+fn parse_texts<T>(
     texts: &BTreeMap<String, Spanned<String>>,
     mut each: impl FnMut(&Spanned<String>) -> Result<T, ScenarioError>,
 ) -> Result<BTreeMap<String, T>, ScenarioError> {

@@ -30,7 +30,7 @@ pub struct KnownFailure {
     pub sometimes: Option<FailureRate>,
     /// Position of the entry, as `file:line:column`.
     pub position: String,
-    /// Whether the entry applies to the version in the manifest.
+    /// Whether the entry applies to the program version that the manifest specifies.
     pub(super) is_of_this_version: bool,
     pub(super) location: Location,
 }
@@ -160,7 +160,7 @@ impl KnownFile {
             position: position(self.case.defined),
             is_of_this_version: is_one_of(version, &self.versions)?,
             location: self.case.defined,
-            case: renamed::case_id(&self.case.value),
+            case: renamed::current_case_id(&self.case.value),
         })
     }
 }
@@ -194,7 +194,7 @@ fn is_one_of(version: &str, ranges: &[Spanned<String>]) -> Result<bool, EntryErr
         );
         (first.defined, message)
     })?;
-    // A version with build metadata or a pre-release suffix counts as its release, unless the manifest lists it.
+    // A version with a pre-release suffix or build metadata also matches the ranges of its release.
     let release = Version::new(version.major, version.minor, version.patch);
     let mut is_in_range = false;
     for range in ranges {

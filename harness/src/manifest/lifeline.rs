@@ -12,8 +12,8 @@ use rustix::process::Pid;
 
 use super::mark;
 
-/// Reads the ids of registered and unregistered process groups. At the end of input it kills the registered groups and the marked processes
-/// that have left their group. Repeats the search for marked processes, because they may fork meanwhile.
+/// Shell script that reads the ids of registered and unregistered process groups. At the end of its input, it kills the registered groups and
+/// the marked processes that have left their group. It repeats the search for marked processes, because they may fork meanwhile.
 const SCRIPT: &str = r#"
 held=
 while read -r what group; do
@@ -37,13 +37,13 @@ for round in 1 2 3 4 5 6 7 8; do
 done
 "#;
 
-/// The pipe to the shell; `None` if the host has no shell, so that nothing kills the programs.
+/// The pipe to the shell; `None` if the host has no shell. Then the programs survive if this process is killed.
 static SHELL: LazyLock<Option<Mutex<ChildStdin>>> = LazyLock::new(|| {
     let mut command = Command::new("sh");
     let marked = format!("{}={}", mark::NAME, *mark::OF_THIS_PROCESS);
     command.args(["-c", SCRIPT, "sh", &marked]).stdin(Stdio::piped());
     command.stdout(Stdio::null()).stderr(Stdio::null());
-    // This process may be a program under test of another run, whose kill by mark must not reach the shell.
+    // If another run started this process as a program under test, the other run must not kill the shell by its mark.
     command.env_remove(mark::NAME);
     // In its own process group, the shell does not receive Ctrl-C.
     std::os::unix::process::CommandExt::process_group(&mut command, 0);

@@ -17,7 +17,7 @@ pub(super) static OF_THIS_PROCESS: LazyLock<String> =
     LazyLock::new(|| format!("{:016x}.", rand::random::<u64>()));
 
 /// A new mark for one program.
-pub(super) fn next() -> String {
+pub(super) fn new_mark() -> String {
     static STARTED: AtomicU64 = AtomicU64::new(0);
     let number = STARTED.fetch_add(1, Ordering::Relaxed);
     format!("{}{number}", *OF_THIS_PROCESS)
@@ -25,7 +25,7 @@ pub(super) fn next() -> String {
 
 /// Kills the processes with this mark. Returns whether there were any: a killed process may have started another one, so the caller repeats
 /// the call.
-pub(super) fn kill(value: &str) -> bool {
+pub(super) fn kill_marked(value: &str) -> bool {
     let entry = format!("{NAME}={value}");
     let is_marked = |process: &Path| {
         let environment = std::fs::read(process.join("environ")).unwrap_or_default();

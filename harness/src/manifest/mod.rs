@@ -75,7 +75,7 @@ pub enum ManifestError {
         source: std::io::Error,
     },
     /// A program does not exist or cannot be executed.
-    #[error("{path}: the {role} is `{program}`, which is {why}")]
+    #[error("{path}: cannot execute `{program}` of the {role}: {why}")]
     Program {
         /// Path of the manifest.
         path: PathBuf,
@@ -155,7 +155,7 @@ impl DriverUnderTest {
     }
 
     /// Why this driver skips a case; `None` if it runs the case.
-    fn skips(&self, plan: &Plan) -> Option<String> {
+    fn skip_reason(&self, plan: &Plan) -> Option<String> {
         let sets = match self.names.accepts_backend {
             true => plan.unsupported_settings_besides_storage(),
             false => plan.unsupported_driver_settings(),
@@ -239,7 +239,7 @@ impl Manifest {
     }
 
     /// Why the programs of the manifest skip a case; `None` if they run it.
-    pub fn skips(&self, plan: &Plan) -> Option<String> {
+    pub fn skip_reason(&self, plan: &Plan) -> Option<String> {
         let driver = self.driver.as_ref();
         let is_for_the_driver = driver.is_some_and(|driver| driver.runs(plan));
         if !is_for_the_driver && !plan.roles.iter().any(|role| self.roles().any(|own| own == *role)) {
@@ -255,7 +255,7 @@ impl Manifest {
         }
         if let Some(driver) = driver
             && is_for_the_driver
-            && let Some(why) = driver.skips(plan)
+            && let Some(why) = driver.skip_reason(plan)
         {
             return Some(why);
         }

@@ -11,9 +11,9 @@ use serde_json::Value;
 use serde_saphyr::Location;
 
 use super::template::Template;
-use crate::driver_state::{Change, DriverState, NodeStorage};
+use crate::driver_state::{NodeStorage, ObjectPatch, ProgramObjects};
 use crate::scenario::{ScenarioError, Spanned, yaml_error};
-use crate::text::text_of;
+use crate::text::read_text_file;
 
 /// Placeholders that objects may contain.
 const OF_NODE: [&str; 1] = ["node"];
@@ -47,7 +47,7 @@ pub(super) struct ChangeFile {
 #[derive(Debug)]
 pub(super) struct Objects {
     objects: Vec<ObjectTexts>,
-    changes: Vec<ChangeTexts>,
+    changes: Vec<PatchTemplate>,
 }
 
 #[derive(Debug)]
@@ -59,7 +59,7 @@ enum ObjectTexts {
 }
 
 #[derive(Debug)]
-struct ChangeTexts {
+struct PatchTemplate {
     group: String,
     plural: String,
     namespace: Option<Template>,
@@ -86,11 +86,11 @@ impl Objects {
                 (Some(text), Some(_)) => {
                     return Err(error_at(
                         text.defined,
-                        "an entry has either `file` or `text`".to_owned(),
+                        "an entry of `objects` has both `file` and `text`; remove one".to_owned(),
                     ));
                 }
                 (None, None) => {
-                    let message = "an entry needs `file` or `text`";
+                    let message = "an entry of `objects` needs `file` or `text`";
                     return Err(error_at(spec.defined, message.to_owned()));
                 }
             }
@@ -122,9 +122,10 @@ impl Objects {
             match (object, node) {
                 (ObjectTexts::FromFile(objects), None) => all.extend(objects.iter().cloned()),
                 (ObjectTexts::Inline(text), _) if text.contains("node") == node.is_some() => {
-                    all.extend(parsed(
-                        &text.fill(&values(node.unwrap_or_default(), NodeStorage::default())),
-                    )?);
+                    all.extend(parse_objects(&text.fill(&placeholder_values(
+                        node.unwrap_or_default(),
+                        NodeStorage::default(),
+                    )))?);
                 }
                 _ => {}
             }
@@ -133,8 +134,8 @@ impl Objects {
     }
 }
 
-impl DriverState for Objects {
-    fn common(&self) -> Result<Vec<Value>, String> {
+impl ProgramObjects for Objects {
+    fn common_objects(&self) -> Result<Vec<Value>, String> {
         self.documents(None)
     }
 
@@ -142,15 +143,15 @@ impl DriverState for Objects {
         self.documents(Some(node))
     }
 
-    fn storage(&self, node: &str, storage: NodeStorage) -> Result<Vec<Change>, String> {
-        let values = values(node, storage);
+    fn storage_patches(&self, node: &str, storage: NodeStorage) -> Result<Vec<ObjectPatch>, String> {
+        let values = placeholder_values(node, storage);
         let changes = self.changes.iter().map(|change| {
             let at = ResourceRef::new(&change.group, &change.plural);
             let at = match &change.namespace {
                 Some(namespace) => at.namespace(&namespace.fill(&values)),
                 None => at,
             };
-            Ok(Change {
+            Ok(ObjectPatch {
                 at: at.name(&change.name.fill(&values)),
                 subresource: change.subresource.clone(),
                 patch: patch(&change.patch.fill(&values))?,
@@ -160,7 +161,7 @@ impl DriverState for Objects {
     }
 }
 
-fn values(node: &str, storage: NodeStorage) -> BTreeMap<String, String> {
+fn placeholder_values(node: &str, storage: NodeStorage) -> BTreeMap<String, String> {
     [
         ("node", node.to_owned()),
         ("available", storage.available.to_string()),
@@ -187,8 +188,8 @@ fn read_files(
         false => vec![path],
     };
     let read = |path: &PathBuf| {
-        let text = text_of(path).map_err(|error| unreadable(path, error))?;
-        let objects = parsed(&text)
+        let text = read_text_file(path).map_err(|error| unreadable(path, error))?;
+        let objects = parse_objects(&text)
             .map_err(|message| error_at(file.defined, format!("{}: {message}", path.display())))?;
         Ok(ObjectTexts::FromFile(objects))
     };
@@ -212,12 +213,12 @@ fn files_of(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
 fn parse_inline(text: &Spanned<String>, error_at: ErrorAt<'_>) -> Result<ObjectTexts, ScenarioError> {
     let template =
         Template::with_names(&text.value, &OF_NODE).map_err(|message| error_at(text.defined, message))?;
-    let sample = template.fill(&values("n1", NodeStorage::default()));
-    parsed(&sample).map_err(|message| error_at(text.defined, message))?;
+    let sample = template.fill(&placeholder_values("n1", NodeStorage::default()));
+    parse_objects(&sample).map_err(|message| error_at(text.defined, message))?;
     Ok(ObjectTexts::Inline(template))
 }
 
-fn change(file: &ChangeFile, error_at: ErrorAt<'_>) -> Result<ChangeTexts, ScenarioError> {
+fn change(file: &ChangeFile, error_at: ErrorAt<'_>) -> Result<PatchTemplate, ScenarioError> {
     let template = |text: &Spanned<String>, names: &[&str]| {
         Template::with_names(&text.value, names).map_err(|message| error_at(text.defined, message))
     };
@@ -227,14 +228,14 @@ fn change(file: &ChangeFile, error_at: ErrorAt<'_>) -> Result<ChangeTexts, Scena
             "the patch does not contain `{available}`, so a case could not change the driver's storage";
         return Err(error_at(file.patch.defined, message.to_owned()));
     }
-    let sample = patch_text.fill(&values("n1", NodeStorage::default()));
+    let sample = patch_text.fill(&placeholder_values("n1", NodeStorage::default()));
     patch(&sample).map_err(|message| error_at(file.patch.defined, message))?;
     let (plural, group) = file
         .resource
         .value
         .split_once('.')
         .unwrap_or((&file.resource.value, ""));
-    Ok(ChangeTexts {
+    Ok(PatchTemplate {
         group: group.to_owned(),
         plural: plural.to_owned(),
         namespace: file
@@ -249,7 +250,7 @@ fn change(file: &ChangeFile, error_at: ErrorAt<'_>) -> Result<ChangeTexts, Scena
 }
 
 /// Parses a text as API objects, which must have apiVersion, kind and name.
-fn parsed(text: &str) -> Result<Vec<Value>, String> {
+fn parse_objects(text: &str) -> Result<Vec<Value>, String> {
     let all: Vec<Value> = serde_saphyr::from_multiple(text).map_err(|error| describe_error(text, &error))?;
     let objects: Vec<Value> = all.into_iter().filter(|object| !object.is_null()).collect();
     for (index, object) in objects.iter().enumerate() {

@@ -23,7 +23,7 @@ pub(super) struct ProcessGroup {
 }
 
 impl ProcessGroup {
-    /// The process group that `leader` leads. The environment of its processes contains `mark`.
+    /// Registers the process group that `leader` leads. The environment of the group's processes contains `mark`.
     pub(super) fn of(leader: &Child, mark: String) -> Self {
         let group = leader.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         if let Some(group) = group {
@@ -45,7 +45,7 @@ impl ProcessGroup {
         leader.wait().await?;
         for _ in 0..ROUNDS {
             let mark = self.mark.clone();
-            if !tokio::task::spawn_blocking(move || mark::kill(&mark))
+            if !tokio::task::spawn_blocking(move || mark::kill_marked(&mark))
                 .await
                 .unwrap_or_default()
             {
@@ -81,7 +81,7 @@ impl Drop for ProcessGroup {
     fn drop(&mut self) {
         if self.group.is_some() {
             self.signal(Signal::KILL);
-            mark::kill(&self.mark);
+            mark::kill_marked(&self.mark);
         }
         self.unregister();
     }

@@ -37,10 +37,10 @@ pub const NAMES: [(&str, &str); 14] = [
     ),
 ];
 
-/// The current spelling of a placeholder that may have an old one.
-fn current(name: &str) -> String {
+/// The current spelling of a placeholder whose name may be an old spelling.
+fn current_spelling(name: &str) -> String {
     match name.strip_prefix("settings.") {
-        Some(setting) => format!("settings.{}", renamed::setting(setting)),
+        Some(setting) => format!("settings.{}", renamed::current_setting(setting)),
         None => name.to_owned(),
     }
 }
@@ -69,7 +69,7 @@ impl Template {
         Self::with_names(text, &known)
     }
 
-    /// Like `parse`, but only these placeholders are allowed.
+    /// Parses the placeholders of a text, of which only those in `known` are allowed.
     pub(super) fn with_names(text: &str, known: &[&str]) -> Result<Self, String> {
         let mut parts = Vec::new();
         let mut rest = text;
@@ -78,7 +78,7 @@ impl Template {
             let end = after.find(|c: char| !(c.is_ascii_alphanumeric() || "_.-".contains(c)));
             match end {
                 Some(end) if end > 0 && after[end..].starts_with('}') => {
-                    let name = &current(&after[..end]);
+                    let name = &current_spelling(&after[..end]);
                     check(name, known)?;
                     parts.push(Part::Text(rest[..open].to_owned()));
                     parts.push(Part::Name(name.to_owned()));

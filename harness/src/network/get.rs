@@ -15,7 +15,7 @@ const RESPONSE_MAX: usize = 16 << 20;
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 impl Network {
-    /// Returns the body of the response for a URL. The error is a message.
+    /// Sends a GET request and returns the response body. The error is a message.
     pub(crate) async fn get(&self, url: &str, token: Option<&str>) -> Result<String, String> {
         if url.starts_with("https://") {
             return get_over_tls(url).await.map_err(|error| error.to_string());
@@ -68,7 +68,7 @@ mod tests {
     use hyper::Response;
 
     use super::*;
-    use crate::listening::Listening;
+    use crate::listening::HttpListener;
 
     #[tokio::test]
     async fn text_is_read_over_http_and_tls_and_errors_are_reported() {
@@ -80,7 +80,7 @@ mod tests {
                 }
                 Ok::<_, Infallible>(answer)
             };
-            let listening = Listening::open(&Network::Host, with_tls, serve).await.unwrap();
+            let listening = HttpListener::open(&Network::Host, with_tls, serve).await.unwrap();
             let url = listening.url();
             let read = Network::Host.get(&format!("{url}/metrics"), None).await;
             assert_eq!(read.as_deref(), Ok("up 1\n"), "{url}");

@@ -21,7 +21,7 @@ pub struct Memory(Arc<Mutex<Names>>);
 
 #[derive(Debug, Default)]
 struct Names {
-    /// Number of names created so far, from which the next name is derived.
+    /// Number of names and listeners created so far; makes the next name or listener unique.
     count: u64,
     listeners: BTreeMap<String, Listener>,
 }
@@ -106,7 +106,7 @@ impl Stream for Incoming {
 impl Drop for Incoming {
     fn drop(&mut self) {
         let mut names = self.network.0.lock();
-        // Another listener may have replaced this one under the same name, and then stays registered.
+        // If another listener has replaced this one under the same name, the other listener stays registered.
         if names
             .listeners
             .get(&self.name)

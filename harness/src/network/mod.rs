@@ -1,6 +1,6 @@
 //! How the servers and programs of a case connect: over sockets of this host, or in memory.
 //!
-//! Addresses have the same form in both: `host:port` for HTTP, and a path for CSI. Does not know HTTP requests or CSI calls.
+//! An address is `host:port` for HTTP and a socket path for CSI, over either transport. Does not know HTTP requests or CSI calls.
 
 mod folder;
 mod get;
@@ -145,7 +145,7 @@ impl Connections {
             Connections::Tcp(listener) => {
                 let accepted = listener.accept().await;
                 Some(accepted.map(|(stream, _)| {
-                    // On failure, small responses are only delayed.
+                    // An error is ignored: without TCP_NODELAY, small responses are delayed but complete.
                     let _ = stream.set_nodelay(true);
                     NetworkStream::Tcp(stream)
                 }))

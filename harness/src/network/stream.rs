@@ -25,7 +25,7 @@ impl Connection for NetworkStream {
     }
 }
 
-/// Evaluates an expression in which the name is bound to the pinned inner stream.
+/// Evaluates an expression for the inner stream, pinned and bound to the given name, whatever the transport is.
 macro_rules! with_stream {
     ($self:ident, $stream:ident => $do:expr) => {
         match $self.get_mut() {

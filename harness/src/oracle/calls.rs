@@ -8,8 +8,8 @@ use capacity_spec::world::{CapacityResponse, Change, Parameters, ReportedCapacit
 use fake_csi::Method;
 
 use super::Oracle;
-use super::storage::parsed;
-use crate::journal::{AnswerFact, CallFact};
+use super::storage::parse_segment;
+use crate::journal::{CallFact, HarnessCallFact};
 use crate::plan::Action;
 
 impl Oracle<'_> {
@@ -22,14 +22,14 @@ impl Oracle<'_> {
         if call.method != Method::GetCapacity {
             let reads_topology = call.method == Method::NodeGetInfo && matches!(by, Actor::Publisher(_));
             let node = call.node.as_deref().filter(|_| reads_topology);
-            let changed = node.and_then(|node| self.programs.node_info(node));
-            let changed = changed.map_or_else(Vec::new, |change| self.changed(change));
+            let changed = node.and_then(|node| self.programs.apply_node_get_info(node));
+            let changed = changed.map_or_else(Vec::new, |change| self.change_events(change));
             let event = self.volume_event(call, by);
             self.storage.volume_call_ended(call);
             let events = changed.into_iter().chain(event);
             return events.chain(self.capacity_changes()).collect();
         }
-        let segment = parsed(self.plan, call.segment.as_deref());
+        let segment = parse_segment(self.plan, call.segment.as_deref());
         let answer = call
             .available
             .filter(|_| call.code == "OK")
@@ -49,8 +49,8 @@ impl Oracle<'_> {
                 answer,
             ))
         };
-        // Publishers may act on a temporary capacity too, so the specification first receives the temporary capacity and then the expected
-        // one.
+        // A capacity other than the expected one is temporary. Publishers may act on it, so the specification receives it before the
+        // expected capacity.
         let is_lost = self.storage.loses_answers();
         let is_temporary = is_lost || !is_same(&reported, &expected);
         let mut events = Vec::new();
@@ -62,7 +62,7 @@ impl Oracle<'_> {
             segment: segment.clone(),
             parameters: call.parameters.clone(),
             response: answer,
-            possible: self.storage.possible(&segment, &call.parameters),
+            possible: self.storage.possible_capacities(&segment, &call.parameters),
             at: (!self.delays_responses).then(|| Duration::from_micros(at_us)),
         });
         events.extend(is_temporary.then(|| change(expected)));
@@ -73,15 +73,15 @@ impl Oracle<'_> {
     fn caller(&self, call: &CallFact) -> Actor {
         match call.code.as_str() {
             _ if self.is_harness_calling => Actor::User,
-            // A cancelled call may have started before events that the journal contains earlier, so it is not attributed to the publisher.
+            // A cancelled call may have started before facts that precede it in the journal, so it is not attributed to the publisher.
             "CANCELLED" => Actor::Other,
             _ => Actor::Publisher(self.programs.instance_on(call.node.as_deref())),
         }
     }
 
-    /// The event for a GetCapacity call that the harness makes without an action of the case; it represents a call by a client that is not
-    /// a publisher.
-    pub(super) fn unknown_client_call(&self, answer: &AnswerFact) -> Option<Event> {
+    /// The event for a GetCapacity call of the harness that no action of the case requests. Such a call simulates a client that is not a
+    /// publisher.
+    pub(super) fn unknown_client_call(&self, answer: &HarnessCallFact) -> Option<Event> {
         let mut own = self.plan.actions().filter_map(|action| match action {
             Action::CsiCall(call) => Some(&call.name),
             _ => None,
@@ -91,7 +91,7 @@ impl Oracle<'_> {
         is_of_unknown_client.then(|| Event::GetCapacity {
             by: Actor::Unrelated,
             driver: self.plan.driver.name.clone(),
-            segment: parsed(self.plan, answer.segment.as_deref()),
+            segment: parse_segment(self.plan, answer.segment.as_deref()),
             parameters: Parameters::new(),
             response: None,
             possible: Vec::new(),
@@ -111,10 +111,10 @@ impl Oracle<'_> {
                     name: name.clone(),
                     bytes: call.required_bytes,
                     is_clone: call.details.copy_of.is_some(),
-                    preferred_segment: parsed(self.plan, call.segment.as_deref()),
+                    preferred_segment: parse_segment(self.plan, call.segment.as_deref()),
                     allows_other_segments: !call.details.requisite.is_empty(),
                     result: self.outcome(call),
-                    exceeds_capacity: self.storage.is_overfull(call),
+                    exceeds_capacity: self.storage.exceeds_free_capacity(call),
                 }))
             }
             _ => None,
@@ -126,11 +126,11 @@ impl Oracle<'_> {
         match (call.code.as_str(), &call.volume_id) {
             ("OK", Some(id)) => CreateVolumeResult::Created {
                 id: id.clone(),
-                segment: parsed(
+                segment: parse_segment(
                     self.plan,
                     call.placed.as_ref().and_then(|placed| placed.segment.as_deref()),
                 ),
-                is_received: call.is_answered(),
+                is_received: call.has_received_response(),
             },
             ("RESOURCE_EXHAUSTED", _) => CreateVolumeResult::Exhausted,
             // CSI spec: after these codes, the driver may still be creating the volume.

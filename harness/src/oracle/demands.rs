@@ -1,6 +1,6 @@
 //! What the specification requires of objects and pods, in the form of explicit `capacities` and `placement` expectations.
 //!
-//! Where the KEPs allow several results, the actual result is used if it is allowed.
+//! If the KEPs allow several results and the actual result is one of them, it is the required one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,20 +13,20 @@ use serde_json::{Value, json};
 
 use super::Oracle;
 use crate::expectation::{ExpectedNode, Row, Rows};
-use crate::journal::{Fact, What};
+use crate::journal::{Fact, Observation};
 use crate::plan::Plan;
 use crate::scenario::Role;
 
 /// The objects and nodes that the specification requires at the end of a step.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Demands {
+pub struct RequiredState {
     /// The required objects of the publisher, in the form of `capacities`. None if rows cannot express them.
     pub capacities: Option<Rows>,
-    /// The required nodes of pods, in the form of `placement`. Omits pods whose volumes are still to be created.
+    /// The required nodes of pods, in the form of `placement`. Omits pods that wait for their volumes.
     pub placement: BTreeMap<String, ExpectedNode>,
 }
 
-impl Demands {
+impl RequiredState {
     /// The requirements in the format of a step's `expect` in a case file.
     pub fn expectations(&self) -> Value {
         let mut list = Vec::new();
@@ -72,31 +72,31 @@ fn json_of_placement(placement: &ExpectedNode) -> Value {
 }
 
 /// The requirements at the end of each step that has started in the journal.
-pub fn demands(plan: &Plan, facts: impl IntoIterator<Item = Fact>) -> Vec<Demands> {
+pub fn required_states(plan: &Plan, facts: impl IntoIterator<Item = Fact>) -> Vec<RequiredState> {
     let mut oracle = Oracle::new(plan);
     let mut all = Vec::new();
     let mut has_begun = false;
     for fact in facts {
-        if matches!(fact.what, What::StepStarted(_)) {
-            all.extend(std::mem::replace(&mut has_begun, true).then(|| oracle.demands()));
+        if matches!(fact.what, Observation::StepStarted(_)) {
+            all.extend(std::mem::replace(&mut has_begun, true).then(|| oracle.required_state()));
             oracle.settle();
         }
         oracle.observe(&fact);
     }
-    all.extend(has_begun.then(|| oracle.demands()));
+    all.extend(has_begun.then(|| oracle.required_state()));
     all
 }
 
 impl Oracle<'_> {
     /// The requirements if all programs became idle now.
-    pub(crate) fn demands(&self) -> Demands {
-        Demands {
-            capacities: self.rows(),
-            placement: self.placements(),
+    pub(crate) fn required_state(&self) -> RequiredState {
+        RequiredState {
+            capacities: self.required_rows(),
+            placement: self.required_placements(),
         }
     }
 
-    fn rows(&self) -> Option<Rows> {
+    fn required_rows(&self) -> Option<Rows> {
         let world = self.monitor.world_before_actions();
         world.api.version()?;
         let mut rows = Rows::new();
@@ -108,7 +108,7 @@ impl Oracle<'_> {
                 object.class.clone(),
                 self.plan.segments.format(&object.segment()?),
             );
-            // The case format has one row per class and segment, so it cannot express two objects.
+            // `capacities` has one row per class and segment, so it cannot express two objects.
             if rows.insert(key, row(object)).is_some() {
                 return None;
             }
@@ -127,8 +127,8 @@ impl Oracle<'_> {
         Some(rows)
     }
 
-    fn placements(&self) -> BTreeMap<String, ExpectedNode> {
-        let world = self.seen_by_scheduler();
+    fn required_placements(&self) -> BTreeMap<String, ExpectedNode> {
+        let world = self.scheduler_world();
         let view = IndexedWorld::new(&world);
         let is_running = self.programs.runs(Role::Scheduler);
         let placement = |key: &NamespacedName, node: Option<&String>| {
@@ -140,7 +140,7 @@ impl Oracle<'_> {
             }
             let decision: Decision = view.decide(key);
             let best = decision.best().into_iter().map(str::to_owned);
-            let is_undecided = self.is_chosen(key) || self.deselected.contains(key);
+            let is_undecided = self.has_selected_node(key) || self.deselected.contains(key);
             (is_running && !is_undecided && !self.is_scheduler_state_unknown).then(|| placement_on(best))
         };
         let pods = world.pods.iter();
@@ -175,7 +175,7 @@ fn with_violations_corrected(world: &World, stored: &Objects) -> Objects {
                     None => drop(right.remove(&key)),
                 }
             }
-            // Neither rows nor required nodes contain these subjects, so there is nothing to correct.
+            // These violations are not about CSIStorageCapacity objects.
             violation::Subject::Pod(_)
             | violation::Subject::Claim(_)
             | violation::Subject::Volume(_)

@@ -15,7 +15,9 @@ use capacity_types::capacity_api::RESOURCE;
 use super::calls::is_same;
 use super::{Oracle, orders};
 use crate::client_name::HARNESS;
-use crate::journal::{Change as Committed, CommitFact, DeliveryFact, ExtenderFact, Fact, RequestFact, What};
+use crate::journal::{
+    Change as Committed, CommitFact, DeliveryFact, ExtenderFact, Fact, Observation, RequestFact,
+};
 use crate::plan::{Action, NAMESPACE, WORKLOADS};
 use crate::scenario::Role;
 
@@ -23,22 +25,22 @@ impl<'p> Oracle<'p> {
     /// The events of the specification for a fact.
     pub(super) fn events(&mut self, fact: &Fact) -> Vec<Event> {
         match &fact.what {
-            What::StepStarted(mark) => {
+            Observation::StepStarted(mark) => {
                 self.next = (mark.step, 0);
                 self.deselected.clear();
-                // All initial objects exist before the first step and before any program starts.
+                // The initial objects are created before the first step.
                 let begins = mark.step == 0;
                 let at_first = [Event::InitialObjectsCreated, Event::Quiescent];
                 let at_first = at_first.into_iter().filter(|_| begins);
                 at_first.chain(self.possible_failures()).collect()
             }
-            What::Action(action) => self.action(&action.text),
-            What::Request(request) => self.request(request, fact.at_us).into_iter().collect(),
-            What::Fault(fault) if !fault.is_delay() => {
+            Observation::Action(action) => self.events_of_action_text(&action.text),
+            Observation::Request(request) => self.request(request, fact.at_us).into_iter().collect(),
+            Observation::Fault(fault) if !fault.is_delay() => {
                 self.program_metrics.request_failed();
                 vec![Event::RequestFailed]
             }
-            What::Process(process) => {
+            Observation::Process(process) => {
                 let began = Event::ClientRestarted(process.client.clone());
                 let instance = self.programs.instance(&process.client);
                 self.program_metrics.program_changed(&process.client, &instance);
@@ -47,14 +49,14 @@ impl<'p> Oracle<'p> {
                     self.is_scheduler_state_unknown = false;
                 }
                 let change = self.programs.process(process);
-                let changed = change.map_or_else(Vec::new, |change| self.changed(change));
+                let changed = change.map_or_else(Vec::new, |change| self.change_events(change));
                 std::iter::once(began).chain(changed).collect()
             }
-            What::Commit(commit) => self.commit(commit),
-            What::Delivery(delivery) => self.delivery(delivery).into_iter().collect(),
-            What::Call(call) => self.call(call, fact.at_us),
-            What::Extender(call) => filter_event(call).into_iter().collect(),
-            What::Answer(answer) => {
+            Observation::Commit(commit) => self.commit(commit),
+            Observation::Delivery(delivery) => self.delivery(delivery).into_iter().collect(),
+            Observation::Call(call) => self.call(call, fact.at_us),
+            Observation::Extender(call) => filter_event(call).into_iter().collect(),
+            Observation::Answer(answer) => {
                 self.is_harness_calling = false;
                 self.unknown_client_call(answer).into_iter().collect()
             }
@@ -62,8 +64,8 @@ impl<'p> Oracle<'p> {
         }
     }
 
-    /// Events for an action of the plan. The journal contains only the action's text, which identifies the action.
-    fn action(&mut self, text: &str) -> Vec<Event> {
+    /// Events for an action. Finds the action in the plan by its timeline text, because the journal contains only the text.
+    fn events_of_action_text(&mut self, text: &str) -> Vec<Event> {
         let (step, from) = self.next;
         let plan = self.plan;
         let actions = plan.steps.get(step).map(|step| step.actions.as_slice());
@@ -75,7 +77,7 @@ impl<'p> Oracle<'p> {
             return vec![Event::UserRequested(Vec::new())];
         };
         self.next = (step, at + 1);
-        let orders = orders::of(action).into_iter().collect();
+        let orders = orders::request_of_action(action).into_iter().collect();
         let mut events = vec![Event::UserRequested(orders)];
         events.extend(self.action_events(action));
         events
@@ -88,12 +90,12 @@ impl<'p> Oracle<'p> {
             action => action,
         };
         self.is_harness_calling = matches!(action, Action::CsiCall(_));
-        self.storage.act(action);
+        self.storage.apply_action(action);
         if let Action::DriverFault { rule: script, .. } = action {
             self.program_metrics.fault_added(script);
         }
-        match self.programs.act(action) {
-            Some(change) => self.changed(change),
+        match self.programs.apply_action(action) {
+            Some(change) => self.change_events(change),
             None => self.capacity_changes_and_failures(),
         }
     }
@@ -166,10 +168,10 @@ impl<'p> Oracle<'p> {
         expected_calls
     }
 
-    /// Events for a change. If the change affects which GetCapacity calls publishers make, includes changed GetCapacity results.
-    pub(super) fn changed(&mut self, change: Change) -> Vec<Event> {
+    /// Events for a change. Includes changed GetCapacity results if the change affects which GetCapacity calls publishers make.
+    pub(super) fn change_events(&mut self, change: Change) -> Vec<Event> {
         if let Change::Api(api) = &change {
-            self.served(api);
+            self.apply_api_change(api);
         }
         let changes_calls = matches!(
             change.kind(),
@@ -178,7 +180,7 @@ impl<'p> Oracle<'p> {
         if !changes_calls {
             return vec![Event::Changed(change)];
         }
-        // The change is applied first, because it determines the expected calls.
+        // The change must be applied first, because it determines which calls are expected.
         self.monitor.observe(Event::Changed(change));
         self.capacity_changes_and_failures()
     }
@@ -206,7 +208,7 @@ impl<'p> Oracle<'p> {
     }
 
     /// Processes a change of the API server's release or feature gates.
-    fn served(&mut self, api: &Api) {
+    fn apply_api_change(&mut self, api: &Api) {
         let before = &self.world().api;
         let (was_served, had_flag) = (before.version().is_some(), before.release.has_storage_capacity());
         let had_maximum = before.release.has_maximum();
@@ -218,7 +220,9 @@ impl<'p> Oracle<'p> {
         let keeps_flag = self.scheduler_has_no_objects && had_flag && !api.release.has_storage_capacity();
         self.is_scheduler_state_unknown = match api.version() {
             Some(_) => false,
-            None if was_served => keeps_flag || self.observed.misses(Role::Scheduler, RESOURCE),
+            None if was_served => {
+                keeps_flag || self.observed.has_undelivered_change(Role::Scheduler, RESOURCE)
+            }
             None => keeps_flag || self.is_scheduler_state_unknown,
         };
         self.observed.set_newest_version(api.version());
@@ -240,8 +244,8 @@ impl<'p> Oracle<'p> {
                 let by = self.actor(&commit.client);
                 let mut events = match (&by, &object) {
                     (Actor::Publisher(instance), Some(object)) => {
-                        let changes = self.programs.wrote(instance, object).into_iter();
-                        changes.flat_map(|change| self.changed(change)).collect()
+                        let changes = self.programs.apply_publisher_write(instance, object).into_iter();
+                        changes.flat_map(|change| self.change_events(change)).collect()
                     }
                     _ => Vec::new(),
                 };
@@ -252,7 +256,7 @@ impl<'p> Oracle<'p> {
             Some(Change::Pod(..) | Change::Claim(..)) | None if is_own => owner_deleted(commit),
             Some(change) => {
                 let mut events = self.decision(commit, &change);
-                events.extend(self.changed(change));
+                events.extend(self.change_events(change));
                 events.extend(owner_deleted(commit));
                 events
             }
@@ -270,7 +274,7 @@ impl<'p> Oracle<'p> {
         }
     }
 
-    /// Events for a scheduling decision that a change of a pod or PVC contains.
+    /// Events for a scheduling decision, if the change of a pod or PVC contains one.
     fn decision(&mut self, commit: &CommitFact, change: &Change) -> Vec<Event> {
         let is_scheduler = Role::of_client(&commit.client) == Some(Role::Scheduler);
         match change {
@@ -282,7 +286,7 @@ impl<'p> Oracle<'p> {
                 let before = self.world().pods.get(pod).and_then(|pod| pod.node.clone());
                 match &after.node {
                     Some(node) if before.as_ref() != Some(node) => {
-                        self.allow(pod, false);
+                        self.record_allowed_nodes(pod, false);
                         if claims_of(after).next().is_some() {
                             self.program_metrics.pod_bound(&commit.client);
                         }
@@ -297,12 +301,12 @@ impl<'p> Oracle<'p> {
                 let before = before.and_then(|claim| claim.selected_node.clone());
                 match (&before, &after.selected_node) {
                     (before, Some(node)) if is_scheduler && before.as_ref() != Some(node) => {
-                        self.allow_users(claim);
+                        self.record_allowed_nodes_of_users(claim);
                         let (claim, node) = (claim.clone(), node.clone());
                         vec![Event::NodeSelected { claim, node }]
                     }
                     (Some(_), None) if after.volume.is_empty() => {
-                        self.deselected.extend(self.users(claim));
+                        self.deselected.extend(self.pending_pods_using(claim));
                         Vec::new()
                     }
                     _ => Vec::new(),
@@ -313,24 +317,24 @@ impl<'p> Oracle<'p> {
     }
 
     /// The pods that use a PVC and have no node yet.
-    fn users(&self, claim: &NamespacedName) -> Vec<NamespacedName> {
+    fn pending_pods_using(&self, claim: &NamespacedName) -> Vec<NamespacedName> {
         let pods = self.world().pods.iter();
         let waiting = pods.filter(|(key, pod)| key.namespace == claim.namespace && pod.node.is_none());
         let users = waiting.filter(|(_, pod)| claims_of(pod).any(|name| *name == claim.name));
         users.map(|(key, _)| key.clone()).collect()
     }
 
-    /// Records the allowed nodes of the pending pods that use a PVC whose node has just been selected.
-    fn allow_users(&mut self, claim: &NamespacedName) {
-        for pod in self.users(claim) {
-            // All unbound PVCs of a pod must get the same node, so only the first selection is free.
-            let is_first_selection = !self.is_chosen(&pod);
-            self.allow(&pod, is_first_selection);
+    /// Records the allowed nodes of pending pods that use a PVC, when the scheduler selects a node for the PVC.
+    fn record_allowed_nodes_of_users(&mut self, claim: &NamespacedName) {
+        for pod in self.pending_pods_using(claim) {
+            // All unbound PVCs of a pod must get the same node, so later selections do not change the allowed nodes.
+            let is_first_selection = !self.has_selected_node(&pod);
+            self.record_allowed_nodes(&pod, is_first_selection);
         }
     }
 
     /// Whether an unbound PVC of the pod has a selected node.
-    pub(super) fn is_chosen(&self, key: &NamespacedName) -> bool {
+    pub(super) fn has_selected_node(&self, key: &NamespacedName) -> bool {
         let world = self.world();
         let claims = world.pods.get(key).into_iter().flat_map(claims_of);
         let mut claims = claims.filter_map(|name| {
@@ -340,8 +344,8 @@ impl<'p> Oracle<'p> {
         claims.any(|claim| claim.volume.is_empty() && claim.selected_node.is_some())
     }
 
-    /// Records the nodes to which a pod may be bound at this moment. `replace`: whether to replace an earlier record.
-    fn allow(&mut self, pod: &NamespacedName, replace: bool) {
+    /// Records the nodes that the specification allows for a pod now. `replace`: whether to replace an earlier record.
+    fn record_allowed_nodes(&mut self, pod: &NamespacedName, replace: bool) {
         if replace || !self.allowed.contains_key(pod) {
             let decision = IndexedWorld::new(self.world()).decide(pod);
             let best = decision.best().into_iter().map(str::to_owned);
@@ -410,10 +414,10 @@ fn owner_deleted(commit: &CommitFact) -> Vec<Event> {
 pub(crate) fn change(commit: &CommitFact) -> Option<Change> {
     let namespace = commit.namespace.as_deref().unwrap_or_default();
     match commit.change {
-        Committed::Deleted => Change::removed(&commit.resource, namespace, &commit.name),
+        Committed::Deleted => Change::of_deletion(&commit.resource, namespace, &commit.name),
         // Cannot fail: the API server accepts only objects that can be parsed.
-        Committed::Added | Committed::Modified => {
-            Change::set(&commit.resource, &*commit.object).ok().flatten()
-        }
+        Committed::Added | Committed::Modified => Change::of_object(&commit.resource, &*commit.object)
+            .ok()
+            .flatten(),
     }
 }

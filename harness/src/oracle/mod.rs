@@ -2,12 +2,12 @@
 //! nodes that are required once everything is quiet.
 //!
 //! ```text
-//! follow    converts facts into events of the specification; CSI calls in `calls`
-//! storage   capacity that the driver must report       programs, owners   settings of publishers, cleaner and scheduler
-//! orders    capacity requests of the case to the API server
-//! demands   requirements of the specification, as rows and nodes of explicit expectations
-//! observed_revisions   revisions that programs have observed
-//! program_metrics      metrics of programs
+//! follow, calls        convert facts and CSI calls into events of the specification
+//! storage              capacity that the driver must report
+//! programs, owners     settings of publishers, cleaner and scheduler
+//! orders               requests of the case to the API server for CSIStorageCapacity and CSIDriver objects
+//! demands              required capacities and nodes, as in explicit expectations
+//! observed_revisions, program_metrics   revisions that programs have received, and their metrics
 //! ```
 //!
 //! Does not know rules, which [`capacity_spec`] owns, or verdicts.
@@ -33,7 +33,7 @@ use capacity_spec::{Subject, Violation, World, metrics, placement, settings};
 use fake_apiserver::Effect as FaultEffect;
 use fake_csi::Method;
 
-use crate::journal::{Fact, What, micros};
+use crate::journal::{Fact, Observation, micros};
 use crate::plan::{Action, Plan};
 use crate::scenario::Role;
 use observed_revisions::ObservedRevisions;
@@ -41,7 +41,7 @@ use program_metrics::ProgramMetrics;
 use programs::Programs;
 use storage::Storage;
 
-pub use demands::{Demands, demands};
+pub use demands::{RequiredState, required_states};
 pub(crate) use follow::change;
 
 /// Checks one run of a case against the specification.
@@ -64,13 +64,13 @@ pub(crate) struct Oracle<'p> {
     /// Whether the content of the scheduler's cache is unknown: the scheduler missed CSIStorageCapacity objects before the API server
     /// stopped serving them, or has cached a storageCapacity field that is no longer served.
     is_scheduler_state_unknown: bool,
-    /// For each pod, the nodes that were allowed when a node was selected.
+    /// For each pod, the nodes that the specification allowed when the scheduler selected a node.
     allowed: BTreeMap<NamespacedName, BTreeSet<String>>,
     /// Pods whose selected node was removed in this step because provisioning failed. The scheduler retries them.
     deselected: BTreeSet<NamespacedName>,
     /// Whether a fault rule makes the API server return stale data.
     has_stale_reads: bool,
-    /// Maximum duration of a CSI call in microseconds of journal time. The journal contains a call only after the call has ended.
+    /// Longest delay of a CSI call by a fault rule, in microseconds. The journal contains a call only after the call has ended.
     longest_delay_us: u64,
     /// Whether CSI calls may be delayed, so that the start of a call is unknown.
     delays_responses: bool,
@@ -86,10 +86,13 @@ impl<'p> Oracle<'p> {
     pub(crate) fn new(plan: &'p Plan) -> Self {
         let programs = Programs::of(plan);
         let mut world = World::default();
-        programs.at_first().into_iter().for_each(|it| world.apply(it));
+        programs
+            .initial_changes()
+            .into_iter()
+            .for_each(|it| world.apply(it));
         let mut monitor = Monitor::new(world);
-        // No violation is possible before the first event.
-        monitor.observe(Event::UserRequested(orders::at_first(plan)));
+        // Returns no violations, because a request of the case never violates a rule.
+        monitor.observe(Event::UserRequested(orders::initial_requests(plan)));
         let is_stale = |action: &Action| match action {
             Action::Fault { rule, .. } => matches!(rule.effect, FaultEffect::Stale { .. }),
             _ => false,
@@ -121,7 +124,7 @@ impl<'p> Oracle<'p> {
     pub(crate) fn observe(&mut self, fact: &Fact) -> Vec<Violation> {
         self.observed.observe(fact);
         match &fact.what {
-            What::Metrics(metrics) => {
+            Observation::Metrics(metrics) => {
                 self.program_metrics.read(metrics);
                 self.is_settled = OnceLock::new();
             }
@@ -174,23 +177,25 @@ impl<'p> Oracle<'p> {
         }
     }
 
-    /// Whether no rule would be violated if the cluster became quiet now. Cached, because polling without changes must be cheap.
+    /// Whether no rule would be violated if the cluster became quiet now. Cached, because publishers poll often without changing anything.
     pub(crate) fn is_settled(&self) -> bool {
-        *self.is_settled.get_or_init(|| self.unsettled().is_empty())
+        *self
+            .is_settled
+            .get_or_init(|| self.violations_if_quiet().is_empty())
     }
 
     /// The violations that would exist if the cluster became quiet now.
-    pub(crate) fn unsettled(&self) -> Vec<Violation> {
+    pub(crate) fn violations_if_quiet(&self) -> Vec<Violation> {
         // A program whose settings are invalid must only exit; other rules do not apply to it.
         let mut violations = settings::judge(self.world(), self.programs.runs(Role::Scheduler));
         violations.extend(self.monitor.object_violations());
         violations.extend(self.monitor.volume_violations(&self.storage));
         if self.programs.runs(Role::Scheduler) && !self.is_scheduler_state_unknown {
-            let pending = placement::pending(&self.seen_by_scheduler()).into_iter();
+            let pending = placement::pending_violations(&self.scheduler_world()).into_iter();
             violations.extend(pending.filter(|it| !self.is_retried(&it.subject)));
         }
         let has_replicas = self.plan.publisher.replicas.is_some();
-        // With several replicas, it is unknown which one leads.
+        // None with several replicas, because it is unknown which one leads.
         let instance = |client: &str| (!has_replicas).then(|| self.programs.instance(client));
         let readings = self.program_metrics.readings_with_activity(instance);
         violations.extend(readings.flat_map(|reading| metrics::judge(self.world(), &reading)));
@@ -229,9 +234,9 @@ impl<'p> Oracle<'p> {
         matches!(subject, Subject::Pod(pod) if self.deselected.contains(pod))
     }
 
-    /// The cluster state according to the scheduler's cache. While CSIStorageCapacity objects are not served, the cache contains none if
-    /// the scheduler never listed them, and otherwise the objects that were last served.
-    fn seen_by_scheduler(&self) -> Cow<'_, World> {
+    /// The cluster state according to the scheduler's cache. While the API server does not serve CSIStorageCapacity, the cache contains the
+    /// objects that were last served, or none if the scheduler never listed them.
+    fn scheduler_world(&self) -> Cow<'_, World> {
         let world = self.world();
         match world.api.version() {
             None if self.scheduler_has_no_objects => {
@@ -255,10 +260,13 @@ impl<'p> Oracle<'p> {
 }
 
 /// Whether a fact may change objects, running programs or the driver's storage, even if it results in no event.
-fn may_change_requirements(what: &What) -> bool {
+fn may_change_requirements(what: &Observation) -> bool {
     match what {
-        What::StepStarted(_) | What::Action(_) | What::Process(_) | What::Commit(_) => true,
-        What::Call(call) => call.method != Method::GetCapacity,
+        Observation::StepStarted(_)
+        | Observation::Action(_)
+        | Observation::Process(_)
+        | Observation::Commit(_) => true,
+        Observation::Call(call) => call.method != Method::GetCapacity,
         _ => false,
     }
 }

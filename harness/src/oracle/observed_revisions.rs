@@ -1,4 +1,4 @@
-//! Revisions that programs have received: until watch events arrive, programs may act on old state.
+//! The revisions that programs have received. Until a program receives a watch event, it may act on the old state.
 //!
 //! Does not know objects.
 
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use capacity_types::capacity_api::{RESOURCE, VERSIONS};
 use fake_apiserver::Verb;
 
-use crate::journal::{Fact, What};
+use crate::journal::{Fact, Observation};
 use crate::scenario::Role;
 
 /// Resources whose objects affect the scheduler's decisions.
@@ -52,13 +52,13 @@ impl ObservedRevisions {
 
     pub(super) fn observe(&mut self, fact: &Fact) {
         match &fact.what {
-            What::Commit(commit) if SCHEDULER_RESOURCES.contains(&&*commit.resource) => {
+            Observation::Commit(commit) if SCHEDULER_RESOURCES.contains(&&*commit.resource) => {
                 set(&mut self.committed, &commit.resource, commit.revision);
             }
-            What::Delivery(delivery) => {
+            Observation::Delivery(delivery) => {
                 self.record(&delivery.client, &delivery.resource, delivery.revision);
             }
-            What::Request(request) if request.verb == Verb::List && request.code == 200 => {
+            Observation::Request(request) if request.verb == Verb::List && request.code == 200 => {
                 if let Some(revision) = request.revision {
                     self.record(&request.client, &request.resource, revision);
                 }
@@ -70,7 +70,7 @@ impl ObservedRevisions {
                     self.versions.insert(request.client.clone(), version);
                 }
             }
-            What::Process(process) => drop(self.observed.remove(&process.client)),
+            Observation::Process(process) => drop(self.observed.remove(&process.client)),
             _ => {}
         }
     }
@@ -96,7 +96,7 @@ impl ObservedRevisions {
         }
     }
 
-    /// Marks a resource as not received by any client. Needed when the server starts to serve additional fields, which causes no commit.
+    /// Marks a resource as not received by any client. Needed when the server starts to serve another field, as this causes no commit.
     pub(super) fn mark_unread(&mut self, resource: &str) {
         let known = self
             .observed
@@ -119,7 +119,7 @@ impl ObservedRevisions {
     }
 
     /// Whether a program of the role has not yet received all changes of a resource that it watches.
-    pub(super) fn misses(&self, role: Role, resource: &str) -> bool {
+    pub(super) fn has_undelivered_change(&self, role: Role, resource: &str) -> bool {
         let mut clients = self.observed.iter();
         clients.any(|(client, observed)| {
             let observed = observed
@@ -211,8 +211,12 @@ mod tests {
             "namespace": "csi", "name": "by-hand-1", "revision": 8});
         for (fact, misses) in [(list, false), (object, true), (delivery, false)] {
             observe(&mut observed, &fact);
-            assert_eq!(observed.misses(Role::Scheduler, RESOURCE), misses, "{fact}");
-            assert!(!observed.misses(Role::Publisher, RESOURCE));
+            assert_eq!(
+                observed.has_undelivered_change(Role::Scheduler, RESOURCE),
+                misses,
+                "{fact}"
+            );
+            assert!(!observed.has_undelivered_change(Role::Publisher, RESOURCE));
         }
     }
 

@@ -1,4 +1,4 @@
-//! Requests of a case for CSIStorageCapacity and CSIDriver objects, in the types of the specification. Does not know the responses.
+//! Converts requests of a case for CSIStorageCapacity and CSIDriver objects to types of the specification. Does not know the responses.
 
 use capacity_spec::always::{CapacityPatch, PatchValue, UserRequest};
 use capacity_spec::world::{CapacityObject, Change, NamespacedName};
@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 use crate::plan::{Action, Plan, Target};
 
 /// The requests that create the initial objects of a case.
-pub(super) fn at_first(plan: &Plan) -> Vec<UserRequest> {
+pub(super) fn initial_requests(plan: &Plan) -> Vec<UserRequest> {
     plan.objects.iter().filter_map(creation).collect()
 }
 
-/// The request of an action. None if the action concerns other resources.
-pub(super) fn of(action: &Action) -> Option<UserRequest> {
+/// The request that an action sends. None if the action is about other resources.
+pub(super) fn request_of_action(action: &Action) -> Option<UserRequest> {
     match action {
-        Action::Attempt(action) => of(action),
+        Action::Attempt(action) => request_of_action(action),
         Action::Create(object) => creation(object),
         Action::Replace(spec) if is_capacity(&spec.object) => {
             let (key, object) = CapacityObject::read(&spec.object).ok()?;
@@ -44,7 +44,7 @@ fn is_capacity(object: &Value) -> bool {
 }
 
 fn creation(object: &Value) -> Option<UserRequest> {
-    match Change::set(ResourceRef::plural_of(object)?, object).ok()?? {
+    match Change::of_object(ResourceRef::plural_of(object)?, object).ok()?? {
         Change::CsiDriver(name, Some(driver)) => Some(UserRequest::CreateDriver(name, driver)),
         Change::Object(mut key, Some(capacity)) => {
             let prefix = object["metadata"]["generateName"].as_str();

@@ -12,11 +12,11 @@ use crate::plan::NAMESPACE;
 #[derive(Default)]
 pub(super) struct Owners {
     /// The existing pods and owners by UID.
-    known: BTreeMap<String, Known>,
+    known: BTreeMap<String, PodOrOwner>,
 }
 
 /// A pod, or an owner of a pod.
-struct Known {
+struct PodOrOwner {
     owner: Owner,
     /// UID of the object's controller owner.
     owner_uid: Option<String>,
@@ -50,7 +50,7 @@ impl Owners {
         let node = commit.object["spec"]["nodeName"].as_str().map(str::to_owned);
         self.known.insert(
             owner.uid.clone(),
-            Known {
+            PodOrOwner {
                 owner,
                 owner_uid,
                 node,
@@ -59,8 +59,8 @@ impl Owners {
     }
 
     /// The owner `hops` levels above the publisher's pod on the node, or above the central publisher's pod if `node` is None.
-    pub(super) fn of_pod(&self, node: Option<&str>, hops: u8) -> Option<Owner> {
-        let is_on_node = |pod: &Known| node.is_none() || pod.node.as_deref() == node;
+    pub(super) fn owner_above_pod(&self, node: Option<&str>, hops: u8) -> Option<Owner> {
+        let is_on_node = |pod: &PodOrOwner| node.is_none() || pod.node.as_deref() == node;
         let mut all = self.known.values();
         let mut found = all.find(|it| it.owner.kind == "Pod" && is_on_node(it))?;
         for _ in 0..hops {

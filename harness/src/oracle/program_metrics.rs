@@ -25,7 +25,7 @@ pub(super) struct ProgramMetrics {
     responses: BTreeMap<Instance, u64>,
     /// Number of pods with PVCs that each scheduler has bound since its start.
     bound: BTreeMap<Arc<str>, u64>,
-    /// The delay injected since the last start of a program. None if there is no delay, or if another fault was injected before.
+    /// The delay injected since the last start of a program. None without a delay, or if GetCapacity had another fault before.
     delay: Option<Delay>,
     /// Whether the case has injected a fault into GetCapacity.
     has_earlier_fault: bool,
@@ -85,7 +85,7 @@ impl ProgramMetrics {
 
     /// Counts a driver response to a publisher.
     pub(super) fn driver_responded(&mut self, call: &CallFact, instance: &Instance) {
-        if call.method != Method::GetCapacity || !call.is_answered() {
+        if call.method != Method::GetCapacity || !call.has_received_response() {
             return;
         }
         *self.responses.entry(instance.clone()).or_default() += 1;
@@ -99,7 +99,7 @@ impl ProgramMetrics {
         self.has_failed_requests = true;
     }
 
-    /// Called when the cluster is quiet: failed requests before this moment no longer matter.
+    /// Forgets failed requests. Called when the cluster is quiet, because failed requests no longer matter then.
     pub(super) fn settle(&mut self) {
         self.has_failed_requests = false;
     }

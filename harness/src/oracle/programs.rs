@@ -1,4 +1,4 @@
-//! Settings of the programs of a case, in the types of the specification.
+//! Follows which programs of a case run, and converts their settings to types of the specification.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,14 +14,14 @@ use crate::journal::{CommitFact, ProcessEvent, ProcessFact};
 use crate::plan::{Action, NAMESPACE, Plan, api};
 use crate::scenario::{self, ExtenderSpec, Role, SchedulerSpec};
 
-/// The programs of a case at one position of the journal.
+/// The programs of a case after the facts processed so far.
 pub(super) struct Programs<'p> {
     plan: &'p Plan,
     /// Running programs: client name and role.
     running: BTreeMap<Arc<str>, Role>,
     /// Nodes with a driver instance, and the topology segment that NodeGetInfo returns there.
     plugins: BTreeMap<String, Segment>,
-    /// Nodes whose publisher calls NodeGetInfo for its segment. Other publishers read the segment from CSINode and Node.
+    /// Nodes whose publisher gets its segment from NodeGetInfo. Other publishers read the segment from CSINode and Node.
     calls_node_info: BTreeSet<String>,
     owners: Owners,
     /// The managed-by label in the first write of each publisher.
@@ -41,8 +41,8 @@ impl<'p> Programs<'p> {
         }
     }
 
-    /// The initial extenders and settings of API server and scheduler, as changes.
-    pub(super) fn at_first(&self) -> [Change; 3] {
+    /// The changes that set the extenders and the initial settings of API server and scheduler.
+    pub(super) fn initial_changes(&self) -> [Change; 3] {
         let gates = &self.plan.gates;
         let extenders = self.plan.extenders.iter();
         [
@@ -72,8 +72,8 @@ impl<'p> Programs<'p> {
         }
     }
 
-    /// Processes an action of the harness.
-    pub(super) fn act(&mut self, action: &Action) -> Option<Change> {
+    /// Processes an action of the harness. Returns the changed settings of scheduler or API server, if any.
+    pub(super) fn apply_action(&mut self, action: &Action) -> Option<Change> {
         match action {
             Action::DriverUp(node, segment) => drop(self.plugins.insert(node.clone(), segment.clone())),
             Action::DriverDown(node) => drop(self.plugins.remove(node)),
@@ -84,17 +84,17 @@ impl<'p> Programs<'p> {
         None
     }
 
-    /// Processes a NodeGetInfo call on a node.
-    pub(super) fn node_info(&mut self, node: &str) -> Option<Change> {
+    /// Processes a NodeGetInfo call on a node. Returns the changed settings of the node's publisher, if any.
+    pub(super) fn apply_node_get_info(&mut self, node: &str) -> Option<Change> {
         if !self.calls_node_info.insert(node.to_owned()) {
             return None;
         }
         let instance = self.instance_on(Some(node));
-        let publisher = self.publisher(&instance)?;
+        let publisher = self.running_publisher(&instance)?;
         Some(Change::Publisher(instance, Some(publisher)))
     }
 
-    /// Processes the start or end of a program.
+    /// Processes the start or end of a program. Returns the changed settings of publisher or cleaner, if any.
     pub(super) fn process(&mut self, process: &ProcessFact) -> Option<Change> {
         match process.event {
             ProcessEvent::Started => self.running.insert(process.client.clone(), process.role),
@@ -103,7 +103,7 @@ impl<'p> Programs<'p> {
         match process.role {
             Role::Publisher => {
                 let instance = self.instance(&process.client);
-                let publisher = self.publisher(&instance);
+                let publisher = self.running_publisher(&instance);
                 Some(Change::Publisher(instance, publisher))
             }
             Role::Cleaner => Some(Change::Cleaner(self.cleaner())),
@@ -116,19 +116,23 @@ impl<'p> Programs<'p> {
         self.owners.commit(commit);
     }
 
-    /// Processes a write of a publisher. If the KEP does not prescribe a value for the managed-by label, later writes must have the value
-    /// of the first write.
-    pub(super) fn wrote(&mut self, instance: &Instance, object: &CapacityObject) -> Vec<Change> {
+    /// Processes a write of a publisher. Stores the managed-by label if the KEP does not prescribe its value, because later writes must
+    /// have the same value.
+    pub(super) fn apply_publisher_write(
+        &mut self,
+        instance: &Instance,
+        object: &CapacityObject,
+    ) -> Vec<Change> {
         let is_open = self.settings(instance).managed_by(instance).is_none();
         let Some(label) = object.labels.get(MANAGED_BY_LABEL).filter(|_| is_open) else {
             return Vec::new();
         };
         self.labels.insert(instance.clone(), label.clone());
-        // Only a running publisher can write, even if it was killed during this write.
+        // A publisher that wrote was running, even if it was killed during this write.
         let wrote = Some(self.settings(instance));
         vec![
             Change::Publisher(instance.clone(), wrote),
-            Change::Publisher(instance.clone(), self.publisher(instance)),
+            Change::Publisher(instance.clone(), self.running_publisher(instance)),
             Change::Cleaner(self.cleaner()),
         ]
     }
@@ -146,7 +150,7 @@ impl<'p> Programs<'p> {
     }
 
     /// Settings of a publisher. None if the publisher does not run.
-    fn publisher(&self, instance: &Instance) -> Option<Publisher> {
+    fn running_publisher(&self, instance: &Instance) -> Option<Publisher> {
         let mut publishers = self.running.iter().filter(|(_, role)| **role == Role::Publisher);
         let runs = publishers.any(|(client, _)| self.instance(client) == *instance);
         runs.then(|| self.settings(instance))
@@ -183,7 +187,7 @@ impl<'p> Programs<'p> {
 
     fn owner(&self, instance: &Instance) -> Option<Owner> {
         let hops = self.plan.publisher.owner_level?;
-        self.owners.of_pod(instance.node.as_deref(), hops)
+        self.owners.owner_above_pod(instance.node.as_deref(), hops)
     }
 }
 

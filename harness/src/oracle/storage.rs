@@ -1,7 +1,7 @@
 //! The capacity that the driver of a case must return, computed from the storage in the case file, the completed CSI calls and the injected
 //! faults.
 //!
-//! Does not know the driver's code, device groups and reservations.
+//! Does not know the driver's code, reservations, and the minimum volume size of device groups.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::journal::CallFact;
 use crate::plan::{Action, Plan};
 use crate::scenario::Role;
 
-/// The storage of a case at one position of the journal.
+/// The storage of a case after the facts processed so far.
 pub(super) struct Storage<'p> {
     plan: &'p Plan,
     pools: BTreeMap<Segment, Layout>,
@@ -40,7 +40,7 @@ pub(super) struct Storage<'p> {
 /// Capacity used by a volume.
 struct UsedCapacity {
     segment: Segment,
-    /// The device on which the volume is; None if the pool has no devices.
+    /// The device that contains the volume; None if the pool has no devices.
     device: Option<String>,
     /// Raw bytes that the volume uses.
     raw: u128,
@@ -72,7 +72,7 @@ impl<'p> Storage<'p> {
 
     /// Processes an action of the harness. Ignores fault rules with limited `times`, because their matches are used up once the cluster is
     /// quiet.
-    pub(super) fn act(&mut self, action: &'p Action) {
+    pub(super) fn apply_action(&mut self, action: &'p Action) {
         match action {
             Action::SetPool(..) => self.earlier_pools.push(self.pools.clone()),
             Action::DriverFault { rule, .. } => {
@@ -104,7 +104,7 @@ impl<'p> Storage<'p> {
         self.loses_answers
     }
 
-    /// Called when the cluster is quiet: programs no longer act on earlier states.
+    /// Forgets earlier states. Called when the cluster is quiet, so that programs no longer act on them.
     pub(super) fn settle(&mut self) {
         self.earlier_pools.clear();
         (self.has_volume_changes, self.has_deletions) = (false, false);
@@ -112,7 +112,11 @@ impl<'p> Storage<'p> {
 
     /// Results that GetCapacity may return for a segment and parameters, including results since the cluster was last quiet. Empty if
     /// unknown.
-    pub(super) fn possible(&self, segment: &Segment, parameters: &Parameters) -> Vec<ReportedCapacity> {
+    pub(super) fn possible_capacities(
+        &self,
+        segment: &Segment,
+        parameters: &Parameters,
+    ) -> Vec<ReportedCapacity> {
         if self.has_volume_changes || self.has_injected_capacity {
             return Vec::new();
         }
@@ -139,7 +143,7 @@ impl<'p> Storage<'p> {
             self.has_deletions = true;
             self.used.remove(id);
         }
-        let cost = self.cost(&call.parameters);
+        let cost = self.raw_bytes_per_byte(&call.parameters);
         if let Some(placed) = &call.placed
             && call.method == Method::ControllerExpandVolume
             && let Some(used) = self.used.get_mut(id)
@@ -151,7 +155,7 @@ impl<'p> Storage<'p> {
         if let Some(placed) = &call.placed
             && !self.used.contains_key(id)
         {
-            let segment = parsed(self.plan, placed.segment.as_deref());
+            let segment = parse_segment(self.plan, placed.segment.as_deref());
             let bytes = u128::try_from(placed.bytes).unwrap_or_default();
             let extent = self.extent_for(&segment, &requested_volume(call, bytes));
             let device = extent.and_then(|extent| extent.device.map(str::to_owned));
@@ -164,8 +168,8 @@ impl<'p> Storage<'p> {
         }
     }
 
-    /// Whether the driver has created a volume without sufficient capacity. False if the order of events is uncertain.
-    pub(super) fn is_overfull(&self, call: &CallFact) -> bool {
+    /// Whether a CreateVolume call succeeded although the capacity was insufficient. False if the order of events is uncertain.
+    pub(super) fn exceeds_free_capacity(&self, call: &CallFact) -> bool {
         let (Some(placed), Some(id)) = (&call.placed, &call.volume_id) else {
             return false;
         };
@@ -174,17 +178,17 @@ impl<'p> Storage<'p> {
             .required_bytes
             .and_then(|bytes| u128::try_from(bytes).ok())
             .unwrap_or_default();
-        let segment = parsed(self.plan, placed.segment.as_deref());
+        let segment = parse_segment(self.plan, placed.segment.as_deref());
         is_certain
             && self
                 .extent_for(&segment, &requested_volume(call, bytes))
                 .is_none()
     }
 
-    /// The part of a pool in which the driver must create a volume. With devices, the smallest device that is large enough.
+    /// The part of a pool in which the driver must create a volume: in a pool with devices, the smallest device that is large enough.
     fn extent_for(&self, segment: &Segment, volume: &RequestedVolume<'_>) -> Option<Extent<'_>> {
         let (of, layout) = self.pools.get_key_value(segment)?;
-        let cost = self.cost(volume.parameters);
+        let cost = self.raw_bytes_per_byte(volume.parameters);
         let extents = extents(layout, volume.parameters, Some(volume.is_block));
         let fitting = extents.filter(|extent| volume.bytes <= self.free(of, extent).1 / cost);
         fitting.min_by_key(|extent| self.free(of, extent).0)
@@ -213,7 +217,7 @@ impl<'p> Storage<'p> {
         segment: &Segment,
         parameters: &Parameters,
     ) -> ReportedCapacity {
-        let cost = self.cost(parameters);
+        let cost = self.raw_bytes_per_byte(parameters);
         let is_without_topology = self.plan.segments.keys().is_empty();
         let is_accessible = |of: &Segment| is_without_topology || contains(segment, of);
         let mut capacity = ReportedCapacity::default();
@@ -246,7 +250,7 @@ impl<'p> Storage<'p> {
     }
 
     /// Raw bytes per byte of a volume, from the `costs` of the class parameters.
-    fn cost(&self, parameters: &Parameters) -> u128 {
+    fn raw_bytes_per_byte(&self, parameters: &Parameters) -> u128 {
         let costs = self.plan.driver.costs.iter();
         let matching = costs.filter(|(parameter, value, _)| parameters.get(parameter) == Some(value));
         matching.map(|(_, _, factor)| u128::from(*factor)).product()
@@ -297,8 +301,8 @@ struct Extent<'l> {
     is_whole: bool,
 }
 
-/// The parts of a pool that volumes with these class parameters can use. If `is_block` is set, only parts for block (true) or mounted
-/// (false) volumes.
+/// The parts of a pool that volumes with these class parameters can use: for block volumes (`is_block` is true), mounted volumes (false), or
+/// any volume (None).
 fn extents<'l>(
     layout: &'l Layout,
     parameters: &Parameters,
@@ -343,8 +347,8 @@ fn bytes(bytes: u128) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 
-/// Parses the topology segment in a fact. None means the segment that contains every node.
-pub(super) fn parsed(plan: &Plan, segment: Option<&str>) -> Segment {
+/// Parses the topology segment of a call. None stands for the segment that contains every node.
+pub(super) fn parse_segment(plan: &Plan, segment: Option<&str>) -> Segment {
     let segment = segment.map(|text| plan.segments.parse(text));
     segment.and_then(Result::ok).unwrap_or_default()
 }

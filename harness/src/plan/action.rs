@@ -11,8 +11,8 @@ use serde_json::Value;
 use super::group_resource::GroupResource;
 use crate::scenario::{ApplySpec, Expression, PublisherSpec, ReplaceSpec, ResponseSpec, Role, SchedulerSpec};
 
-/// One action of the harness. Objects are complete. Only targets that are selected by labels or by class and segment are resolved at run
-/// time.
+/// One action of the harness, with complete objects. Only targets that are selected by labels, or by class and segment, are looked up at
+/// run time.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
     /// Set the pool of a topology segment; None removes the pool.
@@ -78,7 +78,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// Whether the text is an old timeline text of this action. Stored journals with old texts are readable until 1.0.
+    /// Whether earlier versions of the harness wrote this timeline text for the action. Journals with such texts are readable until 1.0.
     pub(crate) fn has_old_text(&self, text: &str) -> bool {
         match self {
             Action::DriverFault { .. } => text.starts_with("the driver is told: "),
@@ -156,7 +156,7 @@ impl Target {
     }
 }
 
-/// A CSI call that the harness makes, and the name of its response.
+/// A CSI call that the harness makes, and the name under which the case refers to the response.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CsiCall {
     /// Name of the response in the case.

@@ -1,4 +1,4 @@
-//! The API server of a case, in the types of the specification.
+//! Converts release and feature gates of an API server to the specification's type `Api`.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use fake_apiserver::Release as ServerRelease;
 /// Feature gate of CSIStorageCapacity in old releases.
 pub(super) const GATE: &str = "CSIStorageCapacity";
 
-/// An API server of this release with these feature gates.
+/// The specification's description of an API server with this release and these feature gates.
 pub(crate) fn api(release: ServerRelease, gates: &BTreeMap<String, bool>) -> Api {
     Api {
         release: Release::new(release.minor()),

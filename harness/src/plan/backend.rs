@@ -4,7 +4,7 @@ use fake_csi::{Access, Device, Storage};
 
 use crate::scenario::{AccessSpec, Bytes, DeviceSpec, PoolSpec};
 
-/// Converts the pool of a topology segment.
+/// Converts the pool of a topology segment to storage of the fake driver.
 pub(super) fn storage(spec: &PoolSpec) -> Result<Storage, String> {
     match (&spec.capacity, &spec.filesystem, &spec.devices) {
         (Some(capacity), None, None) => linear(spec, capacity),
@@ -29,7 +29,7 @@ pub(super) fn storage(spec: &PoolSpec) -> Result<Storage, String> {
 fn linear(spec: &PoolSpec, capacity: &Bytes) -> Result<Storage, String> {
     let total = match spec.overcommit {
         None => capacity.count(),
-        // Sizes below 2^53 bytes are exact in f64; the driver uses whole bytes.
+        // An f64 represents sizes below 2^53 bytes exactly. The cast drops fractions of a byte.
         Some(factor) if (1.0..=1000.0).contains(&factor) => (capacity.count() as f64 * factor) as u64,
         Some(factor) => {
             return Err(format!(
@@ -68,7 +68,7 @@ fn device(spec: &DeviceSpec) -> Device {
 }
 
 /// Formats a pool for the timeline.
-pub(super) fn note(spec: &PoolSpec) -> String {
+pub(super) fn format_pool(spec: &PoolSpec) -> String {
     match (&spec.capacity, &spec.filesystem, &spec.devices) {
         (Some(capacity), ..) => {
             let largest = spec.maximum.as_ref();

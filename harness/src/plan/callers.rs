@@ -4,7 +4,7 @@ use fake_csi::Method;
 
 use crate::scenario::{Mode, Role};
 
-/// Methods that the publisher calls: the same as external-provisioner.
+/// Methods that the publisher calls, as external-provisioner does.
 const PUBLISHER: [Method; 8] = [
     Method::Probe,
     Method::GetPluginInfo,
@@ -28,7 +28,7 @@ pub(super) struct Callers {
 }
 
 impl Callers {
-    /// `roles`: the roles that the case runs. `mode`: how the publisher is deployed.
+    /// The callers in a case that runs these roles, with the publisher deployed in this mode. Contains no actions yet.
     pub(super) fn of(roles: &[Role], mode: Mode) -> Self {
         Callers {
             has_publisher: roles.contains(&Role::Publisher),
@@ -42,7 +42,7 @@ impl Callers {
         self.by_actions.push(method);
     }
 
-    /// Checks that calls of the method (None: of any method) go to the driver instance of a node.
+    /// Checks that calls of the method (None: of any method) can go to the driver instance on this node.
     pub(super) fn check_node(&self, method: Option<Method>, node: &str) -> Result<(), String> {
         let is_of_kubelet = match method {
             Some(method) => matches!(method, Method::NodePublishVolume | Method::NodeGetInfo),

@@ -29,7 +29,7 @@ pub struct Case {
     pub requirements: Vec<String>,
     /// Whether, and for which programs, a failure of the case counts.
     pub level: Level,
-    /// What the case requires beyond the KEPs and the CSI spec. A case with this text is never core.
+    /// What the case requires beyond the KEPs and the CSI spec. A case with such a requirement never has the level `core`.
     pub beyond: Option<String>,
     /// Features that the case file lists, in addition to features that its settings imply.
     pub named_features: Vec<String>,
@@ -37,7 +37,7 @@ pub struct Case {
     pub catches: Vec<String>,
     /// Path of the case file, for messages and annotations.
     pub source: String,
-    /// A case file that is equivalent to the case.
+    /// Text of a case file that contains only this case.
     pub text: String,
     /// Release of the API server at the start.
     pub release: Release,
@@ -74,7 +74,7 @@ pub struct Case {
 }
 
 /// Class parameters that the driver receives: all except those reserved for sidecars.
-pub(crate) fn without_sidecars<'p>(
+pub(crate) fn without_sidecar_parameters<'p>(
     parameters: impl Iterator<Item = (&'p String, &'p str)>,
 ) -> BTreeMap<String, String> {
     let own = parameters.filter(|(key, _)| !key.starts_with(SIDECAR_PREFIX));
@@ -87,7 +87,7 @@ impl Case {
         self.mode == Mode::Distributed
     }
 
-    /// Marks the case as requiring more than the KEPs and the CSI spec. Does not replace an existing text.
+    /// Marks the case as requiring more than the KEPs and the CSI spec. `why` does not replace an existing reason.
     pub fn mark_beyond(&mut self, why: String) {
         self.beyond.get_or_insert(why);
         if self.level == Level::Core {
@@ -103,7 +103,7 @@ impl Case {
     /// Parameters of a StorageClass that the driver receives.
     pub fn driver_parameters(&self, class: &str) -> BTreeMap<String, String> {
         let parameters = self.class_parameters.get(class).into_iter().flatten();
-        without_sidecars(parameters.map(|(key, value)| (key, value.as_str())))
+        without_sidecar_parameters(parameters.map(|(key, value)| (key, value.as_str())))
     }
 
     /// The first two parts of the case id, which name the suite.
@@ -131,7 +131,7 @@ pub struct DriverPlan {
     pub reports_reserved: bool,
     /// gRPC code with which CreateVolume fails if the capacity is insufficient.
     pub exhausted: i32,
-    /// How many bytes GetCapacity responses vary between calls.
+    /// By how many bytes the capacity in GetCapacity responses varies between calls.
     pub varies_by: u64,
     /// Whether CreateVolume returns `capacity_bytes`.
     pub returns_volume_size: bool,

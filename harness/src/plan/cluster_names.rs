@@ -1,5 +1,5 @@
-//! Nodes, segments and resources that exist in any step of a case. A typo in an expectation or fault must be an error instead of a fact
-//! that never occurs.
+//! Nodes, segments and resources that exist in any step of a case. Used to report a typo in an expectation or fault, which would otherwise
+//! match no fact.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -102,7 +102,7 @@ impl ClusterNames {
         }
     }
 
-    /// Checks the resource to whose requests an API server fault applies.
+    /// Checks the resource name in an API server fault, such as `pods` in `api: create pods`.
     pub(super) fn check_action(&self, action: &Action) -> Result<(), String> {
         match action {
             Action::Fault { rule, .. } => match &rule.on.resource {

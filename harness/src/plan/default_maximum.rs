@@ -1,6 +1,6 @@
 //! Adapts a case that sets no maximum volume sizes to a driver that always reports a maximum equal to the capacity.
 //!
-//! Does not change rows and objects for which the case sets a maximum.
+//! Does not change expectations and objects that already contain a maximum.
 
 use serde_json::Value;
 

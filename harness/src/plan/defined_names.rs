@@ -12,7 +12,7 @@ use super::{Action, WORKLOADS};
 use crate::expectation::Pattern;
 use crate::scenario::{ClassSpec, ClusterSpec};
 
-/// Names of objects in the workload namespace that expectations may use, and of StorageClasses.
+/// The pods, PVCs, StorageClasses, snapshots and faults that actions and expectations may refer to.
 #[derive(Default)]
 pub(super) struct DefinedNames {
     pods: BTreeSet<String>,
@@ -151,7 +151,7 @@ impl DefinedNames {
         }
     }
 
-    /// Checks that an injected fault can have this text, which contains an effect and a target, as in `status 503: create pods`.
+    /// Checks that the text of a `fault` pattern, such as `status 503: create pods`, contains at least a part of an injected effect.
     fn check_fault(&self, text: &str) -> Result<(), String> {
         let (effect, _) = text.split_once(": ").unwrap_or((text, ""));
         let mut words = text.split(' ');
@@ -162,7 +162,7 @@ impl DefinedNames {
             return Ok(());
         }
         Err(format!(
-            "no earlier fault matches “{effect}”; write part of `<what it does>: <verb> <resource>`; faults: {}",
+            "no earlier fault matches “{effect}”; write part of `<effect>: <verb> <resource>`; faults: {}",
             or_none(&self.faults)
         ))
     }

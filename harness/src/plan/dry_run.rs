@@ -1,7 +1,7 @@
-//! Validates the plain objects of a case by dry-run requests when the plan is made, so that an invalid object is an error with its file
+//! Validates the manifests in a case with dry-run requests when the case is resolved, so that an invalid object is an error with its file
 //! position before the case runs.
 //!
-//! Only errors in the object count. Conflicts with other objects are known only at run time.
+//! Ignores conflicts with other objects, because they are known only at run time.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,12 @@ pub(super) struct DryRun {
 
 impl DryRun {
     /// Checks that an API server of this release with these feature gates would accept the object.
-    pub(super) fn create(&mut self, object: &Value, release: Release, gates: &Gates) -> Result<(), String> {
+    pub(super) fn check_accepted(
+        &mut self,
+        object: &Value,
+        release: Release,
+        gates: &Gates,
+    ) -> Result<(), String> {
         self.check_kind(object)?;
         if !self.is_known(object) {
             return Ok(());
@@ -68,7 +73,7 @@ impl DryRun {
         }
         let client = start();
         for definition in &self.definitions {
-            // The CustomResourceDefinition was already validated when the case created it.
+            // An error was already reported when the definition itself was validated.
             client.create(definition.clone()).ok();
         }
         client

@@ -52,7 +52,7 @@ const FIXED: [(&str, Differs); 11] = [
 /// Settings whose change makes it impossible to apply any other change of the file.
 const IDENTITY: [&str; 2] = ["driver.name", "driver.topologyKeys"];
 
-/// The edit that changes the cluster of the old plan to that of the new plan.
+/// Computes the edit that turns a cluster of the old plan into a cluster of the new plan.
 pub fn edit(old: &Plan, new: &Plan) -> Edit {
     let differing = FIXED.iter().filter(|(_, differs)| differs(old, new));
     let fixed: Vec<&str> = differing.map(|(name, _)| *name).collect();
@@ -67,16 +67,16 @@ pub fn edit(old: &Plan, new: &Plan) -> Edit {
         let note = format!("the API server is now {}", new.release);
         actions.push((Action::Release(new.release, new.gates.clone()), note));
     }
-    pools(old, new, &mut actions);
-    let (ups, downs) = drivers(old, new);
+    push_pool_actions(old, new, &mut actions);
+    let (ups, downs) = driver_actions(old, new);
     // The driver starts before the CSINode lists it, and stops after the CSINode has stopped listing it.
     actions.extend(ups);
-    objects(old, new, &mut actions);
+    push_object_actions(old, new, &mut actions);
     actions.extend(downs);
     Edit { actions, fixed }
 }
 
-fn pools(old: &Plan, new: &Plan, actions: &mut Vec<(Action, String)>) {
+fn push_pool_actions(old: &Plan, new: &Plan, actions: &mut Vec<(Action, String)>) {
     let find_pool = |plan: &Plan, segment: &Segment| {
         let mut pools = plan.driver.pools.iter();
         pools
@@ -100,7 +100,7 @@ fn pools(old: &Plan, new: &Plan, actions: &mut Vec<(Action, String)>) {
 type Actions = Vec<(Action, String)>;
 
 /// Actions that start the driver on nodes, and actions that stop the driver on nodes.
-fn drivers(old: &Plan, new: &Plan) -> (Actions, Actions) {
+fn driver_actions(old: &Plan, new: &Plan) -> (Actions, Actions) {
     let added = new
         .driver_nodes
         .iter()
@@ -139,7 +139,7 @@ fn by_key(plan: &Plan) -> BTreeMap<Key, &Value> {
         .collect()
 }
 
-fn objects(old: &Plan, new: &Plan, actions: &mut Actions) {
+fn push_object_actions(old: &Plan, new: &Plan, actions: &mut Actions) {
     let (before, after) = (by_key(old), by_key(new));
     let target = |(resource, namespace, name): &Key| Target::Named {
         resource: (*resource).to_owned(),
@@ -155,7 +155,7 @@ fn objects(old: &Plan, new: &Plan, actions: &mut Actions) {
         match before.get(key) {
             None => actions.push((Action::Create(object.clone()), format!("create {words}"))),
             Some(was) => {
-                if let Some(merge) = merge(was, object) {
+                if let Some(merge) = merge_patch(was, object) {
                     actions.push((Action::Merge(target(key), merge), format!("change {words}")));
                 }
             }
@@ -167,8 +167,8 @@ fn objects(old: &Plan, new: &Plan, actions: &mut Actions) {
     }
 }
 
-/// The JSON merge patch (RFC 7386) from one object to the other. None if they are equal.
-fn merge(old: &Value, new: &Value) -> Option<Value> {
+/// The JSON merge patch (RFC 7386) that changes `old` into `new`. None if the objects are equal.
+fn merge_patch(old: &Value, new: &Value) -> Option<Value> {
     let (Value::Object(before), Value::Object(after)) = (old, new) else {
         return (old != new).then(|| new.clone());
     };
@@ -176,7 +176,7 @@ fn merge(old: &Value, new: &Value) -> Option<Value> {
     let mut patch: Map<String, Value> = removed.map(|key| (key.clone(), Value::Null)).collect();
     for (key, value) in after {
         let change = match before.get(key) {
-            Some(was) => merge(was, value),
+            Some(was) => merge_patch(was, value),
             None => Some(value.clone()),
         };
         patch.extend(change.map(|change| (key.clone(), change)));
@@ -265,8 +265,8 @@ steps: [{id: s, expect: [{capacities: {fast: {n1: 1Gi}}, why: w}]}]
     fn a_merge_patch_contains_only_the_differences() {
         let old = json!({"a": {"b": 1, "c": 2}, "d": [1, 2], "e": 5});
         let new = json!({"a": {"b": 1, "c": 3, "f": {}}, "d": [1]});
-        let patch = merge(&old, &new).unwrap();
+        let patch = merge_patch(&old, &new).unwrap();
         assert_eq!(patch, json!({"a": {"c": 3, "f": {}}, "d": [1], "e": null}));
-        assert_eq!(merge(&old, &old), None);
+        assert_eq!(merge_patch(&old, &old), None);
     }
 }

@@ -11,7 +11,7 @@ use super::{Action, CsiCallKind, Plan, Step};
 use crate::alike::did_you_mean;
 use crate::renamed::{self, Context};
 use crate::scenario::{MetricsSource, Mode, PublisherSpec, Role, SchedulerSpec};
-use crate::settings::{Claim, SETTINGS, Settings};
+use crate::settings::{FeatureClaim, SETTINGS, Settings};
 
 /// An optional capability of a role.
 #[derive(Clone, Copy)]
@@ -20,7 +20,7 @@ pub struct Feature {
     pub name: &'static str,
     /// What the program can do, in one sentence.
     pub text: &'static str,
-    /// Whether a case requires the feature because of its settings or steps. A case file may also list features explicitly.
+    /// Whether settings or steps of a case require the feature. A case file may also list features explicitly.
     needed: Needed,
 }
 
@@ -68,7 +68,7 @@ features! {
         |_| false;
     "publisher.retries-infeasible", "the publisher soon retries CreateVolume after an INVALID_ARGUMENT error",
         |_| false;
-    "publisher.registration-grace", "the publisher retains the objects of a node whose driver is unregistered only briefly",
+    "publisher.registration-grace", "while the driver is briefly unregistered from a node, the publisher retains the objects of the node",
         |_| false;
     "publisher.v1beta1", "the publisher works with API servers 1.21 to 1.23, which serve CSIStorageCapacity as v1beta1",
         |plan| has_role(plan, Role::Publisher) && serves_at_any_time(plan, Served::V1Beta1);
@@ -99,7 +99,7 @@ fn goes_beyond(plan: &Plan, role: Role) -> bool {
 /// All features: those derived from settings, and `GENERAL_FEATURES`.
 pub fn features() -> impl Iterator<Item = Feature> {
     let of_settings = SETTINGS.iter().filter_map(|setting| match setting.claim {
-        Claim::Feature {
+        FeatureClaim::Feature {
             name,
             text,
             is_needed,
@@ -108,14 +108,14 @@ pub fn features() -> impl Iterator<Item = Feature> {
             text,
             needed: Needed::BySettings(setting.role, is_needed),
         }),
-        Claim::Nothing | Claim::Other(_) => None,
+        FeatureClaim::Nothing | FeatureClaim::Other(_) => None,
     });
     GENERAL_FEATURES.iter().copied().chain(of_settings)
 }
 
 /// The feature with this name, which may be the current or the old spelling.
 pub fn feature(name: &str) -> Result<Feature, String> {
-    let name = renamed::current(&[Context::Feature], name);
+    let name = renamed::current_spelling(&[Context::Feature], name);
     if name == "publisher.old-releases" {
         return Err(
             "`publisher.old-releases` was split into publisher.v1beta1, publisher.v1alpha1 and publisher.wait-for-capacity-api; \
@@ -139,7 +139,7 @@ impl Feature {
         match self.needed {
             Needed::ByPlan(needed) => needed(plan),
             Needed::BySettings(Role::Scheduler, needed) => {
-                schedulers(plan).any(|spec| needed(&plan.settings_with(spec)))
+                schedulers(plan).any(|spec| needed(&plan.settings_with_scheduler(spec)))
             }
             Needed::BySettings(Role::Publisher, needed) => {
                 publishers(plan).any(|spec| needed(&plan.settings_with_publisher(spec)))

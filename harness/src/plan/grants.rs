@@ -15,7 +15,7 @@ pub(crate) fn group_of(role: Role) -> &'static str {
     role.as_str()
 }
 
-/// Checks that the rules are not for the driver, use only the two namespaces of a case, and grant something.
+/// Checks that no rule is for the driver, that rules use only the two namespaces of a case, and that each rule grants something.
 pub(super) fn check(grants: &Grants) -> Result<(), String> {
     for (role, rules) in grants {
         let role_name = role.as_str();
@@ -26,7 +26,7 @@ pub(super) fn check(grants: &Grants) -> Result<(), String> {
             let is_known = |namespace: &String| [NAMESPACE, WORKLOADS].contains(&namespace.as_str());
             if let Some(other) = rule.namespace.as_ref().filter(|it| !is_known(it)) {
                 return Err(format!(
-                    "the {role_name} is granted something in namespace `{other}`; namespaces: {NAMESPACE}, {WORKLOADS}"
+                    "`grants` of the {role_name} are for namespace `{other}`; namespaces of a case: {NAMESPACE}, {WORKLOADS}"
                 ));
             }
             if rule.api_groups.is_empty() || rule.resources.is_empty() || rule.verbs.is_empty() {
@@ -82,7 +82,7 @@ fn pair(name: &str, namespace: Option<&str>, rules: &[&GrantSpec]) -> [Value; 2]
 impl Plan {
     /// A copy of the plan in which each role in `grants` has exactly these permissions.
     #[must_use]
-    pub fn granted(&self, grants: &Grants) -> Plan {
+    pub fn with_grants(&self, grants: &Grants) -> Plan {
         let mut plan = self.clone();
         plan.objects.extend(objects(grants));
         plan.grants.clone_from(grants);
@@ -132,7 +132,7 @@ mod tests {
             (json!({"driver": []}), "sends no request"),
             (
                 json!({"publisher": [rule]}),
-                "namespace `elsewhere`; namespaces: csi, default",
+                "namespace `elsewhere`; namespaces of a case: csi, default",
             ),
             (
                 json!({"publisher": [{"apiGroups": [""], "resources": [], "verbs": ["get"]}]}),

@@ -32,7 +32,8 @@ impl Scope<'_> {
                 self.cluster_names.add_labels(set);
             }
             ActionSpec::Node(NodeAction::Register(spec)) => {
-                self.cluster_names.add_labels(self.segments.usual(&spec.name));
+                self.cluster_names
+                    .add_labels(self.segments.default_segment(&spec.name));
             }
             ActionSpec::CallDriver(call) => call
                 .call

@@ -7,7 +7,7 @@ use crate::expectation::{Metric, Predicate};
 use crate::scenario::{ClusterSpec, MetricsSource};
 
 /// Metrics that the specification checks in a case.
-pub(super) fn specified(cluster: &ClusterSpec) -> BTreeSet<&'static str> {
+pub(super) fn specified_metrics(cluster: &ClusterSpec) -> BTreeSet<&'static str> {
     let names = capacity_spec::metrics::NAMES.into_iter();
     names.filter(|_| cluster.metrics).collect()
 }

@@ -39,14 +39,14 @@ pub use actions::{
     ReserveSpec, ReservedClaimSpec, StaleSpec, VolumeMode,
 };
 pub(crate) use api::api;
-pub(crate) use case::without_sidecars;
+pub(crate) use case::without_sidecar_parameters;
 pub use case::{Case, DriverPlan, Grants, NAMESPACE, WORKLOADS};
 pub use edit::{Edit, edit};
 pub use features::{Feature, feature, features};
 pub(crate) use grants::group_of;
 pub use group_resource::GroupResource;
 pub use resolve::{resolve, resolve_cluster};
-pub(crate) use settings::interval;
+pub(crate) use settings::poll_interval;
 
 use crate::expectation::Expect;
 
@@ -76,7 +76,7 @@ impl DerefMut for Plan {
 
 impl Plan {
     /// Inserts actions before all others. `note`: the text of these actions in the timeline.
-    pub fn begin_with(&mut self, actions: impl IntoIterator<Item = Action>, note: &str) {
+    pub fn prepend_actions(&mut self, actions: impl IntoIterator<Item = Action>, note: &str) {
         if let Some(step) = self.steps.first_mut() {
             let actions = actions.into_iter().map(|action| (action, note.to_owned()));
             step.actions.splice(0..0, actions);
@@ -84,7 +84,7 @@ impl Plan {
     }
 
     /// Texts for which expectations search in log lines.
-    pub(crate) fn log_words(&self) -> Vec<String> {
+    pub(crate) fn expected_log_texts(&self) -> Vec<String> {
         let expectations = self.steps.iter().flat_map(|step| &step.expect);
         let patterns = expectations.flat_map(|expect| expect.predicate.kind().patterns());
         patterns.filter_map(|pattern| pattern.log.clone()).collect()

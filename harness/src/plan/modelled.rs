@@ -26,8 +26,8 @@ const POD_FIELDS: [&str; 10] = [
 /// Suffix of the names of class parameters that refer to secrets.
 const SECRET: &str = "-secret-name";
 
-/// Checks that the specification covers everything in a case that expects it. The error contains the index of the step and the unsupported
-/// part.
+/// Checks that the specification covers everything in a case with `expect: specification`. The error contains the index of the step and
+/// the unsupported part.
 pub(super) fn check(plan: &Plan) -> Result<(), (usize, String)> {
     let mut faults: Vec<&String> = Vec::new();
     let (mut publisher_runs, mut deleted) = (true, None);
@@ -58,7 +58,7 @@ pub(super) fn check(plan: &Plan) -> Result<(), (usize, String)> {
     Ok(())
 }
 
-/// A part of the case that the specification does not cover. None if it covers everything.
+/// A part of the case that the specification does not cover. None if the specification covers everything.
 fn unsupported_part(plan: &Plan) -> Option<String> {
     let in_case = [
         (plan.roles.contains(&Role::Driver)).then_some("a driver under test"),

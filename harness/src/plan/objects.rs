@@ -20,7 +20,7 @@ pub(crate) fn namespace(name: &str) -> Value {
 pub(crate) fn node_labels(spec: &NodeSpec, segments: &Segments) -> BTreeMap<String, String> {
     let mut labels = BTreeMap::from([(HOSTNAME.to_owned(), spec.name.clone())]);
     if spec.registered {
-        labels.extend(segments.usual(&spec.name));
+        labels.extend(segments.default_segment(&spec.name));
     }
     for (key, value) in &spec.labels {
         match value {
@@ -64,7 +64,7 @@ pub(crate) fn registration(driver: &str, node: &str, keys: Option<&[String]>) ->
     }
 }
 
-/// Builds the CSINode of a node. It lists other drivers too if they have volume limits.
+/// Builds the CSINode of a node. The CSINode also lists other drivers for which the node has a volume limit.
 pub(crate) fn csi_node(driver: &str, spec: &NodeSpec, keys: Option<&[String]>) -> Value {
     let own = registration(driver, &spec.name, keys);
     let mut drivers = own.as_array().cloned().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Rejects pod fields that kube-scheduler uses to choose a node but the built-in scheduler ignores, because they would have no effect in a
-//! case.
+//! Rejects pod fields that kube-scheduler uses to choose a node and the built-in scheduler ignores, because such fields would have no
+//! effect in a case.
 
 use serde_json::Value;
 

@@ -54,7 +54,7 @@ pub fn resolve_cluster(scenario: &Scenario) -> Result<Plan, ScenarioError> {
             roles.push(Role::Driver);
             sets_maximum = external.reports_maximum;
         }
-        external.rename(&mut cluster);
+        external.replace_built_in_driver(&mut cluster);
     }
     let values = external
         .map(|external| external.topology.clone())
@@ -91,7 +91,7 @@ pub fn resolve_cluster(scenario: &Scenario) -> Result<Plan, ScenarioError> {
         has_capacities: !cluster.capacity_objects.is_empty(),
     };
     scope.register_later_names(scenario);
-    scope.serve(cluster.release, &cluster.gates);
+    scope.set_release_and_gates(cluster.release, &cluster.gates);
     scope.defined.add_parameters(scope.needed_parameters.clone());
     let of = |path: &'static [&'static str]| move |message: String| scenario.error_in_cluster(path, message);
     let mut objects = scope.initial_objects().map_err(of(&[]))?;
@@ -105,8 +105,8 @@ pub fn resolve_cluster(scenario: &Scenario) -> Result<Plan, ScenarioError> {
     let pools = scope.pools(scenario)?;
     let snapshots = scope.snapshots().map_err(of(&["driver", "snapshots"]))?;
     let driver_nodes = scope.driver_nodes();
-    extenders(cluster).map_err(of(&["extenders"]))?;
-    settings::owner_level(cluster.publisher, cluster.mode).map_err(of(&["publisher", "ownerLevel"]))?;
+    check_extenders(cluster).map_err(of(&["extenders"]))?;
+    settings::check_owner_level(cluster.publisher, cluster.mode).map_err(of(&["publisher", "ownerLevel"]))?;
     grants::check(&cluster.grants).map_err(of(&["grants"]))?;
     let mut steps = Vec::new();
     let mut step_ids = BTreeSet::new();
@@ -123,8 +123,8 @@ pub fn resolve_cluster(scenario: &Scenario) -> Result<Plan, ScenarioError> {
             let message = format!("step `{}` appears twice; step ids must be unique", spec.value.id);
             return Err(scenario.error(spec.defined, message));
         }
-        let step = scope.step(spec, scenario, polls)?;
-        // A step without actions that expects `specification`, as the step before does, would test nothing new.
+        let step = scope.resolve_step(spec, scenario, polls)?;
+        // A step without actions tests nothing new if it and the step before it expect `specification`.
         let before = steps.last().is_some_and(Step::expects_specification);
         let is_repeated = before && step.actions.is_empty() && step.expects_specification();
         steps.extend((!is_repeated).then_some(step));
@@ -159,7 +159,7 @@ pub fn resolve_cluster(scenario: &Scenario) -> Result<Plan, ScenarioError> {
         extenders: cluster.extenders.clone(),
         grants: cluster.grants.clone(),
         excused_rules,
-        specified_metrics: metrics::specified(cluster),
+        specified_metrics: metrics::specified_metrics(cluster),
         orphan_after: cluster.orphan_after.unwrap_or(ORPHAN_AFTER),
         driver: DriverPlan {
             name: driver.clone(),
@@ -205,7 +205,7 @@ pub fn resolve_cluster(scenario: &Scenario) -> Result<Plan, ScenarioError> {
 
 /// Checks the id of a specification rule, which may have the current or the old spelling.
 fn rule_id(id: &str) -> Result<&'static str, String> {
-    let id = renamed::current(&[Context::Rule], id);
+    let id = renamed::current_spelling(&[Context::Rule], id);
     let rule = RULES.iter().find(|rule| rule.id == id);
     rule.map(|rule| rule.id).ok_or_else(|| {
         format!("the specification has no rule `{id}`; copy the id that a failure prints, such as `objects/missing`")
@@ -232,7 +232,7 @@ fn roles(cluster: &ClusterSpec, id: &str) -> Vec<Role> {
 }
 
 /// Checks that extenders have unique names and a positive weight, and that at most one extender binds pods.
-fn extenders(cluster: &ClusterSpec) -> Result<(), String> {
+fn check_extenders(cluster: &ClusterSpec) -> Result<(), String> {
     let (mut names, mut managed) = (BTreeSet::new(), BTreeSet::new());
     for extender in &cluster.extenders {
         if let Some(resource) = extender.resource.as_ref()
@@ -258,7 +258,7 @@ fn extenders(cluster: &ClusterSpec) -> Result<(), String> {
     }
     match cluster.extenders.iter().filter(|extender| extender.binds).count() {
         0 | 1 => Ok(()),
-        count => Err(format!("{count} extenders bind; only one may")),
+        count => Err(format!("{count} extenders bind pods; only one may")),
     }
 }
 
@@ -269,7 +269,7 @@ impl Scope<'_> {
             objects::namespace(WORKLOADS),
         ];
         for node in &self.cluster.nodes {
-            list.extend(self.node(node));
+            list.extend(self.build_node(node));
         }
         if self.cluster.driver.object {
             list.push(objects::csi_driver(
@@ -278,10 +278,10 @@ impl Scope<'_> {
             ));
         }
         for class in &self.cluster.classes {
-            list.push(self.class(class));
+            list.push(self.build_class(class));
         }
         for spec in &self.cluster.capacity_objects {
-            list.push(self.capacity(spec)?);
+            list.push(self.build_capacity(spec)?);
         }
         list.extend(self.cluster.volumes.iter().map(objects::volume));
         Ok(list)
@@ -736,7 +736,7 @@ mod tests {
             (json!([step("a"), step("a")]), "step `a` appears twice"),
         ] {
             let steps = match steps.as_array().map(Vec::len) {
-                // A step that creates the pod must precede.
+                // The first of the two steps creates the pod.
                 Some(2) => json!([expects(&expect)[0], step("a")]),
                 _ => steps,
             };
@@ -777,7 +777,7 @@ mod tests {
             ),
             (
                 json!([{"name": "e", "binds": true}, {"name": "f", "binds": true}]),
-                "2 extenders bind; only one may",
+                "2 extenders bind pods; only one may",
             ),
         ] {
             let mut cluster = cluster();

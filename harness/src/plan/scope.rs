@@ -57,7 +57,7 @@ pub(super) struct Scope<'s> {
 
 impl Scope<'_> {
     /// Sets the release and feature gates of the API server.
-    pub(super) fn serve(&mut self, release: Release, gates: &BTreeMap<String, bool>) {
+    pub(super) fn set_release_and_gates(&mut self, release: Release, gates: &BTreeMap<String, bool>) {
         self.release = release;
         self.gates.clone_from(gates);
         self.has_capacities |= api(release, gates).version().is_some();
@@ -65,13 +65,13 @@ impl Scope<'_> {
 
     /// Checks that the API server, with its current release and feature gates, would accept the object.
     pub(super) fn check_accepted(&mut self, object: &Value) -> Result<(), String> {
-        self.class_object(object);
+        self.register_class_object(object);
         pod_fields::check(object, &self.roles)?;
-        self.dry_run.create(object, self.release, &self.gates)
+        self.dry_run.check_accepted(object, self.release, &self.gates)
     }
 
-    /// Registers a StorageClass that the case defines as a plain object.
-    pub(super) fn class_object(&mut self, object: &Value) {
+    /// Registers an object from a manifest, if it is a StorageClass.
+    pub(super) fn register_class_object(&mut self, object: &Value) {
         let name = object["metadata"]["name"].as_str();
         if let Some(name) = name.filter(|_| object["kind"] == "StorageClass") {
             let parameters = objects::class_parameters(object).collect();
@@ -80,7 +80,7 @@ impl Scope<'_> {
     }
 
     /// Checks that CSIStorageCapacity objects may exist in the step.
-    pub(super) fn can_have_capacities(&self) -> Result<(), String> {
+    pub(super) fn check_can_have_capacities(&self) -> Result<(), String> {
         if self.has_capacities {
             return Ok(());
         }
@@ -103,7 +103,7 @@ impl Scope<'_> {
     }
 
     /// Builds the Node and CSINode objects of a node.
-    pub(super) fn node(&mut self, spec: &NodeSpec) -> [Value; 2] {
+    pub(super) fn build_node(&mut self, spec: &NodeSpec) -> [Value; 2] {
         let labels = objects::node_labels(spec, &self.segments);
         let keys = spec.topology_keys.as_deref();
         let keys = spec.registered.then(|| keys.unwrap_or(self.segments.keys()));
@@ -115,7 +115,7 @@ impl Scope<'_> {
         list
     }
 
-    pub(super) fn class(&mut self, spec: &ClassSpec) -> Value {
+    pub(super) fn build_class(&mut self, spec: &ClassSpec) -> Value {
         let mut parameters = spec.parameters.clone();
         parameters.extend(self.needed_parameters.clone());
         let class = objects::storage_class(spec, &parameters, self.driver());
@@ -123,7 +123,7 @@ impl Scope<'_> {
         class
     }
 
-    pub(super) fn capacity(&mut self, spec: &CapacitySpec) -> Result<Value, String> {
+    pub(super) fn build_capacity(&mut self, spec: &CapacitySpec) -> Result<Value, String> {
         if spec.segment.is_some() && spec.topology.is_some() {
             return Err("a capacity has either `segment` or `topology`; remove one".to_owned());
         }

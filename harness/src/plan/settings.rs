@@ -9,13 +9,13 @@ use crate::settings::Settings;
 /// Poll interval of a publisher that must not poll: longer than any case.
 const NO_POLLING: Duration = Duration::from_secs(3600);
 
-/// Poll interval of this publisher: `refresh` if it polls.
-pub(crate) fn interval(publisher: PublisherSpec, refresh: Duration) -> Duration {
+/// Poll interval of this publisher: `refresh`, or one hour if the publisher does not poll.
+pub(crate) fn poll_interval(publisher: PublisherSpec, refresh: Duration) -> Duration {
     if publisher.polls { refresh } else { NO_POLLING }
 }
 
 /// Checks that `ownerLevel` is an existing level of the publisher's owner chain.
-pub(super) fn owner_level(publisher: PublisherSpec, mode: Mode) -> Result<(), String> {
+pub(super) fn check_owner_level(publisher: PublisherSpec, mode: Mode) -> Result<(), String> {
     let (highest, topmost) = match mode {
         Mode::Central => (2, "Deployment"),
         Mode::Distributed => (1, "DaemonSet"),
@@ -34,7 +34,7 @@ impl Case {
     pub(crate) fn settings(&self, refresh: Duration) -> Settings {
         Settings {
             mode: self.mode,
-            refresh: interval(self.publisher, refresh),
+            refresh: poll_interval(self.publisher, refresh),
             publisher: self.publisher,
             scheduler: self.scheduler.clone(),
             extenders: None,
@@ -52,7 +52,7 @@ impl Case {
     }
 
     /// Settings of the programs at the start, but with these scheduler settings and without poll interval.
-    pub(super) fn settings_with(&self, scheduler: &SchedulerSpec) -> Settings {
+    pub(super) fn settings_with_scheduler(&self, scheduler: &SchedulerSpec) -> Settings {
         Settings {
             scheduler: scheduler.clone(),
             ..self.settings(Duration::ZERO)

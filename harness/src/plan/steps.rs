@@ -1,14 +1,14 @@
 //! Resolves a step of a scenario: its actions, and its expectations, which may use only defined names.
 
 use super::scope::Scope;
-use super::vocabulary::{self, names};
+use super::vocabulary::{self, join_names};
 use super::{Action, ActionSpec, GroupResource, Step};
 use crate::expectation::{Expect, ExpectSpecs, Names, Pattern, check_keys};
 use crate::scenario::{Role, Scenario, ScenarioError, Spanned, StepSpec};
 
 impl Scope<'_> {
     /// Resolves a step. `polls`: whether a publisher polls GetCapacity.
-    pub(super) fn step(
+    pub(super) fn resolve_step(
         &mut self,
         spec: &Spanned<StepSpec>,
         scenario: &Scenario,
@@ -75,51 +75,51 @@ struct StepNames<'a> {
 }
 
 impl Names for StepNames<'_> {
-    fn pod(&self, name: &str) -> Result<(), String> {
+    fn check_pod(&self, name: &str) -> Result<(), String> {
         self.scope.defined.check_expected_pod(name)
     }
 
-    fn claim(&self, name: &str) -> Result<(), String> {
+    fn check_claim(&self, name: &str) -> Result<(), String> {
         self.scope.defined.check_expected_claim(name)
     }
 
-    fn class(&self, name: &str) -> Result<(), String> {
+    fn check_class(&self, name: &str) -> Result<(), String> {
         match self.scope.classes.contains_key(name) {
             true => Ok(()),
             false => Err(format!(
                 "class `{name}` is not defined; classes: {}",
-                names(&self.scope.classes)
+                join_names(&self.scope.classes)
             )),
         }
     }
 
-    fn node(&self, name: &str) -> Result<(), String> {
+    fn check_node(&self, name: &str) -> Result<(), String> {
         match self.scope.nodes.contains_key(name) {
             true => Ok(()),
             false => Err(format!(
                 "node `{name}` is not defined{}; nodes: {}",
                 hint_for_node_word(name),
-                names(&self.scope.nodes)
+                join_names(&self.scope.nodes)
             )),
         }
     }
 
-    fn segment(&self, text: &str) -> Result<String, String> {
+    fn resolve_segment(&self, text: &str) -> Result<String, String> {
         let segments = &self.scope.segments;
         let segment = segments.parse(text)?;
         self.scope.cluster_names.check_segment(&segment, segments)?;
         Ok(segments.format(&segment))
     }
 
-    fn resource(&self, text: &str) -> Result<(), String> {
+    fn check_resource(&self, text: &str) -> Result<(), String> {
         self.scope.cluster_names.check_resource(text)
     }
 
-    fn response(&self, name: &str) -> Result<(), String> {
+    fn check_response(&self, name: &str) -> Result<(), String> {
         self.scope.known_response(name)
     }
 
-    fn runs(&self, role: Role) -> Result<(), String> {
+    fn check_runs(&self, role: Role) -> Result<(), String> {
         match self.scope.roles.contains(&role) {
             true => Ok(()),
             false => Err(format!(
@@ -135,8 +135,8 @@ impl Names for StepNames<'_> {
         }
     }
 
-    fn can_have_capacities(&self) -> Result<(), String> {
-        self.scope.can_have_capacities()
+    fn check_can_have_capacities(&self) -> Result<(), String> {
+        self.scope.check_can_have_capacities()
     }
 
     fn creates_pod(&self, name: &str) -> bool {
@@ -148,7 +148,7 @@ impl Names for StepNames<'_> {
         actions.any(|(action, _)| matches!(action, Action::Discover(of) if of == resource))
     }
 
-    fn pattern(&self, pattern: &mut Pattern) -> Result<(), String> {
+    fn resolve_pattern(&self, pattern: &mut Pattern) -> Result<(), String> {
         let scope = self.scope;
         check_keys(pattern)?;
         pattern.check()?;
@@ -168,9 +168,9 @@ impl Names for StepNames<'_> {
             let node = pattern.node.as_deref();
             node.map_or(Ok(()), |node| scope.callers.check_node(method, node))?;
         }
-        pattern.by.map_or(Ok(()), |role| self.runs(role))?;
+        pattern.by.map_or(Ok(()), |role| self.check_runs(role))?;
         for text in [&mut pattern.segment, &mut pattern.placed].into_iter().flatten() {
-            *text = self.segment(text)?;
+            *text = self.resolve_segment(text)?;
         }
         scope.cluster_names.check_pattern(pattern)?;
         let is_of_node = matches!(pattern.resource(), Some("nodes" | "csinodes"));
@@ -179,7 +179,7 @@ impl Names for StepNames<'_> {
         match nodes.find(|node| !scope.nodes.contains_key(*node)) {
             Some(node) => Err(format!(
                 "node `{node}` is not defined; nodes: {}",
-                names(&scope.nodes)
+                join_names(&scope.nodes)
             )),
             None => Ok(()),
         }

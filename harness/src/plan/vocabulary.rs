@@ -27,6 +27,6 @@ pub(super) fn code(text: &str) -> Result<Code, String> {
 }
 
 /// Lists the defined names for a message.
-pub(super) fn names<T>(map: &BTreeMap<String, T>) -> String {
+pub(super) fn join_names<T>(map: &BTreeMap<String, T>) -> String {
     map.keys().map(String::as_str).collect::<Vec<_>>().join(", ")
 }

@@ -8,7 +8,7 @@ use capacity_types::Segment;
 use fake_csi::Method;
 use fake_csi::Storage;
 
-use crate::journal::{CallFact, Fact, What};
+use crate::journal::{CallFact, Fact, Observation};
 use crate::plan::{Action, Plan};
 
 /// A volume that the driver has created.
@@ -48,15 +48,15 @@ impl<'p> Backend<'p> {
 
     pub(super) fn apply(&mut self, fact: &Fact) {
         match &fact.what {
-            What::StepStarted(mark) => (self.step, self.action) = (mark.step, 0),
-            What::Action(_) => {
+            Observation::StepStarted(mark) => (self.step, self.action) = (mark.step, 0),
+            Observation::Action(_) => {
                 let actions = self.plan.steps.get(self.step).map(|step| &step.actions);
                 if let Some((action, _)) = actions.and_then(|actions| actions.get(self.action)) {
                     self.act(action);
                 }
                 self.action += 1;
             }
-            What::Call(call) if call.code == "OK" => self.call(call),
+            Observation::Call(call) if call.code == "OK" => self.call(call),
             _ => {}
         }
     }

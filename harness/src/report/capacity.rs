@@ -10,7 +10,7 @@ use fake_csi::Method;
 
 use super::backend::Backend;
 use crate::expectation::{row_key, values_of};
-use crate::journal::{CallFact, Change, CommitFact, Fact, What};
+use crate::journal::{CallFact, Change, CommitFact, Fact, Observation};
 use crate::plan::Plan;
 use capacity_types::CapacityValues;
 
@@ -23,7 +23,7 @@ pub enum CapacityField {
     Maximum,
 }
 
-/// A value that applies from a point in time.
+/// A value and the time from which it applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Point {
     /// Microseconds since the journal was opened.
@@ -53,11 +53,11 @@ pub struct Series {
 /// StorageClass and topology segment.
 type Key = (String, String);
 
-/// All series of a journal: for each class and segment that a CSIStorageCapacity object or `wanted` contains.
-pub fn series(plan: &Plan, facts: &[Fact], wanted: impl IntoIterator<Item = Key>) -> Vec<Series> {
+/// All series of a journal: for each class and segment in `wanted` or of a CSIStorageCapacity object.
+pub fn capacity_series(plan: &Plan, facts: &[Fact], wanted: impl IntoIterator<Item = Key>) -> Vec<Series> {
     let mut keys: BTreeSet<Key> = wanted.into_iter().collect();
     keys.extend(facts.iter().filter_map(|fact| match &fact.what {
-        What::Commit(commit) if is_capacity(commit) => Some(row_key(plan, &commit.object)),
+        Observation::Commit(commit) if is_capacity(commit) => Some(row_key(plan, &commit.object)),
         _ => None,
     }));
     let mut all: Vec<Series> = keys
@@ -73,12 +73,12 @@ pub fn series(plan: &Plan, facts: &[Fact], wanted: impl IntoIterator<Item = Key>
             })
         })
         .collect();
-    let mut observed = Observed::new(plan);
+    let mut observed = ObservedState::new(plan);
     for (at, fact) in facts.iter().enumerate() {
         // Facts of all other kinds change neither the storage nor the published capacity.
         let has_effect = match &fact.what {
-            What::Action(_) | What::Call(_) | What::StepStarted(_) => true,
-            What::Commit(commit) => is_capacity(commit),
+            Observation::Action(_) | Observation::Call(_) | Observation::StepStarted(_) => true,
+            Observation::Commit(commit) => is_capacity(commit),
             _ => at == 0,
         };
         if has_effect {
@@ -103,16 +103,16 @@ impl Series {
 }
 
 /// The state at one position of the journal.
-struct Observed<'p> {
+struct ObservedState<'p> {
     plan: &'p Plan,
     backend: Backend<'p>,
     /// CSIStorageCapacity objects by namespace and name.
     published: BTreeMap<(Option<String>, String), (Key, CapacityValues)>,
 }
 
-impl<'p> Observed<'p> {
+impl<'p> ObservedState<'p> {
     fn new(plan: &'p Plan) -> Self {
-        Observed {
+        ObservedState {
             plan,
             backend: Backend::new(plan),
             published: BTreeMap::new(),
@@ -121,7 +121,7 @@ impl<'p> Observed<'p> {
 
     fn apply(&mut self, fact: &Fact) {
         self.backend.apply(fact);
-        if let What::Commit(commit) = &fact.what
+        if let Observation::Commit(commit) = &fact.what
             && is_capacity(commit)
         {
             self.commit(commit);
@@ -141,7 +141,7 @@ impl<'p> Observed<'p> {
 
     /// Appends a point to each series whose value a fact has changed.
     fn append_points(&self, series: &mut Series, fact: &Fact) {
-        let truth = self.truth(series);
+        let truth = self.true_capacity(series);
         let published = self.published_for(series);
         for (points, bytes) in [(&mut series.truth, truth), (&mut series.published, published)] {
             if points.last().is_none_or(|last| last.bytes != bytes) {
@@ -151,7 +151,7 @@ impl<'p> Observed<'p> {
                 });
             }
         }
-        if let What::Call(call) = &fact.what
+        if let Observation::Call(call) = &fact.what
             && self.is_about(call, series)
         {
             let bytes = match series.field {
@@ -184,7 +184,7 @@ impl<'p> Observed<'p> {
         .max()
     }
 
-    fn truth(&self, series: &Series) -> Option<i128> {
+    fn true_capacity(&self, series: &Series) -> Option<i128> {
         let segment = self.plan.segments.parse(&series.segment).ok()?;
         self.plan.class_parameters.get(&series.class)?;
         let parameters = self.plan.driver_parameters(&series.class);
@@ -235,19 +235,19 @@ steps:
         }
     }
 
-    fn created(id: &str, bytes: i64) -> What {
+    fn created(id: &str, bytes: i64) -> Observation {
         let segment = Some("n1".to_owned());
-        What::Call(CallFact {
+        Observation::Call(CallFact {
             volume_id: Some(id.to_owned()),
             placed: Some(PlacedVolume { segment, bytes }),
             ..call(Method::CreateVolume)
         })
     }
 
-    fn published(change: Change, capacity: &str) -> What {
+    fn published(change: Change, capacity: &str) -> Observation {
         let topology = json!({"matchLabels": {"disk.example.com/node": "n1"}});
         let object = json!({"storageClassName": "fast", "capacity": capacity, "nodeTopology": topology});
-        What::Commit(CommitFact {
+        Observation::Commit(CommitFact {
             client: "publisher".into(),
             change,
             resource: "csistoragecapacities".into(),
@@ -259,7 +259,7 @@ steps:
     }
 
     /// The series for class `fast` and segment `n1` in a journal of these facts, one second apart.
-    fn of_n1(facts: Vec<What>) -> Series {
+    fn of_n1(facts: Vec<Observation>) -> Series {
         let plan = resolve(&parse("a.yaml", CASE).unwrap()[0]).unwrap();
         let numbered = facts.into_iter().zip(0..);
         let facts: Vec<Fact> = numbered
@@ -270,7 +270,7 @@ steps:
             })
             .collect();
         let wanted = ("fast".to_owned(), "n1".to_owned());
-        let mut all = series(&plan, &facts, [wanted]);
+        let mut all = capacity_series(&plan, &facts, [wanted]);
         assert_eq!(all.len(), 1, "neither a maximum nor n2 was published");
         all.remove(0)
     }
@@ -281,20 +281,20 @@ steps:
 
     #[test]
     fn true_capacity_follows_actions_and_volumes() {
-        let deleted = What::Call(CallFact {
+        let deleted = Observation::Call(CallFact {
             volume_id: Some("v".to_owned()),
             ..call(Method::DeleteVolume)
         });
-        let refused = What::Call(CallFact {
+        let refused = Observation::Call(CallFact {
             code: "INTERNAL".to_owned(),
             volume_id: Some("v".to_owned()),
             ..call(Method::DeleteVolume)
         });
-        let action = What::Action(ActionFact {
+        let action = Observation::Action(ActionFact {
             text: "backend n1 is now 7".to_owned(),
         });
         let series = of_n1(vec![
-            What::StepStarted(StepMark { step: 0 }),
+            Observation::StepStarted(StepMark { step: 0 }),
             created("v", 4),
             // A repeated call for the same volume uses no further capacity.
             created("v", 4),
@@ -309,13 +309,13 @@ steps:
 
     #[test]
     fn published_capacity_follows_the_objects() {
-        let call = What::Call(CallFact {
+        let call = Observation::Call(CallFact {
             segment: Some("n1".to_owned()),
             available: Some(8),
             ..call(Method::GetCapacity)
         });
         let series = of_n1(vec![
-            What::StepStarted(StepMark { step: 0 }),
+            Observation::StepStarted(StepMark { step: 0 }),
             call,
             published(Change::Added, "8"),
             published(Change::Modified, "1k"),

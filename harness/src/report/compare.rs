@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::client_name::HARNESS_CLIENTS;
 use crate::cluster_state::ClusterState;
 use crate::expectation::values_of;
-use crate::journal::{Fact, What};
+use crate::journal::{Fact, Observation};
 use crate::plan::{Plan, WORKLOADS};
 
 /// The result of comparing two runs.
@@ -20,7 +20,7 @@ pub struct Comparison {
     pub first: Option<Difference>,
     /// Index of the last step that both runs have started.
     pub step: usize,
-    /// All values that exist in either run at the end of step `step`.
+    /// The values of both runs at the end of step `step`, for each value that exists in either run.
     pub rows: Vec<ValuePair>,
     /// Kinds of writes and CSI calls, with their number in each run up to the end of step `step`.
     pub operations: Vec<(String, [usize; 2])>,
@@ -40,7 +40,7 @@ pub struct ValuePair {
 pub struct Difference {
     /// The value that differs, such as `capacity fast n1`.
     pub subject: String,
-    /// The next change of the value in each run, with step and time; `None` if no change follows.
+    /// The first change of the value that differs between the runs; `None` for a run without that change.
     pub got: [Option<ValueChange>; 2],
 }
 
@@ -61,7 +61,10 @@ pub fn compare(plan: &Plan, one: &[Fact], other: &[Fact]) -> Comparison {
     let step = runs[0].steps.min(runs[1].steps).saturating_sub(1);
     let subjects: BTreeSet<&String> = runs.iter().flat_map(|run| run.changes.keys()).collect();
     let rows = subjects.iter().filter_map(|subject| {
-        let got = [runs[0].at_end(subject, step), runs[1].at_end(subject, step)];
+        let got = [
+            runs[0].value_at_step_end(subject, step),
+            runs[1].value_at_step_end(subject, step),
+        ];
         let subject = (*subject).clone();
         (got != [None, None]).then_some(ValuePair { subject, got })
     });
@@ -131,11 +134,11 @@ impl History {
             cluster.apply(fact);
             let at = fact.at().as_secs_f64();
             match &fact.what {
-                What::StepStarted(_) => {
+                Observation::StepStarted(_) => {
                     history.steps += 1;
                     began = at;
                 }
-                What::Commit(commit) => {
+                Observation::Commit(commit) => {
                     let is_compared = COMPARED_RESOURCES.contains(&&*commit.resource);
                     if is_compared || &*commit.resource == "events" {
                         history.record_values(values(plan, &cluster), at - began);
@@ -144,7 +147,7 @@ impl History {
                         history.count_operation(format!("{} {}", commit.change.verb(), commit.resource));
                     }
                 }
-                What::Call(call) => history.count_operation(call.method.as_str().to_owned()),
+                Observation::Call(call) => history.count_operation(call.method.as_str().to_owned()),
                 _ => {}
             }
         }
@@ -174,7 +177,7 @@ impl History {
         }
     }
 
-    fn at_end(&self, subject: &str, step: usize) -> Option<String> {
+    fn value_at_step_end(&self, subject: &str, step: usize) -> Option<String> {
         let changes = self.changes.get(subject)?;
         let last = changes.iter().rfind(|change| change.step <= step)?;
         (last.value != NOTHING).then(|| last.value.clone())
@@ -209,9 +212,9 @@ fn values(plan: &Plan, cluster: &ClusterState) -> BTreeMap<String, String> {
     };
     of_namespace("pods", "pod", &|name, pod: &Value| {
         let node = pod["spec"]["nodeName"].as_str().filter(|node| !node.is_empty());
-        match (node, cluster.refusal(name)) {
+        match (node, cluster.scheduling_failure(name)) {
             (Some(node), _) => format!("on {node}"),
-            (None, Some(_)) => "refused".to_owned(),
+            (None, Some(_)) => "unschedulable".to_owned(),
             (None, None) => "undecided".to_owned(),
         }
     });
@@ -243,10 +246,10 @@ mod tests {
 
     /// A run with one step in which a publisher writes these capacities to one object, one second apart.
     fn run(capacities: &[&str]) -> Vec<Fact> {
-        let mut facts = vec![What::StepStarted(StepMark { step: 0 })];
+        let mut facts = vec![Observation::StepStarted(StepMark { step: 0 })];
         facts.extend(capacities.iter().enumerate().map(|(number, capacity)| {
             let topology = json!({"matchLabels": {"disk.example.com/node": "n1"}});
-            What::Commit(CommitFact {
+            Observation::Commit(CommitFact {
                 client: "publisher".into(),
                 change: if number == 0 {
                     Change::Added
@@ -273,7 +276,7 @@ mod tests {
     #[test]
     fn equal_runs_do_not_differ_by_generated_names() {
         let (one, mut other) = (run(&["1Gi"]), run(&["1Gi"]));
-        if let What::Commit(commit) = &mut other[1].what {
+        if let Observation::Commit(commit) = &mut other[1].what {
             commit.name = "another".to_owned();
         }
         let compared = compare(&plan(), &one, &other);

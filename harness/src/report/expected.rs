@@ -3,13 +3,13 @@
 use serde_json::Value;
 
 use crate::plan::Plan;
-use crate::scenario::read;
-use capacity_types::flow;
+use crate::scenario::parse_yaml;
+use capacity_types::format_flow;
 
 /// Formats an expectation with all its keys except `why`. `step`, `at`: indexes of the step and of the expectation in it.
-pub fn expectation(plan: &Plan, step: usize, at: usize) -> String {
+pub fn format_expectation(plan: &Plan, step: usize, at: usize) -> String {
     // Cannot fail, because the plan was made from this text.
-    let file: Value = read(&plan.source, &plan.text).unwrap_or_default();
+    let file: Value = parse_yaml(&plan.source, &plan.text).unwrap_or_default();
     // The plan may omit steps of the file, so steps are matched by id instead of index.
     let id = plan.steps.get(step).map(|step| step.id.as_str());
     let steps = file["steps"].as_array().into_iter().flatten();
@@ -21,7 +21,7 @@ pub fn expectation(plan: &Plan, step: usize, at: usize) -> String {
     if let Some(keys) = expect.as_object_mut() {
         keys.remove("why");
     }
-    let text = flow(&expect);
+    let text = format_flow(&expect);
     let inner = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
     inner.unwrap_or(&text).to_owned()
 }

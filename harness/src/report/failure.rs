@@ -1,5 +1,5 @@
-//! The text that explains a failure: requirement, step, expected and actual values, the first event of the causal chain without evidence,
-//! timeline, and commands to run next.
+//! The text that explains a failure: requirement, step, expected and actual values, the causal chain with its first missing link, timeline,
+//! and commands to run next.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use crate::journal::Fact;
 use crate::judge::{DiffRow, Failure, RowState};
 use crate::plan::Plan;
 
-/// Data for the text that the caller provides.
+/// Data about a failed case that the caller provides for the text.
 #[derive(Debug, Clone, Default)]
 pub struct Context {
     /// The requirements that the case tests, from the catalogue.
@@ -55,7 +55,13 @@ impl Requirement {
 const ROWS_MAX: usize = 10;
 
 /// Explains a failure in about forty lines at most.
-pub fn failure(plan: &Plan, facts: &[Fact], failure: &Failure, context: &Context, paint: Paint) -> String {
+pub fn format_failure(
+    plan: &Plan,
+    facts: &[Fact],
+    failure: &Failure,
+    context: &Context,
+    paint: Paint,
+) -> String {
     let mut out = String::new();
     let word = match context.is_inconclusive {
         true => "UNDECIDED",
@@ -92,7 +98,7 @@ pub fn failure(plan: &Plan, facts: &[Fact], failure: &Failure, context: &Context
         );
     }
     rows(&mut out, &failure.rows, paint);
-    chain(&mut out, failure, facts, paint);
+    write_chain(&mut out, failure, facts, paint);
     line(&mut out, "  timeline (t=0 at the start of the step, * decided)");
     for entry in timeline::timeline(facts, failure) {
         line(&mut out, &format!("    {entry}"));
@@ -120,7 +126,7 @@ fn line(out: &mut String, text: &str) {
     out.push('\n');
 }
 
-/// Writes one table of all rows, with the differing rows first.
+/// Writes the expected and actual values as a table, with the differing rows first.
 fn rows(out: &mut String, rows: &[DiffRow], paint: Paint) {
     if rows.is_empty() {
         return;
@@ -164,7 +170,7 @@ fn rows(out: &mut String, rows: &[DiffRow], paint: Paint) {
     }
 }
 
-fn chain(out: &mut String, failure: &Failure, facts: &[Fact], paint: Paint) {
+fn write_chain(out: &mut String, failure: &Failure, facts: &[Fact], paint: Paint) {
     let started = facts
         .iter()
         .find(|fact| fact.seq == failure.step_started)
@@ -178,11 +184,12 @@ fn chain(out: &mut String, failure: &Failure, facts: &[Fact], paint: Paint) {
         let text = match evidence {
             Some(fact) => format!("[x] {}  {:+.3}s", link.text, fact.at().as_secs_f64() - started),
             None if first_missing == Some(at) => {
-                format!(
-                    "{}  {}",
-                    paint.bad(&format!("[ ] {}: {}", link.text, link.note)),
-                    "<-- first missing link"
-                )
+                let (mark, arrow) = match link.is_violation {
+                    true => ("[!]", "<-- violated"),
+                    false => ("[ ]", "<-- first missing link"),
+                };
+                let text = paint.bad(&format!("{mark} {}: {}", link.text, link.note));
+                format!("{text}  {arrow}")
             }
             None => format!("[ ] {}: {}", link.text, link.note),
         };

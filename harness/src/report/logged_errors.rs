@@ -23,8 +23,8 @@ pub fn logged_errors(logs: &[(String, Vec<u8>)]) -> Vec<String> {
     logs.iter().flat_map(of_program).collect()
 }
 
-/// Like [`logged_errors`], but if a program has logged no error messages, its last lines.
-pub fn last_logged(logs: &[(String, Vec<u8>)]) -> Vec<String> {
+/// Returns [`logged_errors`]; if no program has logged an error message, the last lines of each program.
+pub fn errors_or_last_lines(logs: &[(String, Vec<u8>)]) -> Vec<String> {
     let lines = logged_errors(logs);
     if !lines.is_empty() {
         return lines;
@@ -47,14 +47,14 @@ pub fn last_logged(logs: &[(String, Vec<u8>)]) -> Vec<String> {
     logs.iter().flat_map(of_program).collect()
 }
 
-/// A note that the log lacks a part of the output.
+/// A note with the number of bytes that the log omits; `None` if the log is complete.
 fn omission_note(log: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(log);
     let lines = text
         .lines()
         .filter_map(|line| line.strip_suffix(OMITTED)?.strip_prefix('['));
     let bytes: u64 = lines.filter_map(|number| number.trim().parse::<u64>().ok()).sum();
-    (bytes > 0).then(|| format!("[{bytes} bytes of its log were not stored: the log exceeds the limit]"))
+    (bytes > 0).then(|| format!("[{bytes} bytes of the log were not stored: the log exceeds the limit]"))
 }
 
 fn shorten(line: &str) -> String {

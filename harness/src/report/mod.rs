@@ -10,12 +10,12 @@ mod paint;
 mod sequence_diagram;
 mod timeline;
 
-pub use capacity::{CapacityField, Point, Series, series};
+pub use capacity::{CapacityField, Point, Series, capacity_series};
 pub use capacity_types::quantity::format_bytes;
 pub use compare::{Comparison, Difference, ValueChange, ValuePair, compare};
-pub use expected::expectation;
-pub use failure::{Context, Requirement, failure};
-pub use logged_errors::{last_logged, logged_errors};
+pub use expected::format_expectation;
+pub use failure::{Context, Requirement, format_failure};
+pub use logged_errors::{errors_or_last_lines, logged_errors};
 pub use paint::Paint;
 pub use sequence_diagram::{Message, Participant, SequenceDiagram, sequence_diagram};
 pub use timeline::case_timeline;

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::timeline::{choose, deciding, step_start};
+use super::timeline::{choose_facts, deciding_facts, step_start};
 use crate::client_name::HARNESS;
 use crate::fact_display;
-use crate::journal::{CallFact, Fact, RefusalFact, What};
+use crate::journal::{CallFact, Fact, Observation, RefusalFact};
 use crate::judge::Failure;
 use crate::scenario::Role;
 
@@ -61,10 +61,10 @@ pub struct SequenceDiagram {
     pub messages: Vec<Message>,
 }
 
-/// The facts that decided a failure, and facts near them.
+/// The diagram of a failure: the facts that decided it, and facts near them.
 pub fn sequence_diagram(facts: &[Fact], failure: &Failure) -> SequenceDiagram {
-    let (deciding, started) = (deciding(failure), step_start(facts, failure));
-    let chosen = choose(facts, failure, &deciding, MESSAGES_MAX);
+    let (deciding, started) = (deciding_facts(failure), step_start(facts, failure));
+    let chosen = choose_facts(facts, failure, &deciding, MESSAGES_MAX);
     let processes = processes(facts);
     let messages: Vec<Message> = chosen
         .into_iter()
@@ -75,7 +75,7 @@ pub fn sequence_diagram(facts: &[Fact], failure: &Failure) -> SequenceDiagram {
                 decides: deciding.contains(&fact.seq),
                 from,
                 to,
-                text: fact_display::format(fact),
+                text: fact_display::format_fact(fact),
             }
         })
         .collect();
@@ -84,8 +84,8 @@ pub fn sequence_diagram(facts: &[Fact], failure: &Failure) -> SequenceDiagram {
     for message in &messages {
         participants.extend([message.from.clone(), message.to.clone()]);
     }
-    // A program without facts is also a participant, because its inactivity may be the failure.
     const PARTICIPANTS_MAX: usize = 8;
+    // A program without messages is also a participant, because its inactivity may be the failure.
     for client in processes {
         if participants.len() < PARTICIPANTS_MAX {
             participants.insert(Participant::Process(client.to_owned()));
@@ -100,7 +100,7 @@ pub fn sequence_diagram(facts: &[Fact], failure: &Failure) -> SequenceDiagram {
 /// Client names of all programs under test that were started.
 fn processes(facts: &[Fact]) -> BTreeSet<&str> {
     let started = facts.iter().filter_map(|fact| match &fact.what {
-        What::Process(process) => Some(&*process.client),
+        Observation::Process(process) => Some(&*process.client),
         _ => None,
     });
     started.collect()
@@ -112,26 +112,26 @@ fn sender_and_receiver(fact: &Fact, processes: &BTreeSet<&str>) -> (Participant,
         false => Participant::Harness,
     };
     match &fact.what {
-        What::Request(request) => (participant(&request.client), Participant::ApiServer),
-        What::Commit(commit) => (participant(&commit.client), Participant::ApiServer),
-        What::Delivery(delivery) => (Participant::ApiServer, participant(&delivery.client)),
-        What::Fault(fault) => match fault.client.as_deref() {
+        Observation::Request(request) => (participant(&request.client), Participant::ApiServer),
+        Observation::Commit(commit) => (participant(&commit.client), Participant::ApiServer),
+        Observation::Delivery(delivery) => (Participant::ApiServer, participant(&delivery.client)),
+        Observation::Fault(fault) => match fault.client.as_deref() {
             Some(client) => (Participant::ApiServer, participant(client)),
             None => (Participant::ApiServer, Participant::ApiServer),
         },
-        What::Call(CallFact { node, .. }) | What::Refused(RefusalFact { node, .. }) => (
+        Observation::Call(CallFact { node, .. }) | Observation::Refused(RefusalFact { node, .. }) => (
             participant(&caller(node.as_deref(), processes)),
             Participant::Driver,
         ),
-        What::Process(process) => (participant(&process.client), participant(&process.client)),
-        What::Extender(_) => (participant("scheduler"), Participant::Harness),
+        Observation::Process(process) => (participant(&process.client), participant(&process.client)),
+        Observation::Extender(_) => (participant("scheduler"), Participant::Harness),
         _ => (Participant::Harness, Participant::Harness),
     }
 }
 
 /// Client of a CSI call. A call does not contain its client, so the client is the program that uses the node's socket.
 fn caller(node: Option<&str>, processes: &BTreeSet<&str>) -> String {
-    let of_node = node.map(|node| Role::Publisher.client(Some(node)));
+    let of_node = node.map(|node| Role::Publisher.client_name(Some(node)));
     let known = |client: &str| processes.contains(client);
     match of_node.filter(|client| known(client)) {
         Some(client) => client,
@@ -146,16 +146,16 @@ mod tests {
     use crate::journal::{ProcessEvent, ProcessFact, RequestFact};
     use crate::judge::Chain;
 
-    fn started(client: &str) -> What {
-        What::Process(ProcessFact {
+    fn started(client: &str) -> Observation {
+        Observation::Process(ProcessFact {
             client: client.into(),
             role: Role::Publisher,
             event: ProcessEvent::Started,
         })
     }
 
-    fn call(node: Option<&str>) -> What {
-        What::Call(CallFact {
+    fn call(node: Option<&str>) -> Observation {
+        Observation::Call(CallFact {
             method: fake_csi::Method::GetCapacity,
             node: node.map(str::to_owned),
             segment: None,
@@ -172,8 +172,8 @@ mod tests {
         })
     }
 
-    fn request(client: &str) -> What {
-        What::Request(RequestFact {
+    fn request(client: &str) -> Observation {
+        Observation::Request(RequestFact {
             client: client.into(),
             verb: fake_apiserver::Verb::Create,
             resource: "csistoragecapacities".to_owned(),
@@ -195,7 +195,7 @@ mod tests {
             call(Some("n2")),
             request("publisher@n1"),
             request("controllers"),
-            What::Quiet,
+            Observation::Quiet,
         ];
         let facts: Vec<Fact> = whats
             .into_iter()

@@ -6,7 +6,7 @@ use std::time::Duration;
 use fake_csi::Method;
 
 use crate::fact_display;
-use crate::journal::{Fact, ProcessEvent, What};
+use crate::journal::{Fact, Observation, ProcessEvent};
 use crate::judge::Failure;
 
 /// Maximum number of lines in the timeline of a failure.
@@ -20,14 +20,14 @@ const STALL_MIN_US: u64 = 200_000;
 
 /// The timeline of a failure. Deciding facts are marked, insignificant facts are omitted.
 pub(super) fn timeline(facts: &[Fact], failure: &Failure) -> Vec<String> {
-    let (deciding, started) = (deciding(failure), step_start(facts, failure));
-    let chosen = choose(facts, failure, &deciding, LINES_MAX);
+    let (deciding, started) = (deciding_facts(failure), step_start(facts, failure));
+    let chosen = choose_facts(facts, failure, &deciding, LINES_MAX);
     lines(&chosen, in_step(facts, failure), &deciding, started)
 }
 
 /// The timeline of a whole case: each fact, except repetitions of the same text.
 pub fn case_timeline(facts: &[Fact]) -> Vec<String> {
-    let mut chosen = significant(facts.iter());
+    let mut chosen = significant_facts(facts.iter());
     chosen.truncate(CASE_LINES_MAX);
     let chosen: Vec<&Fact> = chosen.into_iter().map(|(_, fact)| fact).collect();
     lines(&chosen, facts.iter(), &BTreeSet::new(), Duration::ZERO)
@@ -41,19 +41,19 @@ fn lines<'f>(
     deciding: &BTreeSet<u64>,
     started: Duration,
 ) -> Vec<String> {
-    // Sequence number of the first fact with each text, and the number of facts with it.
+    // For each text: sequence number of the first fact with this text, and number of such facts.
     let mut significant: BTreeMap<String, (u64, usize)> = BTreeMap::new();
     for fact in all.clone().filter(|fact| weight(&fact.what).is_some()) {
         let first = significant
-            .entry(fact_display::format(fact))
+            .entry(fact_display::format_fact(fact))
             .or_insert((fact.seq, 0));
         first.1 += 1;
     }
-    // Of lines with the same text, the first one states the number of facts.
+    // If several chosen facts have the same text, only the first line gets the number of facts.
     let texts: Vec<(String, usize)> = chosen
         .iter()
         .map(|fact| {
-            let text = fact_display::format(fact);
+            let text = fact_display::format_fact(fact);
             let count = significant.remove(&text).map_or(1, |(_, count)| count);
             (text, count)
         })
@@ -72,7 +72,7 @@ fn lines<'f>(
         };
         lines.push(format!(
             "{mark} {offset:+8.3}s {:<7} {}{repeated}",
-            fact_display::source(fact),
+            fact_display::fact_source(fact),
             clip(text)
         ));
     }
@@ -91,15 +91,15 @@ fn lines<'f>(
 }
 
 /// Length of a harness delay in microseconds, if the delay is long enough to be listed.
-fn stall(what: &What) -> Option<u64> {
+fn stall(what: &Observation) -> Option<u64> {
     match what {
-        What::Lag(lag) if lag.late_us >= STALL_MIN_US => Some(lag.late_us),
+        Observation::Lag(lag) if lag.late_us >= STALL_MIN_US => Some(lag.late_us),
         _ => None,
     }
 }
 
 /// Sequence numbers of the deciding facts: those that prove an event of the causal chain, and the fact that decided the verdict.
-pub(super) fn deciding(failure: &Failure) -> BTreeSet<u64> {
+pub(super) fn deciding_facts(failure: &Failure) -> BTreeSet<u64> {
     let links = failure.chain.links.iter().filter_map(|link| link.fact);
     links.chain([failure.decided_by]).collect()
 }
@@ -112,14 +112,14 @@ pub(super) fn step_start(facts: &[Fact], failure: &Failure) -> Duration {
 
 /// The deciding facts, and other significant facts of the step up to a limit. More significant facts are chosen first, and earlier facts
 /// before later ones.
-pub(super) fn choose<'f>(
+pub(super) fn choose_facts<'f>(
     facts: &'f [Fact],
     failure: &Failure,
     deciding: &BTreeSet<u64>,
     limit: usize,
 ) -> Vec<&'f Fact> {
     let mut chosen: BTreeSet<u64> = deciding.iter().copied().take(limit).collect();
-    let mut significant = significant(in_step(facts, failure));
+    let mut significant = significant_facts(in_step(facts, failure));
     significant.sort_by_key(|(weight, _)| *weight);
     for (_, fact) in significant {
         if chosen.len() < limit {
@@ -135,11 +135,11 @@ fn in_step<'f>(facts: &'f [Fact], failure: &Failure) -> impl Iterator<Item = &'f
 }
 
 /// The significant facts. Of facts with the same text, only the first.
-fn significant<'f>(facts: impl Iterator<Item = &'f Fact>) -> Vec<(Weight, &'f Fact)> {
+fn significant_facts<'f>(facts: impl Iterator<Item = &'f Fact>) -> Vec<(Weight, &'f Fact)> {
     let mut seen = BTreeSet::new();
     facts
         .filter_map(|fact| Some((weight(&fact.what)?, fact)))
-        .filter(|(_, fact)| seen.insert(fact_display::format(fact)))
+        .filter(|(_, fact)| seen.insert(fact_display::format_fact(fact)))
         .collect()
 }
 
@@ -155,20 +155,22 @@ enum Weight {
 }
 
 /// Significance of a fact; `None` if the fact is never listed.
-fn weight(what: &What) -> Option<Weight> {
+fn weight(what: &Observation) -> Option<Weight> {
     match what {
-        What::Action(_) | What::Fault(_) | What::Refused(_) => Some(Weight::Cause),
-        What::Call(call) if call.code != "OK" => Some(Weight::Cause),
-        What::Process(process) => Some(match process.event {
+        Observation::Action(_) | Observation::Fault(_) | Observation::Refused(_) => Some(Weight::Cause),
+        Observation::Call(call) if call.code != "OK" => Some(Weight::Cause),
+        Observation::Process(process) => Some(match process.event {
             ProcessEvent::Started => Weight::Routine,
             _ => Weight::Cause,
         }),
-        What::Commit(_) | What::Extender(_) => Some(Weight::Effect),
-        What::Call(call) if call.method == Method::CreateVolume || call.method == Method::GetCapacity => {
+        Observation::Commit(_) | Observation::Extender(_) => Some(Weight::Effect),
+        Observation::Call(call)
+            if call.method == Method::CreateVolume || call.method == Method::GetCapacity =>
+        {
             Some(Weight::Effect)
         }
-        What::Call(_) => Some(Weight::Routine),
-        What::Request(request) if request.code >= 400 => Some(match request.verb {
+        Observation::Call(_) => Some(Weight::Routine),
+        Observation::Request(request) if request.code >= 400 => Some(match request.verb {
             verb if verb.only_reads() => Weight::Routine,
             _ => Weight::Cause,
         }),
@@ -190,7 +192,7 @@ mod tests {
     use crate::journal::{ActionFact, LagFact};
     use crate::judge::Chain;
 
-    fn fact(seq: u64, what: What) -> Fact {
+    fn fact(seq: u64, what: Observation) -> Fact {
         Fact {
             seq,
             at_us: seq * 1000,
@@ -200,7 +202,7 @@ mod tests {
 
     fn action(seq: u64) -> Fact {
         let text = format!("action {seq}");
-        fact(seq, What::Action(ActionFact { text }))
+        fact(seq, Observation::Action(ActionFact { text }))
     }
 
     fn failure(decided_by: u64) -> Failure {
@@ -219,7 +221,7 @@ mod tests {
 
     #[test]
     fn delays_share_one_line_and_displace_no_facts() {
-        let stall = |seq| fact(seq, What::Lag(LagFact { late_us: 300_000 }));
+        let stall = |seq| fact(seq, Observation::Lag(LagFact { late_us: 300_000 }));
         let facts: Vec<Fact> = (0..20).map(stall).chain((20..25).map(action)).collect();
         let lines = timeline(&facts, &failure(24));
         assert_eq!(lines.len(), 6, "{lines:?}");
@@ -243,7 +245,7 @@ mod tests {
     #[test]
     fn equal_facts_share_a_line_with_their_number() {
         let text = || "n1 is cordoned".to_owned();
-        let equal = |seq| fact(seq, What::Action(ActionFact { text: text() }));
+        let equal = |seq| fact(seq, Observation::Action(ActionFact { text: text() }));
         let facts: Vec<Fact> = (0..3).map(equal).chain([action(3)]).collect();
         let lines = timeline(&facts, &failure(3));
         assert_eq!(lines.len(), 2, "{lines:?}");

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::Spanned;
-use super::cells::{Cells, replaced};
+use super::cells::{Cells, replace_references};
 use super::cover::{Exclusion, Space, Strength, choices, cover};
 use super::coverage::PairCoverage;
 use super::ordered::Ordered;
@@ -46,7 +46,7 @@ impl Axes {
         let space = self.space()?;
         let rows = cover(&space, strength);
         let filled = self.fill(text, &rows)?;
-        self.check_use(text)?;
+        self.check_cells_used(text)?;
         Ok(filled)
     }
 
@@ -78,7 +78,7 @@ impl Axes {
         Ok(choices(space.sizes.len(), 2).into_iter().map(of_axes).collect())
     }
 
-    /// Index of each axis's value in a row name. None if `name` is not the name of a row.
+    /// The value indexes that a row name stands for, one for each axis. None if `name` is not the name of a row.
     fn value_indexes(&self, name: &str) -> Option<Vec<usize>> {
         let words: Vec<&str> = name.split(JOIN).collect();
         let axes = Some(&self.axes.value.0).filter(|axes| axes.len() == words.len())?;
@@ -110,13 +110,13 @@ impl Axes {
     fn exclusion(&self, constraint: &Spanned<BTreeMap<String, OneOrMore>>) -> Result<Exclusion, TableError> {
         let mut exclusion = Exclusion::new();
         for (axis, values) in &constraint.value {
-            let unknown = |names| table::at(constraint, format!("`{axis}` is no axis; axes: {names}"));
+            let unknown = |names| table::error_at(constraint, format!("`{axis}` is no axis; axes: {names}"));
             let at = self.axes.value.index_of(axis).map_err(unknown)?;
             let all = &self.axes.value.0[at].1;
             let numbered = values.list().iter().map(|value| {
                 let unknown = |names| format!("`{value}` is no value of `{axis}`; values: {names}");
                 all.index_of(value)
-                    .map_err(|names| table::at(constraint, unknown(names)))
+                    .map_err(|names| table::error_at(constraint, unknown(names)))
             });
             exclusion.push((at, numbered.collect::<Result<_, _>>()?));
         }
@@ -125,7 +125,7 @@ impl Axes {
 
     /// Checks that value names are valid parts of an id, and that only one axis sets each cell.
     fn check(&self) -> Result<(), TableError> {
-        let error = |message: String| Err(table::at(&self.axes, message));
+        let error = |message: String| Err(table::error_at(&self.axes, message));
         if self.axes.value.0.len() < 2 {
             return error("there is only one axis; use a `table`, or add another axis".to_owned());
         }
@@ -176,26 +176,26 @@ impl Axes {
             }
             let values: Vec<Value> = columns
                 .iter()
-                .map(|name| replaced(&cells[name], &cells, &mut bytes_left))
+                .map(|name| replace_references(&cells[name], &cells, &mut bytes_left))
                 .collect();
             if bytes_left == 0 {
                 let most = table::ROWS_BYTES_MAX >> 20;
                 let message = format!(
                     "the cells exceed {most} MiB after their `$name` references are replaced; use fewer references"
                 );
-                return Err(table::at(&self.axes, message));
+                return Err(table::error_at(&self.axes, message));
             }
             let names: Vec<&str> = chosen.iter().map(|(name, _)| name.as_str()).collect();
             let mut used = vec![false; columns.len()];
             filled.push(Row {
                 name: names.join(&JOIN.to_string()),
-                text: table::fill(text, &columns, &values, &mut used, &mut bytes_left)?,
+                text: table::insert_cells(text, &columns, &values, &mut used, &mut bytes_left)?,
             });
         }
         Ok(filled)
     }
 
-    fn check_use(&self, text: &str) -> Result<(), TableError> {
+    fn check_cells_used(&self, text: &str) -> Result<(), TableError> {
         let values = self.axes.value.0.iter().flat_map(|(_, values)| &values.0);
         let sets: Vec<&Cells> = values.map(|(_, cells)| cells).chain([&self.cells]).collect();
         let is_used = |name: &String| {
@@ -206,7 +206,7 @@ impl Axes {
                     .any(|cells| cells.values().any(|it| it.to_string().contains(&word)))
         };
         match self.cells.keys().find(|name| !is_used(name)) {
-            Some(name) => Err(table::at(
+            Some(name) => Err(table::error_at(
                 &self.axes,
                 format!("cell `{name}` is not used; write ${name} where it belongs"),
             )),
@@ -262,7 +262,7 @@ steps: [{id: s, expect: specification}]
         assert!(triples.is_superset(&pairs.into_iter().collect()));
     }
 
-    /// The text is stored in the run folder, and the verdict can be computed again from it.
+    /// The run folder stores the text of the row, so that the verdict can be computed again.
     #[test]
     fn the_text_of_a_row_parses_to_the_same_case() {
         let row = parse_row("f.yaml", FILE, "distributed+one+1.n").expect("valid case");

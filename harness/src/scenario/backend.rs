@@ -10,9 +10,9 @@ use super::{Bytes, FromShort};
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PoolSpec {
-    /// Raw size in bytes of storage that can be divided freely.
+    /// Raw size of storage that can be divided freely. Write exactly one of `capacity`, `filesystem` and `devices`.
     pub capacity: Option<Bytes>,
-    /// With `capacity`: maximum volume size in bytes, which GetCapacity returns as maximum_volume_size. Unset: not returned.
+    /// With `capacity`: the maximum volume size, which GetCapacity returns as maximum_volume_size. Unset: not returned.
     #[serde(alias = "largest")]
     pub maximum: Option<Bytes>,
     /// With `capacity`: overcommit factor for thin provisioning (`overprovision-ratio` of TopoLVM), such as `2` or `1.5`. GetCapacity
@@ -20,7 +20,8 @@ pub struct PoolSpec {
     pub overcommit: Option<f64>,
     /// A filesystem that also contains other files. GetCapacity returns its free space, also as maximum_volume_size.
     pub filesystem: Option<FilesystemSpec>,
-    /// Disks and volume groups by name. GetCapacity returns the sum of the free ones, and the largest and smallest possible volume.
+    /// Disks and volume groups by name: a map as below, or the size of a disk. GetCapacity returns the sum of the free ones, and the
+    /// largest and smallest possible volume.
     pub devices: Option<BTreeMap<String, Short>>,
 }
 
@@ -30,7 +31,7 @@ type Short = super::Short<DeviceSpec>;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FilesystemSpec {
-    /// Size of the filesystem in bytes.
+    /// Size of the filesystem.
     pub size: Bytes,
     /// Bytes that other files use.
     pub used: Bytes,
@@ -40,7 +41,7 @@ pub struct FilesystemSpec {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DeviceSpec {
-    /// Raw size in bytes.
+    /// Raw size.
     pub size: Bytes,
     /// Class parameters that the device supports: a class that sets one of them to another value cannot use the device.
     #[serde(default)]
@@ -48,7 +49,7 @@ pub struct DeviceSpec {
     /// Whether the device is a volume group, which is divided into volumes of at least 10Mi. A disk is used as a whole by one volume.
     #[serde(default)]
     pub group: bool,
-    /// Access types (`mount`, `block`) for which the device can be used.
+    /// Access type for which the device can be used: `any` (default), `mount` or `block`.
     #[serde(default)]
     pub access: AccessSpec,
 }

@@ -33,7 +33,7 @@ impl FromStr for Bound {
 }
 
 impl Bound {
-    /// How often the program must repeat the same call or scheduling attempt.
+    /// The number of poll intervals or rounds; 0 for a wall-clock time.
     pub fn count(self) -> u32 {
         match self {
             Bound::Refreshes(count) | Bound::Rounds(count) => count,

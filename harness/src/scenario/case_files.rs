@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::ScenarioError;
 use crate::invocation::program;
-use crate::text::text_of;
+use crate::text::read_text_file;
 
 /// A set of case files. The id of a file is its path in the set, without extension.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,7 +39,7 @@ impl CaseFiles {
     }
 
     /// The case file with this id. Reads no other files.
-    pub(super) fn named(&self, id: &str) -> Option<CaseFile> {
+    pub(super) fn find_by_id(&self, id: &str) -> Option<CaseFile> {
         match self {
             CaseFiles::Folder(root) => {
                 let path = root.join(format!("{id}.yaml"));
@@ -81,7 +81,7 @@ impl CaseFile {
 
 /// Reads the text of a case file.
 pub(super) fn text_in(path: &Path) -> Result<String, ScenarioError> {
-    text_of(path)
+    read_text_file(path)
         .map_err(|error| ScenarioError::whole(path, format!("cannot be read: {error}; name a case file")))
 }
 
@@ -110,7 +110,7 @@ fn files_in(root: &Path) -> Result<Vec<PathBuf>, ScenarioError> {
                 Some("yml") => {
                     return Err(ScenarioError::whole(
                         &path,
-                        "is not read as a case; cases end in .yaml",
+                        "is not read as a case; case files end in .yaml",
                     ));
                 }
                 // Other files, such as documentation, are ignored.

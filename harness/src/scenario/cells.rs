@@ -10,9 +10,9 @@ pub(super) type Cells = BTreeMap<String, Value>;
 /// Maximum depth of references between cells.
 const DEPTH_MAX: usize = 4;
 
-/// Replaces the `$name` references in a cell, where they are the whole value or a part of a string. `bytes_left`: how many bytes the result
-/// may still use; 0 after the call means that the limit was exceeded and the result is incomplete.
-pub(super) fn replaced(cell: &Value, cells: &Cells, bytes_left: &mut usize) -> Value {
+/// Replaces the `$name` references in a cell, each of which is the whole value or a part of a string. `bytes_left`: maximum size of the
+/// result, reduced by its size; 0 after the call means that the limit was exceeded and the result is incomplete.
+pub(super) fn replace_references(cell: &Value, cells: &Cells, bytes_left: &mut usize) -> Value {
     replaced_at(cell, cells, 0, bytes_left)
 }
 
@@ -27,7 +27,7 @@ fn replaced_at(cell: &Value, cells: &Cells, depth: usize, bytes_left: &mut usize
     match cell {
         Value::String(text) => match text.strip_prefix('$').and_then(|name| cells.get(name)) {
             Some(other) => replaced_at(other, cells, depth + 1, bytes_left),
-            None => text_with(text, cells, depth, bytes_left).into(),
+            None => replace_references_in_text(text, cells, depth, bytes_left).into(),
         },
         Value::Array(list) => list
             .iter()
@@ -36,7 +36,7 @@ fn replaced_at(cell: &Value, cells: &Cells, depth: usize, bytes_left: &mut usize
         Value::Object(map) => {
             let entry = |(key, value): (&String, &Value)| {
                 (
-                    text_with(key, cells, depth, bytes_left),
+                    replace_references_in_text(key, cells, depth, bytes_left),
                     replaced_at(value, cells, depth, bytes_left),
                 )
             };
@@ -46,13 +46,13 @@ fn replaced_at(cell: &Value, cells: &Cells, depth: usize, bytes_left: &mut usize
     }
 }
 
-fn text_with(text: &str, cells: &Cells, depth: usize, bytes_left: &mut usize) -> String {
+fn replace_references_in_text(text: &str, cells: &Cells, depth: usize, bytes_left: &mut usize) -> String {
     *bytes_left = bytes_left.saturating_sub(text.len());
     if *bytes_left == 0 {
         return String::new();
     }
     let mut text = text.to_owned();
-    // Long names first, because a shorter name may be a prefix of a longer one.
+    // In reverse order, so that `$ab` is replaced before its prefix `$a`.
     for (name, value) in cells.iter().rev() {
         let word = format!("${name}");
         if text.contains(&word)

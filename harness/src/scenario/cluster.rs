@@ -21,12 +21,13 @@ use super::{
 pub struct ClusterSpec {
     /// Kubernetes release that the API server emulates, such as `"1.20"`. Unset: 1.36.
     pub release: Release,
-    /// Feature gates of the API server. Omitted gates have the default of the release; CSIStorageCapacity is off before 1.21.
+    /// Feature gates of the API server, as in `{CSIStorageCapacity: false}`. Omitted gates have the default of the release;
+    /// CSIStorageCapacity is off before 1.21.
     #[serde(default, deserialize_with = "gates")]
     pub gates: BTreeMap<String, bool>,
-    /// Roles whose programs run. Unset: the first part of the case's id; if that is not a role, publisher and scheduler.
+    /// Roles whose programs run. Unset: the first part of the id decides; `story`, for example, runs publisher and scheduler.
     pub roles: Option<Vec<Role>>,
-    /// Whether the publisher is deployed centrally or on each node.
+    /// `central` (default): one publisher for all nodes; `distributed`: one on each node.
     pub mode: Mode,
     /// Settings of the publisher.
     pub publisher: PublisherSpec,
@@ -39,19 +40,19 @@ pub struct ClusterSpec {
     pub grants: BTreeMap<Role, Vec<GrantSpec>>,
     /// Whether `expect: specification` also checks the metrics of the programs and of the API server.
     pub metrics: bool,
-    /// How long the driver must be absent from a node before the cleaner deletes the CSIStorageCapacity objects of that node, such as
-    /// `300ms`. Unset: `200ms`.
+    /// How long the driver must be absent from a node before the cleaner deletes the CSIStorageCapacity objects of that node. Unset:
+    /// `200ms`.
     #[serde(default, deserialize_with = "time")]
     pub orphan_after: Option<Duration>,
     /// The CSI driver.
     pub driver: DriverSpec,
-    /// Nodes, as names or with labels.
+    /// Nodes: names, or maps as below.
     pub nodes: Vec<Short<NodeSpec>>,
-    /// StorageClasses, as names or with settings.
+    /// StorageClasses: names, or maps as below.
     pub classes: Vec<Short<ClassSpec>>,
     /// Names of StorageClasses that PVCs use although they do not exist. Any other undefined name is an error.
     pub missing_classes: Vec<String>,
-    /// Raw storage by topology segment.
+    /// Raw storage by topology segment: a size, or a map as below.
     pub backend: BTreeMap<String, Spanned<Short<PoolSpec>>>,
     /// CSIStorageCapacity objects that a user or an earlier publisher has created.
     pub capacity_objects: Vec<CapacitySpec>,
@@ -65,19 +66,19 @@ pub struct ClusterSpec {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DriverSpec {
-    /// Name of the driver, which GetPluginInfo returns and StorageClasses have as provisioner.
+    /// Name of the driver, which GetPluginInfo returns and StorageClasses have as provisioner. Unset: `disk.example.com`.
     #[serde(default = "DriverSpec::default_name")]
     pub name: String,
     /// Topology keys of the driver: the node labels that define a topology segment. Unset: `<driver name>/node`. Empty: the driver does not
     /// support topology.
     pub topology_keys: Option<Vec<String>>,
-    /// CSIDriver.spec.storageCapacity; `null` omits the field.
+    /// CSIDriver.spec.storageCapacity (default: true); `null` omits the field.
     #[serde(default = "DriverSpec::default_tracking")]
     pub storage_capacity: Option<bool>,
-    /// Whether the CSIDriver object exists.
+    /// Whether the CSIDriver object exists (default: true).
     #[serde(default = "DriverSpec::default_true")]
     pub object: bool,
-    /// Whether the driver advertises GET_CAPACITY.
+    /// Whether the driver advertises GET_CAPACITY (default: true).
     #[serde(default = "DriverSpec::default_true")]
     pub get_capacity: bool,
     /// Version of the CSI spec that the driver implements, such as `"1.3"`. Unset: the newest. Before 1.4, responses have no
@@ -98,11 +99,11 @@ pub struct DriverSpec {
     /// violations are findings.
     #[serde(default)]
     pub strict: bool,
-    /// Whether the capacity that GetCapacity returns includes devices that an extender has reserved.
+    /// Whether the capacity that GetCapacity returns includes devices that an extender has reserved (default: true).
     #[serde(default = "DriverSpec::default_true", alias = "tellsReserved")]
     pub reports_reserved: bool,
-    /// Raw bytes that volumes use per byte of their size, by class parameter: 2 for mirrored volumes, for example. To make volumes use
-    /// less, set `overcommit` of a pool.
+    /// Raw bytes per byte of a volume's size, by class parameter, as in `[{parameter: raid, value: mirror, factor: 2}]`. To make volumes
+    /// use less, set `overcommit` of a pool.
     #[serde(default)]
     pub costs: Vec<CostSpec>,
 }
@@ -176,7 +177,8 @@ pub struct NodeSpec {
     /// Additional labels; `null` removes a default label.
     #[serde(default)]
     pub labels: BTreeMap<String, Option<String>>,
-    /// Whether the node's CSINode lists the driver.
+    /// Whether the node's CSINode lists the driver (default: true). If not, the node has no default topology labels, and in distributed
+    /// mode no publisher runs on it.
     #[serde(default = "DriverSpec::default_true")]
     pub registered: bool,
     /// Topology keys of the driver in the CSINode. Unset: the driver's topology keys.
@@ -222,10 +224,10 @@ pub struct ClassSpec {
     /// StorageClass.parameters.
     #[serde(default)]
     pub parameters: BTreeMap<String, String>,
-    /// StorageClass.volumeBindingMode.
+    /// StorageClass.volumeBindingMode: `WaitForFirstConsumer` (default) or `Immediate`.
     #[serde(default)]
     pub binding: Binding,
-    /// Values of `allowedTopologies` by topology key, in a single term.
+    /// Values of `allowedTopologies` by topology key, as in `{zone: [east, west]}`, in a single term.
     #[serde(default)]
     pub allowed_topologies: BTreeMap<String, Vec<String>>,
 }
@@ -258,7 +260,7 @@ pub enum Binding {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CapacitySpec {
-    /// metadata.name. Unset: generated from class and topology.
+    /// metadata.name. Unset: `by-hand-1`, `by-hand-2` …
     pub name: Option<String>,
     /// metadata.namespace. Unset: the publisher's namespace.
     pub namespace: Option<String>,
@@ -268,11 +270,12 @@ pub struct CapacitySpec {
     pub segment: Option<String>,
     /// nodeTopology, as in the API: `null` omits the field (no node), `{}` selects every node.
     pub topology: Option<Value>,
-    /// capacity.
+    /// `capacity`. Unset: the field is absent.
     pub capacity: Option<Size>,
-    /// maximumVolumeSize.
+    /// `maximumVolumeSize`. Unset: the field is absent.
     pub maximum: Option<Size>,
-    /// Whether the object has the labels of the publisher under test, as if an earlier instance had created it.
+    /// Whether the object has the labels of the central publisher, as if an earlier instance had created it. For the publisher of node n1,
+    /// also set `labels: {csi.storage.k8s.io/managed-by: external-provisioner-n1}`.
     #[serde(default)]
     pub managed: bool,
     /// Additional labels.

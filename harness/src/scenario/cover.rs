@@ -49,7 +49,7 @@ type Key = u64;
 /// The wider search runs if the number of rows exceeds the lower bound (`least`) by this factor.
 const WASTE_MAX: usize = 2;
 
-/// Rows that contain every pair of values of two axes. Each row has one value index per axis, which is less than the size of the axis.
+/// Rows that contain every pair of values of two axes, for axes with these numbers of values. A row has one value index for each axis.
 pub fn pairs(sizes: &[usize]) -> Vec<Vec<usize>> {
     let space = Space {
         sizes: sizes.to_vec(),
@@ -61,16 +61,16 @@ pub fn pairs(sizes: &[usize]) -> Vec<Vec<usize>> {
 /// Rows that contain every allowed combination of this size.
 pub(super) fn cover(space: &Space, strength: Strength) -> Vec<Vec<usize>> {
     let strength = strength.size().min(space.sizes.len());
-    let rows = Search::new(space, strength).rows(&[Tie::First]);
-    if rows.len() <= least(&space.sizes, strength) * WASTE_MAX {
+    let rows = Search::new(space, strength).rows(&[TieBreak::First]);
+    if rows.len() <= min_row_count(&space.sizes, strength) * WASTE_MAX {
         return rows;
     }
-    let wider = Search::new(space, strength).rows(&[Tie::First, Tie::Last]);
+    let wider = Search::new(space, strength).rows(&[TieBreak::First, TieBreak::Last]);
     if wider.len() < rows.len() { wider } else { rows }
 }
 
 /// Lower bound for the number of rows: the product of the sizes of the largest axes.
-fn least(sizes: &[usize], strength: usize) -> usize {
+fn min_row_count(sizes: &[usize], strength: usize) -> usize {
     let mut largest = sizes.to_vec();
     largest.sort_unstable_by(|a, b| b.cmp(a));
     largest[..strength].iter().product()
@@ -78,7 +78,7 @@ fn least(sizes: &[usize], strength: usize) -> usize {
 
 /// How the search chooses between values that add equally many combinations.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Tie {
+enum TieBreak {
     First,
     Last,
 }
@@ -107,9 +107,9 @@ fn key(values: impl IntoIterator<Item = (usize, usize)>) -> Key {
 struct Search<'a> {
     space: &'a Space,
     missing: BTreeMap<Key, Combination>,
-    /// All sets of as many axes as a combination has.
+    /// The sets of axes for which a row contains a combination.
     of_row: Vec<Vec<usize>>,
-    /// `of_fixed[n]`: if the first n axes of a row have values, the subsets of these axes that form a combination with the next axis.
+    /// `of_fixed[n]`: for a row in which n axes have values, the sets of these axes that form a combination with one more axis.
     of_fixed: Vec<Vec<Vec<usize>>>,
 }
 
@@ -130,7 +130,7 @@ impl<'a> Search<'a> {
     }
 
     /// Finds all rows. Each row is the candidate that adds most combinations; the candidates differ in tie rule and first axis.
-    fn rows(mut self, ties: &[Tie]) -> Vec<Vec<usize>> {
+    fn rows(mut self, ties: &[TieBreak]) -> Vec<Vec<usize>> {
         let axes = self.space.sizes.len();
         let mut rows: Vec<Vec<usize>> = Vec::new();
         while let Some((_, first)) = self.missing.first_key_value() {
@@ -140,12 +140,16 @@ impl<'a> Search<'a> {
             let candidates: Vec<_> = turns
                 .filter_map(|(turn, tie)| self.row(first, turn, tie))
                 .collect();
-            let gain = |row: &Vec<usize>| found(row, &self.of_row).filter(|it| self.is_missing(it)).count();
-            // Of equally good candidates, the first.
+            let gain = |row: &Vec<usize>| {
+                combination_keys(row, &self.of_row)
+                    .filter(|it| self.is_missing(it))
+                    .count()
+            };
+            // Reversed, because `max_by_key` returns the last of equally good candidates, and the first one is wanted.
             let Some(row) = candidates.into_iter().rev().max_by_key(gain) else {
                 break;
             };
-            for combination in found(&row, &self.of_row) {
+            for combination in combination_keys(&row, &self.of_row) {
                 self.missing.remove(&combination);
             }
             rows.push(row);
@@ -159,8 +163,8 @@ impl<'a> Search<'a> {
     }
 
     /// A row that contains the combination, filled greedily from axis `turn` on. None if every completion is excluded.
-    fn row(&self, combination: &Combination, turn: usize, tie: Tie) -> Option<Vec<usize>> {
-        let mut row = self.space.begun(combination);
+    fn row(&self, combination: &Combination, turn: usize, tie: TieBreak) -> Option<Vec<usize>> {
+        let mut row = self.space.partial_row(combination);
         let axes = row.len();
         for axis in (0..axes).map(|axis| (axis + turn) % axes) {
             if row[axis].is_some() {
@@ -174,7 +178,7 @@ impl<'a> Search<'a> {
             for value in 0..self.space.sizes[axis] {
                 row[axis] = Some(value);
                 let gain = self.gain(&fixed, (axis, value));
-                let better = |(most, _)| gain > most || gain == most && tie == Tie::Last;
+                let better = |(most, _)| gain > most || gain == most && tie == TieBreak::Last;
                 if best.is_none_or(better) && self.space.can_be_completed(&mut row) {
                     best = Some((gain, value));
                 }
@@ -184,7 +188,7 @@ impl<'a> Search<'a> {
         row.into_iter().collect()
     }
 
-    /// Number of missing combinations that a row with the values `fixed` gets by one more value.
+    /// Number of missing combinations that a row with the values `fixed` contains in addition if the value `added` is set.
     fn gain(&self, fixed: &Combination, added: (usize, usize)) -> usize {
         let others = self.of_fixed[fixed.len()].iter();
         let with = others.map(|places| {
@@ -198,7 +202,7 @@ impl<'a> Search<'a> {
 }
 
 /// The combinations that a row contains, encoded as keys.
-fn found<'r>(row: &'r [usize], of_row: &'r [Vec<usize>]) -> impl Iterator<Item = Key> + use<'r> {
+fn combination_keys<'r>(row: &'r [usize], of_row: &'r [Vec<usize>]) -> impl Iterator<Item = Key> + use<'r> {
     of_row
         .iter()
         .map(|axes| key(axes.iter().map(|axis| (*axis, row[*axis]))))
@@ -237,7 +241,7 @@ impl Space {
     }
 
     pub(super) fn is_possible(&self, combination: &Combination) -> bool {
-        self.can_be_completed(&mut self.begun(combination))
+        self.can_be_completed(&mut self.partial_row(combination))
     }
 
     pub(super) fn allows(&self, row: &[usize]) -> bool {
@@ -245,7 +249,7 @@ impl Space {
         !self.is_excluded(&row)
     }
 
-    fn begun(&self, combination: &Combination) -> Partial {
+    fn partial_row(&self, combination: &Combination) -> Partial {
         let mut row = vec![None; self.sizes.len()];
         for (axis, value) in combination {
             row[*axis] = Some(*value);
@@ -312,15 +316,15 @@ mod tests {
             let size = strength.size().min(space.sizes.len());
             let rows = cover(&space, strength);
             let of_row = choices(space.sizes.len(), size);
-            let occur: BTreeSet<Key> = rows.iter().flat_map(|row| found(row, &of_row)).collect();
-            let wanted: BTreeSet<Key> = allowed(&space).iter().flat_map(|row| found(row, &of_row)).collect();
+            let occur: BTreeSet<Key> = rows.iter().flat_map(|row| combination_keys(row, &of_row)).collect();
+            let wanted: BTreeSet<Key> = allowed(&space).iter().flat_map(|row| combination_keys(row, &of_row)).collect();
             prop_assert_eq!(occur, wanted);
             prop_assert_eq!(&rows, &cover(&space, strength));
         }
 
         #[test]
         fn rows_without_exclusions_stay_near_the_lower_bound(sizes in prop::collection::vec(2..8_usize, 3..8)) {
-            let least = least(&sizes, 2);
+            let least = min_row_count(&sizes, 2);
             let rows = cover(&Space { sizes, excluded: Vec::new() }, Strength::Pairs).len();
             prop_assert!(rows <= least * WASTE_MAX, "{rows} rows, and {least} are needed");
         }

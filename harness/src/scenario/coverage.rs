@@ -16,7 +16,7 @@ pub struct PairCoverage {
 }
 
 impl PairCoverage {
-    /// Coverage of two axes to which no pair has been added yet.
+    /// Coverage of two axes, without any pairs yet.
     pub fn of(first: &str, second: &str) -> Self {
         PairCoverage {
             first: first.to_owned(),

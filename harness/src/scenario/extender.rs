@@ -18,13 +18,13 @@ pub struct ExtenderSpec {
     /// Whether the extender filters nodes by the capacity in CSIStorageCapacity objects, even if CSIDriver lacks `storageCapacity: true`.
     #[serde(default)]
     pub by_capacity: bool,
-    /// Nodes that the extender filters out, each with the reason.
+    /// Nodes that the extender filters out, each with the reason: `{n1: too hot}`.
     #[serde(default)]
     pub refuses: BTreeMap<String, String>,
-    /// Scores from 0 to 10 by node. Unset: the extender does not score nodes.
+    /// Scores from 0 to 10 by node, as in `{n1: 10}`. Unset: the extender does not score nodes.
     #[serde(default)]
     pub prefers: BTreeMap<String, i64>,
-    /// Weight of the extender's scores.
+    /// Weight of the extender's scores (default: 1).
     #[serde(default = "ExtenderSpec::default_weight")]
     pub weight: i64,
     /// Whether the extender binds the pods that pass its filter, instead of the scheduler.

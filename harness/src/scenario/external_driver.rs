@@ -1,11 +1,11 @@
-//! An external driver under test: name and topology, which replace those of the built-in driver in a case.
+//! An external driver under test, whose name and topology replace the built-in driver's in a case.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use super::outline::Outline;
-use super::{ClusterSpec, Mode, Scenario, ScenarioError, read};
+use super::{ClusterSpec, Mode, Scenario, ScenarioError, parse_yaml};
 use crate::segment::NODE;
 
 /// Properties of an external driver.
@@ -22,7 +22,7 @@ pub struct ExternalDriver {
     /// Parameters that every StorageClass must have for this driver.
     #[serde(default)]
     pub parameters: BTreeMap<String, String>,
-    /// Deployment mode, which replaces that of the case. Unset: the mode of the case.
+    /// Deployment mode of the publisher. Unset: the mode of the case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
     /// Whether the storage of the driver can be set from `backend` of a case.
@@ -66,7 +66,7 @@ impl ExternalDriver {
                 Mode::Central => "once for all nodes",
                 Mode::Distributed => "on each node",
             };
-            return Err(format!("its driver and publisher run {way}"));
+            return Err(format!("the case runs driver and publisher {way}"));
         }
         if cluster.driver.topology_keys.is_some() {
             return Err("the case sets the driver's `topologyKeys`".to_owned());
@@ -77,8 +77,8 @@ impl ExternalDriver {
         Ok(())
     }
 
-    /// Replaces the driver name and topology keys in a case.
-    pub(crate) fn rename(&self, cluster: &mut ClusterSpec) {
+    /// Replaces driver name, topology keys and deployment mode in a case. Removes the case's storage unless the driver accepts it.
+    pub(crate) fn replace_built_in_driver(&self, cluster: &mut ClusterSpec) {
         cluster.driver.name.clone_from(&self.name);
         cluster.driver.topology_keys = Some(self.topology_keys.clone());
         if !self.accepts_backend {
@@ -90,14 +90,14 @@ impl ExternalDriver {
 }
 
 impl Scenario {
-    /// A copy of the case that uses an external driver. The text of the copy contains the driver too; other lines keep their numbers.
+    /// A copy of the case that uses an external driver. The key `externalDriver` is added to its text; other lines keep their numbers.
     pub fn with_driver(&self, driver: &ExternalDriver) -> Result<Scenario, ScenarioError> {
-        let outline: Outline = read(&self.source, &self.text)?;
+        let outline: Outline = parse_yaml(&self.source, &self.text)?;
         // Cannot fail: the value contains only strings, lists and maps. JSON is valid YAML.
         let value = serde_json::to_string(driver).unwrap_or_default();
         let mut scenario = self.clone();
         scenario.file.external_driver = Some(driver.clone());
-        scenario.text = outline.with(&self.text, "externalDriver", &value);
+        scenario.text = outline.add_key(&self.text, "externalDriver", &value);
         Ok(scenario)
     }
 }

@@ -74,9 +74,9 @@ pub fn coverage(
 }
 
 /// Loads one case by its id, without reading other files. None if the file or its row does not exist.
-pub fn load_row(files: &CaseFiles, id: &str) -> Result<Option<Scenario>, ScenarioError> {
+pub fn load_case(files: &CaseFiles, id: &str) -> Result<Option<Scenario>, ScenarioError> {
     let of_row = id.rsplit_once('/').filter(|(file, _)| is_id(file));
-    let of_row = of_row.and_then(|(file, row)| Some((files.named(file)?, row)));
+    let of_row = of_row.and_then(|(file, row)| Some((files.find_by_id(file)?, row)));
     if let Some((file, row)) = &of_row {
         let of_axes = |source: &str, text: &str| Ok(parse_row(source, text, row)?.into_iter().collect());
         if let Some(case) = load_whole(file, of_axes)?.pop() {
@@ -86,7 +86,11 @@ pub fn load_row(files: &CaseFiles, id: &str) -> Result<Option<Scenario>, Scenari
     if !is_id(id) {
         return Ok(None);
     }
-    for file in files.named(id).into_iter().chain(of_row.map(|(file, _)| file)) {
+    for file in files
+        .find_by_id(id)
+        .into_iter()
+        .chain(of_row.map(|(file, _)| file))
+    {
         if let Some(case) = load_whole(&file, parse)?.into_iter().find(|case| case.id == id) {
             return Ok(Some(case));
         }

@@ -66,7 +66,7 @@ impl FromShort for SumConditions {
 
 impl SumConditions {
     /// Whether a sum satisfies one of the conditions. `None`: no series matches.
-    pub fn hold(&self, sum: Option<f64>) -> bool {
+    pub fn are_satisfied_by(&self, sum: Option<f64>) -> bool {
         self.any.iter().any(|condition| condition.holds(sum))
     }
 
@@ -103,7 +103,7 @@ impl SumCondition {
         if text == "absent" {
             return Ok(SumCondition::Absent);
         }
-        let (comparison, number) = Comparison::split(text).unwrap_or((Comparison::Equal, text));
+        let (comparison, number) = Comparison::split_operator(text).unwrap_or((Comparison::Equal, text));
         let number: f64 = number
             .trim()
             .parse()
@@ -157,12 +157,16 @@ mod tests {
             ("absent", false, false, true),
         ] {
             let conditions = SumConditions::from_short(text).unwrap();
-            let held = [Some(5.5), Some(6.0), None].map(|sum| conditions.hold(sum));
+            let held = [Some(5.5), Some(6.0), None].map(|sum| conditions.are_satisfied_by(sum));
             assert_eq!(held, [below, equal, none], "{text}");
             assert_eq!(conditions.to_string(), text);
         }
         let either = SumConditions::from_list(vec!["0".to_owned(), "absent".to_owned()]).unwrap();
-        assert!(either.hold(None) && either.hold(Some(0.0)) && !either.hold(Some(1.0)));
+        assert!(
+            either.are_satisfied_by(None)
+                && either.are_satisfied_by(Some(0.0))
+                && !either.are_satisfied_by(Some(1.0))
+        );
         assert_eq!(either.to_string(), "0 or absent");
         for wrong in ["", "many", ">= lots", "NaN"] {
             assert!(

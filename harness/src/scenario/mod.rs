@@ -49,9 +49,9 @@ pub use error::ScenarioError;
 pub use extender::ExtenderSpec;
 pub use external_driver::ExternalDriver;
 pub(crate) use from_text::{gates, parsed};
-pub use load::{coverage, load_cluster, load_file, load_row, load_tree, load_tree_where};
+pub use load::{coverage, load_case, load_cluster, load_file, load_tree, load_tree_where};
 pub use metrics::{MetricsSource, SumCondition, SumConditions};
-pub(crate) use parse::read;
+pub(crate) use parse::parse_yaml;
 pub use parse::{parse, parse_one, parse_plain};
 pub(crate) use response::PUBLISHED;
 pub use response::{Comparison, Expression, Relation, Relations, ResponseSpec};
@@ -60,7 +60,7 @@ pub use server::{ApplySpec, ReplaceSpec};
 pub use short::{FromShort, Short};
 pub use size::{Bytes, Size};
 pub use step::StepSpec;
-pub use systems::{Deviation, GrantSpec, Mode, PublisherSpec, SchedulerSpec, ShapePoint};
+pub use systems::{GrantSpec, KnownBug, Mode, PublisherSpec, SchedulerSpec, ShapePoint};
 pub(crate) use yaml_errors::yaml_error;
 
 /// A runnable case: a file without a table, or one row of a table.
@@ -70,7 +70,7 @@ pub struct Scenario {
     pub id: String,
     /// Name of the file, for error messages and annotations.
     pub source: String,
-    /// A case file that is equivalent to this case. For a row: with the id of the row and its cells, and without the table.
+    /// Text of a case file that contains only this case. For a table row: with the row's id and cells, and without the table.
     pub text: String,
     /// The parsed file.
     pub file: ScenarioFile,
@@ -98,19 +98,20 @@ pub struct ScenarioFile {
     pub id: Spanned<String>,
     /// The tested behaviour in one sentence.
     pub title: String,
-    /// Ids of the requirements in the requirement catalogue that the case tests.
+    /// Ids of the requirements that the case tests.
     #[serde(default)]
     pub requirements: Vec<Spanned<String>>,
-    /// Whether, and for which programs, a failure counts.
+    /// Which programs must pass: `core` (default): all; `extended`: those that claim the features of the case; `provisional`: none, a
+    /// failure is only reported.
     #[serde(default)]
     pub level: Level,
     /// What the case requires beyond the KEPs and the CSI spec. Such a case is not core, and runs only for programs that claim the feature
     /// `<role>.beyond`.
     pub beyond: Option<String>,
-    /// Features that programs must claim; other programs skip the case.
+    /// Features that programs must claim, in addition to those that the keys of the case imply; other programs skip the case.
     #[serde(default)]
     pub features: Vec<Spanned<String>>,
-    /// Public bug reports about bugs that this case detects.
+    /// URLs of public bug reports about bugs that this case detects.
     #[serde(default)]
     pub catches: Vec<String>,
     /// Table that expands the file to one case per row.
@@ -124,8 +125,7 @@ pub struct ScenarioFile {
     /// Everything that exists before the programs under test start.
     #[serde(default)]
     pub cluster: ClusterSpec,
-    /// An external driver that replaces the built-in one. Written only by runs with an external driver, so that verdicts can be computed
-    /// again from their journals.
+    /// An external driver that replaces the built-in one. Written only by runs with such a driver, for `judge`.
     pub external_driver: Option<ExternalDriver>,
     /// Ids of specification rules that this case does not check, because another case already shows the violation. Written by `explore`.
     #[serde(default)]

@@ -12,7 +12,7 @@ pub(super) struct Outline {
 
 impl Outline {
     /// Removes a key and its value. Other lines keep their numbers; in a map in braces, other keys keep their columns.
-    pub(super) fn without(&self, text: &str, key: &str) -> String {
+    pub(super) fn remove_key(&self, text: &str, key: &str) -> String {
         let Some(index) = self.keys.iter().position(|(name, _)| name == key) else {
             return text.to_owned();
         };
@@ -34,7 +34,7 @@ impl Outline {
     }
 
     /// Adds a key with this value, which must be JSON.
-    pub(super) fn with(&self, text: &str, key: &str, value: &str) -> String {
+    pub(super) fn add_key(&self, text: &str, key: &str, value: &str) -> String {
         if !self.is_in_braces(text) {
             return format!("{}\n{key}: {value}\n", text.trim_end());
         }
@@ -99,7 +99,7 @@ fn last_brace(text: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::read;
+    use crate::scenario::parse_yaml;
 
     #[test]
     fn removing_a_key_keeps_the_positions_of_others() {
@@ -110,8 +110,8 @@ mod tests {
             ("{a: 1, b: {d: 2}} # {b}\n# }\n", "{a: 1,          } # {b}\n# }\n"),
             ("a: 1\n", "a: 1\n"),
         ] {
-            let outline: Outline = read("f.yaml", text).unwrap();
-            assert_eq!(outline.without(text, "b"), expected);
+            let outline: Outline = parse_yaml("f.yaml", text).unwrap();
+            assert_eq!(outline.remove_key(text, "b"), expected);
         }
     }
 
@@ -121,8 +121,8 @@ mod tests {
             ("a: 1\n\n", "a: 1\nb: {\"c\":2}\n"),
             ("{a: 1}", "{\"b\": {\"c\":2}, a: 1}"),
         ] {
-            let outline: Outline = read("f.yaml", text).unwrap();
-            assert_eq!(outline.with(text, "b", "{\"c\":2}"), expected);
+            let outline: Outline = parse_yaml("f.yaml", text).unwrap();
+            assert_eq!(outline.add_key(text, "b", "{\"c\":2}"), expected);
         }
     }
 }

@@ -14,7 +14,7 @@ use super::table::{self, Table, TableError};
 use super::yaml_errors::yaml_error;
 use super::{Scenario, ScenarioError, ScenarioFile, Spanned};
 
-/// Only the keys that expand a file to several cases. Other values may still contain `$names`, so they cannot be parsed yet.
+/// The keys that expand a file to several cases. Other keys are not parsed yet, because their values may contain `$names`.
 #[derive(Deserialize)]
 struct Expansion {
     table: Option<Table>,
@@ -35,8 +35,8 @@ pub(super) fn parse_cluster(source: &str, text: &str) -> Result<Vec<Scenario>, S
     ];
     let mut whole = text.to_owned();
     for (key, value) in NEEDED {
-        match read::<Outline>(source, &whole) {
-            Ok(outline) if !outline.has(key) => whole = outline.with(&whole, key, value),
+        match parse_yaml::<Outline>(source, &whole) {
+            Ok(outline) if !outline.has(key) => whole = outline.add_key(&whole, key, value),
             Ok(_) => {}
             Err(_) => return parse(source, text),
         }
@@ -47,11 +47,13 @@ pub(super) fn parse_cluster(source: &str, text: &str) -> Result<Vec<Scenario>, S
 /// Like `parse`. `strength`: whether covering arrays contain every pair or every triple of values.
 pub(super) fn parse_at(source: &str, text: &str, strength: Strength) -> Result<Vec<Scenario>, ScenarioError> {
     let by: Expansion =
-        read(source, text).map_err(|error| table_notation_error(source, text).unwrap_or(error))?;
+        parse_yaml(source, text).map_err(|error| table_notation_error(source, text).unwrap_or(error))?;
     let rows = match (by.table, by.axes) {
-        (None, None) => return Ok(vec![scenario(source, text.to_owned(), None)?]),
-        (Some(table), None) => table::expand(&without(source, text, &["table"])?, &table),
-        (None, Some(_)) => read::<Axes>(source, text)?.expand(&without(source, text, &AXES)?, strength),
+        (None, None) => return Ok(vec![parse_scenario(source, text.to_owned(), None)?]),
+        (Some(table), None) => table::expand(&remove_keys(source, text, &["table"])?, &table),
+        (None, Some(_)) => {
+            parse_yaml::<Axes>(source, text)?.expand(&remove_keys(source, text, &AXES)?, strength)
+        }
         (Some(_), Some(_)) => {
             let message = "a file has a `table` or `axes`; remove one".to_owned();
             return Err(ScenarioError::whole(Path::new(source), message));
@@ -59,19 +61,19 @@ pub(super) fn parse_at(source: &str, text: &str, strength: Strength) -> Result<V
     };
     let rows = rows.map_err(|error| at_position(source, text, error))?;
     rows.into_iter()
-        .map(|row| scenario(source, row.text, Some(&row.name)))
+        .map(|row| parse_scenario(source, row.text, Some(&row.name)))
         .collect()
 }
 
 /// The row with this name, even if the covering array does not contain it. None if the row does not exist or the text has no axes.
 pub(super) fn parse_row(source: &str, text: &str, name: &str) -> Result<Option<Scenario>, ScenarioError> {
-    if read::<Expansion>(source, text)?.axes.is_none() {
+    if parse_yaml::<Expansion>(source, text)?.axes.is_none() {
         return Ok(None);
     }
-    let axes: Axes = read(source, text)?;
-    let row = axes.row(&without(source, text, &AXES)?, name);
+    let axes: Axes = parse_yaml(source, text)?;
+    let row = axes.row(&remove_keys(source, text, &AXES)?, name);
     let row = row.map_err(|error| at_position(source, text, error))?;
-    row.map(|row| scenario(source, row.text, Some(&row.name)))
+    row.map(|row| parse_scenario(source, row.text, Some(&row.name)))
         .transpose()
 }
 
@@ -81,21 +83,21 @@ pub(super) fn pairs(
     text: &str,
     rows: &[&str],
 ) -> Result<Option<Vec<PairCoverage>>, ScenarioError> {
-    if read::<Expansion>(source, text)?.axes.is_none() {
+    if parse_yaml::<Expansion>(source, text)?.axes.is_none() {
         return Ok(None);
     }
-    let pairs = read::<Axes>(source, text)?.pairs(rows);
+    let pairs = parse_yaml::<Axes>(source, text)?.pairs(rows);
     pairs.map(Some).map_err(|error| at_position(source, text, error))
 }
 
-/// Keys that are used together with axes.
+/// The key `axes`, and keys that are allowed only with it.
 const AXES: [&str; 3] = ["axes", "cells", "constraints"];
 
-fn without(source: &str, text: &str, keys: &[&str]) -> Result<String, ScenarioError> {
+fn remove_keys(source: &str, text: &str, keys: &[&str]) -> Result<String, ScenarioError> {
     let mut left = text.to_owned();
     for key in keys {
-        let outline: Outline = read(source, &left)?;
-        left = outline.without(&left, key);
+        let outline: Outline = parse_yaml(source, &left)?;
+        left = outline.remove_key(&left, key);
     }
     Ok(left)
 }
@@ -118,7 +120,7 @@ pub fn parse_one(source: &str, text: &str) -> Result<Scenario, ScenarioError> {
 
 /// Parses a generated text, which must contain one case without table or axes.
 pub fn parse_plain(source: &str, text: &str) -> Result<Scenario, ScenarioError> {
-    scenario(source, text.to_owned(), None)
+    parse_scenario(source, text.to_owned(), None)
 }
 
 /// Explains an error in a table that is written in another notation, such as rows as maps. None if the error has another cause.
@@ -127,7 +129,7 @@ fn table_notation_error(source: &str, text: &str) -> Option<ScenarioError> {
     struct AnyTable {
         table: Spanned<Value>,
     }
-    let table = read::<AnyTable>(source, text).ok()?.table;
+    let table = parse_yaml::<AnyTable>(source, text).ok()?.table;
     let rows = table.value["rows"].as_array();
     let has_maps = rows.is_some_and(|rows| rows.iter().any(Value::is_object));
     let message = if !table.value.is_object() {
@@ -140,8 +142,8 @@ fn table_notation_error(source: &str, text: &str) -> Option<ScenarioError> {
     Some(ScenarioError::at(source, text, table.defined, message))
 }
 
-fn scenario(source: &str, text: String, row: Option<&str>) -> Result<Scenario, ScenarioError> {
-    let file: ScenarioFile = read(source, &text).map_err(|mut error| {
+fn parse_scenario(source: &str, text: String, row: Option<&str>) -> Result<Scenario, ScenarioError> {
+    let file: ScenarioFile = parse_yaml(source, &text).map_err(|mut error| {
         if let Some(row) = row {
             error.message = format!("in row `{row}`: {}", error.message);
         }
@@ -159,7 +161,7 @@ fn scenario(source: &str, text: String, row: Option<&str>) -> Result<Scenario, S
         return Err(ScenarioError::at(source, &text, file.id.defined, message));
     }
     if file.cells.is_some() || file.constraints.is_some() {
-        let message = "`cells` and `constraints` belong to `axes`; add those, or remove these";
+        let message = "`cells` and `constraints` belong to `axes`; add `axes`, or remove these keys";
         return Err(ScenarioError::whole(Path::new(source), message));
     }
     Ok(Scenario {
@@ -191,7 +193,7 @@ pub(super) fn is_id(id: &str) -> bool {
     id.split('/').all(word)
 }
 
-/// Whether the id is that of a row of axes: its last part consists of value names joined by `+`.
+/// Whether the id names a row of axes: its last part consists of value names joined by `+`.
 fn is_row_id(id: &str) -> bool {
     let is_name = |name: &str| {
         let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._".contains(&b);
@@ -201,7 +203,7 @@ fn is_row_id(id: &str) -> bool {
         .is_some_and(|(file, row)| is_id(file) && row.contains(JOIN) && row.split(JOIN).all(is_name))
 }
 
-pub(crate) fn read<'de, T: Deserialize<'de>>(source: &str, text: &'de str) -> Result<T, ScenarioError> {
+pub(crate) fn parse_yaml<'de, T: Deserialize<'de>>(source: &str, text: &'de str) -> Result<T, ScenarioError> {
     let budget = serde_saphyr::budget! { max_depth: super::yaml_position::DEPTH_MAX };
     let options = serde_saphyr::options! { with_snippet: false, strict_booleans: true, budget: budget };
     serde_saphyr::from_str_with_options(text, options).map_err(|error| {

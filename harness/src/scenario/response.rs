@@ -55,8 +55,8 @@ pub enum Relation {
 }
 
 impl Relation {
-    /// Whether a field satisfies the relation. `field` returns the number in a field by response and field name. The caller compares
-    /// strings.
+    /// Whether a field with the value `got` satisfies the relation. `field` returns the number in a field, by response and field name. Does
+    /// not compare strings of two responses.
     pub fn holds(&self, got: Option<&Value>, field: &impl Fn(&str, &str) -> Option<i128>) -> bool {
         match (self, got) {
             (Relation::Absent, got) => got.is_none(),
@@ -65,7 +65,7 @@ impl Relation {
             (Relation::Text(text), Some(got)) => got.as_str() == Some(text),
             (Relation::Compared(comparison, right), Some(got)) => {
                 let pair = (got.as_i64(), right.value(field));
-                // An inequality with a single field usually compares fields of the same response, so it has no tolerance.
+                // An inequality with a single term usually compares fields of the same response, so it has no tolerance.
                 let compares_responses = *comparison == Comparison::Equal || right.terms.len() > 1;
                 let tolerance = match compares_responses && right.has_free_space() {
                     true => TOLERANCE,
@@ -109,7 +109,7 @@ pub enum Comparison {
     Less,
 }
 
-/// Longer operators first, because some operators are prefixes of others.
+/// The operators and their spelling. `>=` precedes `>`, because `>` is a prefix of it.
 const COMPARISONS: [(&str, Comparison); 5] = [
     (">=", Comparison::AtLeast),
     ("<=", Comparison::AtMost),
@@ -120,7 +120,7 @@ const COMPARISONS: [(&str, Comparison); 5] = [
 
 impl Comparison {
     /// Splits a comparison operator off the start of a text.
-    pub(super) fn split(text: &str) -> Option<(Self, &str)> {
+    pub(super) fn split_operator(text: &str) -> Option<(Self, &str)> {
         COMPARISONS
             .iter()
             .find_map(|(sign, comparison)| Some((*comparison, text.strip_prefix(sign)?)))
@@ -150,7 +150,7 @@ impl Comparison {
 
 impl Relation {
     fn parse(text: &str) -> Result<Self, String> {
-        Ok(match (Comparison::split(text), text) {
+        Ok(match (Comparison::split_operator(text), text) {
             (Some((comparison, rest)), _) => Relation::Compared(comparison, Expression::parse(rest)?),
             (None, "absent") => Relation::Absent,
             (None, "dns-subdomain") => Relation::DnsSubdomain,
@@ -262,7 +262,7 @@ impl Expression {
         Ok(sum)
     }
 
-    /// The field, if the expression consists of a single field.
+    /// Response and field name, if the expression consists of a single field.
     pub fn field(&self) -> Option<(&str, &str)> {
         match self.terms.as_slice() {
             [(1, Term::Field(response, name))] => Some((response, name)),

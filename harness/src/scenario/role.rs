@@ -44,7 +44,7 @@ impl Role {
     }
 
     /// Client name of the role's program on a node; None: of its only program.
-    pub(crate) fn client(self, node: Option<&str>) -> String {
+    pub(crate) fn client_name(self, node: Option<&str>) -> String {
         match node {
             Some(node) => format!("{}@{node}", self.as_str()),
             None => self.as_str().to_owned(),

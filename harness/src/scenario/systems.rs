@@ -28,12 +28,11 @@ impl Mode {
 #[derive(Debug, Clone, Copy, Deserialize, PartialEq)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct PublisherSpec {
-    /// Whether to publish capacity; if not, the publisher only provisions volumes.
+    /// Whether to publish capacity (default: true); if not, the publisher only provisions volumes.
     pub publish: bool,
-    /// Whether the publisher is configured with its namespace.
+    /// Whether the publisher is configured with its namespace (default: true).
     pub namespace: bool,
-    /// Whether to call GetCapacity in every poll interval. If not, the poll interval is one hour, longer than any case, so that only events
-    /// cause calls.
+    /// Whether to call GetCapacity in every poll interval (default: true). If not, only events cause calls: the poll interval is one hour.
     pub polls: bool,
     /// Whether the publisher identifies its objects by owner, as external-provisioner 2.0.0 does, instead of by labels.
     #[serde(alias = "byOwner")]
@@ -95,19 +94,21 @@ impl Default for PublisherSpec {
 pub struct SchedulerSpec {
     /// Kubernetes release of the scheduler, independent of the API server's release. Unset: the default of the program.
     pub release: Option<Release>,
-    /// Feature gate CSIStorageCapacity of the scheduler (KEP-1472), independent of the API server's gate.
+    /// Feature gate CSIStorageCapacity of the scheduler (KEP-1472), independent of the API server's gate. Unset: the default of the
+    /// release.
     #[serde(alias = "capacity")]
     pub capacity_gate: Option<bool>,
-    /// Feature gate VolumeCapacityPriority (KEP-1845), which scores only existing volumes.
+    /// Feature gate VolumeCapacityPriority (KEP-1845), which scores only existing volumes. Unset: the default of the release.
     #[serde(alias = "priority")]
     pub volume_capacity_priority: Option<bool>,
-    /// Feature gate StorageCapacityScoring (KEP-4049).
+    /// Feature gate StorageCapacityScoring (KEP-4049). Unset: the default of the release.
     pub scoring: Option<bool>,
-    /// VolumeBindingArgs.shape. Unset: the default of the release.
+    /// VolumeBindingArgs.shape, as in `[{utilization: 0, score: 0}, {utilization: 100, score: 10}]`. Unset: the default of the release.
     pub shape: Option<Vec<ShapePoint>>,
-    /// Known bugs of kube-scheduler that the scheduler must reproduce.
+    /// Known bugs of kube-scheduler that the scheduler must reproduce: `flag`, pods are not requeued when the CSIDriver stops tracking
+    /// capacity; `arithmetic`, very large quantities overflow; `choice`, the score uses any of several sufficient objects.
     #[serde(default)]
-    pub bug_compatible: Vec<Deviation>,
+    pub bug_compatible: Vec<KnownBug>,
     /// Whether scoring counts the capacity of a class once for each PVC of the class, as the text of KEP-4049 specifies (`+=`).
     #[serde(default, alias = "kepText")]
     pub kep4049_sum: bool,
@@ -116,7 +117,7 @@ pub struct SchedulerSpec {
 /// A known bug of kube-scheduler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Deviation {
+pub enum KnownBug {
     /// Pods are not requeued when the CSIDriver stops tracking capacity.
     Flag,
     /// Very large quantities overflow.
@@ -125,13 +126,13 @@ pub enum Deviation {
     Choice,
 }
 
-impl Deviation {
+impl KnownBug {
     /// Name of the bug in case files and manifests.
     pub fn as_str(self) -> &'static str {
         match self {
-            Deviation::Flag => "flag",
-            Deviation::Arithmetic => "arithmetic",
-            Deviation::Choice => "choice",
+            KnownBug::Flag => "flag",
+            KnownBug::Arithmetic => "arithmetic",
+            KnownBug::Choice => "choice",
         }
     }
 }
@@ -150,7 +151,7 @@ pub struct ShapePoint {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GrantSpec {
-    /// Namespace of the Role that contains the rule. Unset: a ClusterRole contains the rule.
+    /// Namespace of the Role that contains the rule. Unset: a ClusterRole contains it.
     #[serde(skip_serializing)]
     pub namespace: Option<String>,
     /// API groups; the core group is `""`.

@@ -39,14 +39,14 @@ pub(super) fn expand(text: &str, table: &Table) -> Result<Vec<Row>, TableError> 
     let mut used = vec![false; columns.len()];
     let (mut rows, mut bytes_left) = (Vec::with_capacity(table.rows.len()), ROWS_BYTES_MAX);
     for row in &table.rows {
-        let text = fill(text, columns, &row.value, &mut used, &mut bytes_left)?;
+        let text = insert_cells(text, columns, &row.value, &mut used, &mut bytes_left)?;
         rows.push(Row {
-            name: name(&row.value[0]),
+            name: row_name(&row.value[0]),
             text,
         });
     }
     if let Some(unused) = columns.iter().zip(&used).skip(1).find(|(_, used)| !**used) {
-        return Err(at(
+        return Err(error_at(
             &table.columns,
             format!("column `{0}` is not used; write ${0} where it belongs", unused.0),
         ));
@@ -57,13 +57,13 @@ pub(super) fn expand(text: &str, table: &Table) -> Result<Vec<Row>, TableError> 
 fn check(table: &Table) -> Result<(), TableError> {
     let columns = &table.columns.value;
     if columns.first().map(String::as_str) != Some("row") {
-        return Err(at(
+        return Err(error_at(
             &table.columns,
             "the first column must be `row`: it names the case".to_owned(),
         ));
     }
     if table.rows.is_empty() {
-        return Err(at(
+        return Err(error_at(
             &table.columns,
             "the table has no rows; add one, or remove the table".to_owned(),
         ));
@@ -72,23 +72,23 @@ fn check(table: &Table) -> Result<(), TableError> {
     for row in &table.rows {
         let (got, want) = (row.value.len(), columns.len());
         if got != want {
-            return Err(at(
+            return Err(error_at(
                 row,
                 format!("the row has {got} cells, the table has {want} columns"),
             ));
         }
-        let name = name(&row.value[0]);
+        let name = row_name(&row.value[0]);
         if !name
             .bytes()
             .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
         {
-            return Err(at(
+            return Err(error_at(
                 row,
                 format!("row name `{name}` is not lower-case-with-dashes"),
             ));
         }
         if !names.insert(name.clone()) {
-            return Err(at(
+            return Err(error_at(
                 row,
                 format!("row name `{name}` appears twice; case ids must be unique"),
             ));
@@ -97,7 +97,7 @@ fn check(table: &Table) -> Result<(), TableError> {
     Ok(())
 }
 
-pub(super) fn at<T>(value: &Spanned<T>, message: String) -> TableError {
+pub(super) fn error_at<T>(value: &Spanned<T>, message: String) -> TableError {
     TableError {
         line: value.defined.line(),
         column: value.defined.column(),
@@ -106,7 +106,7 @@ pub(super) fn at<T>(value: &Spanned<T>, message: String) -> TableError {
 }
 
 /// Replaces each `$name` by the cell of the row. `bytes_left`: how many bytes the result may still use.
-pub(super) fn fill(
+pub(super) fn insert_cells(
     text: &str,
     columns: &[String],
     cells: &[Value],
@@ -177,7 +177,7 @@ fn render(cell: &Value) -> String {
 }
 
 /// Formats a cell as a row name, even if YAML parses it as a boolean or number.
-fn name(cell: &Value) -> String {
+fn row_name(cell: &Value) -> String {
     match cell {
         Value::String(text) => text.clone(),
         other => other.to_string(),
@@ -200,7 +200,7 @@ mod tests {
     use super::*;
 
     fn table(yaml: &str) -> Table {
-        crate::scenario::read("f.yaml", yaml).unwrap()
+        crate::scenario::parse_yaml("f.yaml", yaml).unwrap()
     }
 
     #[test]

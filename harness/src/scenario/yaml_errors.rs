@@ -14,7 +14,7 @@ type Position = (u64, u64);
 pub(crate) fn yaml_error(text: &str, error: &Error) -> (Option<Position>, String) {
     let position = error.location().map(|at| (at.line(), at.column()));
     let message = error.without_snippet().to_string();
-    // The position is returned separately, so it is removed from the message.
+    // Removes the position from the message, because it is returned separately.
     let message = message
         .rfind(" at line ")
         .map_or(message.as_str(), |end| &message[..end])
@@ -23,7 +23,7 @@ pub(crate) fn yaml_error(text: &str, error: &Error) -> (Option<Position>, String
     let context = position.and_then(|position| PositionContext::of(text, position));
     context
         .and_then(|context| message_with_context(&context, &message, position))
-        .unwrap_or_else(|| (position, plain_words(message)))
+        .unwrap_or_else(|| (position, replace_parser_terms(message)))
 }
 
 /// A message that names the keys around the position. None if the keys do not explain the error.
@@ -82,17 +82,18 @@ fn second_key(context: &PositionContext) -> Option<String> {
 }
 
 /// Renamed keys and words, as (old name, new name).
-const RENAMED: [(&str, &str); 6] = [
+const RENAMED: [(&str, &str); 7] = [
     ("hold", "stays"),
     ("hold", "lag"),
     ("driver", "csiDriver"),
     ("driver", "registered"),
     ("capacities", "capacityObjects"),
     ("foreignDriver", "externalDriver"),
+    ("maximumVolumeSize", "maximum"),
 ];
 
 /// The unknown word in an error, and the valid words.
-fn unknown(message: &str) -> Option<(&str, impl Iterator<Item = &str>)> {
+fn unknown_word(message: &str) -> Option<(&str, impl Iterator<Item = &str>)> {
     let rest = message
         .strip_prefix("unknown field `")
         .or_else(|| message.strip_prefix("unknown variant `"))?;
@@ -119,9 +120,9 @@ fn without_old_spellings(message: &str) -> Option<String> {
     (current.len() < words.len()).then(|| format!("{head}`, expected one of {}", current.join(", ")))
 }
 
-/// The message for a key that was renamed: contains the new name. None if the key was not renamed.
-fn renamed(message: &str) -> Option<String> {
-    let (old, expected) = unknown(message)?;
+/// An error message with the new name of a renamed key. None if the key was not renamed.
+fn renamed_key_error(message: &str) -> Option<String> {
+    let (old, expected) = unknown_word(message)?;
     let expected: Vec<&str> = expected.collect();
     let (_, new) = RENAMED
         .iter()
@@ -131,7 +132,7 @@ fn renamed(message: &str) -> Option<String> {
 
 /// Adds the most similar valid word to an error about an unknown word.
 fn with_suggestion(message: String) -> String {
-    let meant = unknown(&message).and_then(|(word, expected)| nearest(word, expected));
+    let meant = unknown_word(&message).and_then(|(word, expected)| nearest(word, expected));
     match meant {
         Some(meant) => format!("{message}; did you mean `{meant}`?"),
         None => message,
@@ -161,7 +162,7 @@ fn explain_character(message: &str) -> Option<String> {
 }
 
 /// Replaces terms of the YAML parser (parser events, option names) in a message.
-fn plain_words(message: String) -> String {
+fn replace_parser_terms(message: String) -> String {
     if let Some(rest) = message.strip_prefix("duplicate mapping key") {
         let key = rest
             .strip_prefix(": ")
@@ -177,7 +178,7 @@ fn plain_words(message: String) -> String {
         return format!("the key `{key}` is given twice{old}; remove one of them");
     }
     let message = without_old_spellings(&message).unwrap_or(message);
-    if let Some(renamed) = renamed(&message) {
+    if let Some(renamed) = renamed_key_error(&message) {
         return renamed;
     }
     if let Some(explained) = explain_number(&message).or_else(|| explain_character(&message)) {

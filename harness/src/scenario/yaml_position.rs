@@ -66,7 +66,7 @@ impl PositionContext {
         }
     }
 
-    /// Visits a value. `key`: the key whose value it is; `list`: the key whose list contains it.
+    /// Visits a value of a key (`key`) or of a list (`list`: the key whose value is the list).
     fn visit(&mut self, node: &Node, position: Position, key: Option<&str>, list: Option<&str>) {
         let at = node.position();
         if at == position {

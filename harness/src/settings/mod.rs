@@ -42,13 +42,13 @@ pub struct Setting {
     /// Possible values, spelled as in manifests.
     pub values: &'static str,
     /// Feature that a program claims if it supports the setting.
-    pub(crate) claim: Claim,
+    pub(crate) claim: FeatureClaim,
     value: fn(&Settings) -> Value,
 }
 
 /// Which feature a program claims if it supports a setting.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Claim {
+pub(crate) enum FeatureClaim {
     /// No feature: every program of the role must support the setting.
     Nothing,
     /// A feature that several settings or other behaviour share.
@@ -67,7 +67,7 @@ pub(crate) enum Claim {
 /// The value of a setting in a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Value {
-    /// The value, spelled as in manifests; `none` if the case does not set it and the default has no name.
+    /// The value, spelled as in manifests; `none` for an unset value whose default has no name.
     pub(crate) text: String,
     /// Whether the case sets the value, so that the key `any` of a manifest applies.
     pub(crate) is_set: bool,
@@ -84,8 +84,8 @@ impl Setting {
     /// The feature that a program claims if it supports the setting; `None` if every program of the role must support it.
     pub fn feature(&self) -> Option<&'static str> {
         match self.claim {
-            Claim::Nothing => None,
-            Claim::Other(name) | Claim::Feature { name, .. } => Some(name),
+            FeatureClaim::Nothing => None,
+            FeatureClaim::Other(name) | FeatureClaim::Feature { name, .. } => Some(name),
         }
     }
 }
@@ -132,7 +132,7 @@ mod tests {
                 value = serde_json::json!({key: value});
             }
             let case = serde_json::json!({"id": "a/b/c", "title": "t", "cluster": value, "steps": []});
-            // Some keys do not accept a list, but the error must not say that the key is unknown.
+            // Some keys accept no list, so an error about the type is allowed; an error about an unknown key is not.
             let error = parse("case.yaml", &case.to_string())
                 .err()
                 .map(|error| error.message);

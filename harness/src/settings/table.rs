@@ -1,10 +1,10 @@
 //! All settings, one entry each.
 
-use super::{Claim, Setting, Settings, Value};
-use crate::scenario::{Deviation, Mode, Role, SchedulerSpec};
+use super::{FeatureClaim, Setting, Settings, Value};
+use crate::scenario::{KnownBug, Mode, Role, SchedulerSpec};
 
-const fn feature(name: &'static str, text: &'static str, is_needed: fn(&Settings) -> bool) -> Claim {
-    Claim::Feature {
+const fn feature(name: &'static str, text: &'static str, is_needed: fn(&Settings) -> bool) -> FeatureClaim {
+    FeatureClaim::Feature {
         name,
         text,
         is_needed,
@@ -25,12 +25,12 @@ macro_rules! settings {
 
 settings! {
     Publisher "mode", "mode", "`central` (unset), `distributed`",
-        Claim::Other("publisher.distributed"),
+        FeatureClaim::Other("publisher.distributed"),
         |it| Value { text: it.mode.as_str().to_owned(), is_set: it.mode != Mode::Central, is_usual: it.mode == Mode::Central };
     Publisher "ownerLevel", "publisher.ownerLevel", "`none` (unset), or the number of owners above the pod: `0`, `1` …",
         feature("publisher.owner", "the publisher sets an ownerReference on its objects: to its pod or to an owner of the pod",
             |it| it.publisher.owner_level.is_some()),
-        |it| optional(it.publisher.owner_level);
+        |it| optional_value(it.publisher.owner_level);
     Publisher "publish", "publisher.publish", "`true` (unset), `false`",
         feature("publisher.provision-only", "the publisher can provision volumes without publishing CSIStorageCapacity objects (`--enable-capacity=false`)",
             |it| !it.publisher.publish),
@@ -46,7 +46,7 @@ settings! {
     Publisher "getCapacityQps", "publisher.getCapacityQps", "`none` (unset), or GetCapacity calls per second",
         feature("publisher.get-capacity-qps", "the publisher can limit its GetCapacity calls per second",
             |it| it.publisher.get_capacity_qps.is_some()),
-        |it| optional(it.publisher.get_capacity_qps);
+        |it| optional_value(it.publisher.get_capacity_qps);
     Publisher "immediate", "publisher.immediate", SWITCH,
         feature("publisher.immediate", "the publisher can publish objects for storage classes with volumeBindingMode Immediate",
             |it| it.publisher.immediate),
@@ -68,34 +68,34 @@ settings! {
             |it| it.publisher.has_election()),
         |it| switch(it.publisher.has_election(), false);
     Cleaner "driver", "driver.name", "the name of the driver",
-        Claim::Nothing,
-        |it| always(it.driver.clone());
+        FeatureClaim::Nothing,
+        |it| value_without_default(it.driver.clone());
     Cleaner "orphanAfter", "orphanAfter", "a duration in milliseconds, such as `200ms`",
-        Claim::Nothing,
-        |it| always(format!("{}ms", it.orphan_after.as_millis()));
+        FeatureClaim::Nothing,
+        |it| value_without_default(format!("{}ms", it.orphan_after.as_millis()));
     Scheduler "release", "scheduler.release", "`none` (unset), or a release such as `1.34`",
         feature("scheduler.release", "the scheduler can behave like the scheduler of another Kubernetes release",
             |it| it.scheduler.release.is_some()),
-        |it| optional(it.scheduler.release);
+        |it| optional_value(it.scheduler.release);
     Scheduler "capacityGate", "scheduler.capacityGate", GATE,
         feature("scheduler.capacity-gate", "the scheduler can ignore capacity, as with the feature gate CSIStorageCapacity disabled",
             |it| it.scheduler.capacity_gate.is_some()),
-        |it| gate(&it.scheduler, it.scheduler.capacity_gate, true);
+        |it| gate_value(&it.scheduler, it.scheduler.capacity_gate, true);
     Scheduler "volumeCapacityPriority", "scheduler.volumeCapacityPriority", GATE,
         feature("scheduler.volume-capacity-priority", "the scheduler has the feature gate VolumeCapacityPriority of Kubernetes 1.21 to 1.32 (KEP-1845)",
             |it| it.scheduler.volume_capacity_priority.is_some()),
-        |it| gate(&it.scheduler, it.scheduler.volume_capacity_priority, false);
+        |it| gate_value(&it.scheduler, it.scheduler.volume_capacity_priority, false);
     Scheduler "scoring", "scheduler.scoring", GATE,
         feature("scheduler.scoring", "the scheduler scores nodes by storage capacity (KEP-4049, feature gate StorageCapacityScoring)",
             |it| it.scheduler.scoring == Some(true)),
-        |it| gate(&it.scheduler, it.scheduler.scoring, false);
+        |it| gate_value(&it.scheduler, it.scheduler.scoring, false);
     Scheduler "shape", "scheduler.shape", "`none` (unset), or the JSON of VolumeBindingArgs.shape",
         feature("scheduler.shape", "the scoring function can be configured (`VolumeBindingArgs.shape`)",
             |it| it.scheduler.shape.is_some()),
         |it| {
             let shape = it.scheduler.shape.as_ref();
             // Serializing numbers cannot fail.
-            optional(shape.map(|shape| serde_json::to_string(shape).unwrap_or_default()))
+            optional_value(shape.map(|shape| serde_json::to_string(shape).unwrap_or_default()))
         };
     Scheduler "bugCompatible", "scheduler.bugCompatible", "`none` (unset), or names of known bugs separated by commas",
         feature("scheduler.bug-compatible", "the scheduler can reproduce a known bug of kube-scheduler if a case requires that, and has none of these bugs otherwise",
@@ -105,17 +105,17 @@ settings! {
                 .scheduler
                 .bug_compatible
                 .iter()
-                .map(|it| Deviation::as_str(*it))
+                .map(|it| KnownBug::as_str(*it))
                 .collect();
-            optional((!deviations.is_empty()).then(|| deviations.join(",")))
+            optional_value((!deviations.is_empty()).then(|| deviations.join(",")))
         };
     Scheduler "kep4049Sum", "scheduler.kep4049Sum", SWITCH,
         feature("scheduler.kep-4049-sum", "the scheduler can add a class's capacity once per PVC when scoring, as the text of KEP-4049 says",
             |it| it.scheduler.kep4049_sum),
         |it| switch(it.scheduler.kep4049_sum, false);
     Scheduler "extenders", "extenders", "`none` (unset), or the JSON of KubeSchedulerConfiguration.extenders",
-        Claim::Other("scheduler.extenders"),
-        |it| optional(it.extenders.as_ref());
+        FeatureClaim::Other("scheduler.extenders"),
+        |it| optional_value(it.extenders.as_ref());
 }
 
 fn switch(on: bool, usual: bool) -> Value {
@@ -126,7 +126,7 @@ fn switch(on: bool, usual: bool) -> Value {
     }
 }
 
-fn optional(value: Option<impl ToString>) -> Value {
+fn optional_value(value: Option<impl ToString>) -> Value {
     Value {
         is_set: value.is_some(),
         is_usual: value.is_none(),
@@ -135,7 +135,7 @@ fn optional(value: Option<impl ToString>) -> Value {
 }
 
 /// A value without a default, which every manifest must map to arguments.
-fn always(text: String) -> Value {
+fn value_without_default(text: String) -> Value {
     Value {
         text,
         is_set: true,
@@ -144,9 +144,9 @@ fn always(text: String) -> Value {
 }
 
 /// The value of a feature gate. The default of a gate is known only for the default release.
-fn gate(scheduler: &SchedulerSpec, on: Option<bool>, usual: bool) -> Value {
+fn gate_value(scheduler: &SchedulerSpec, on: Option<bool>, usual: bool) -> Value {
     Value {
         is_usual: on.is_none_or(|on| on == usual && scheduler.release.is_none()),
-        ..optional(on)
+        ..optional_value(on)
     }
 }

@@ -28,7 +28,7 @@ pub fn is_type_missing(code: u16, object: Option<&str>) -> bool {
     code == 404 && object.is_none_or(str::is_empty)
 }
 
-/// Name of the CSI driver.
+/// Label with the name of the CSI driver.
 pub const DRIVER_LABEL: &str = "csi.storage.k8s.io/drivername";
 /// Label that identifies the publisher that manages the object. An object without this label is managed by an administrator.
 pub const MANAGED_BY_LABEL: &str = "csi.storage.k8s.io/managed-by";

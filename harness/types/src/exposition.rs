@@ -1,8 +1,8 @@
-//! Parses metrics in the Prometheus exposition format and in OpenMetrics, whose sample lines are the same. Also parses the series that a
+//! Parses metrics in the Prometheus exposition format and in OpenMetrics, which have the same sample lines. Also parses the series that a
 //! case names, in PromQL syntax (`name{label="value"}`).
 //!
-//! An own parser is needed, because `prometheus-parse` splits labels at commas and equals signs in their values, which segment names
-//! contain.
+//! Replaces the crate `prometheus-parse`, which splits labels at commas and equals signs within label values. Values with topology
+//! segments contain both.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -47,7 +47,7 @@ impl Series {
 
     /// Parses a series at the start of a text. Also returns the remaining text.
     fn read(text: &str) -> Option<(Self, &str)> {
-        let name = name(text)?;
+        let name = leading_name(text)?;
         let mut rest = &text[name.len()..];
         let mut labels = BTreeMap::new();
         if let Some(list) = rest.strip_prefix('{') {
@@ -67,7 +67,7 @@ impl Series {
 }
 
 /// The metric or label name at the start of a text.
-fn name(text: &str) -> Option<&str> {
+fn leading_name(text: &str) -> Option<&str> {
     let end = text.find(|c: char| !is_in_name(c)).unwrap_or(text.len());
     let name = &text[..end];
     (!name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit())).then_some(name)
@@ -144,7 +144,7 @@ pub fn samples(text: &str) -> impl Iterator<Item = Sample> {
 pub fn samples_of(text: &str, is_selected: impl Fn(&str) -> bool) -> (Vec<Sample>, usize) {
     let named = text
         .lines()
-        .filter_map(|line| Some((name(line.trim_start())?, line)));
+        .filter_map(|line| Some((leading_name(line.trim_start())?, line)));
     let mut series_count = 0;
     let selected = named
         .inspect(|_| series_count += 1)

@@ -6,18 +6,18 @@ use serde_json::Value;
 const FIRST: [&str; 4] = ["apiVersion", "kind", "metadata", "name"];
 
 /// Formats a value in flow style, with quotes only where necessary.
-pub fn flow(value: &Value) -> String {
+pub fn format_flow(value: &Value) -> String {
     match value {
         Value::Object(fields) => {
             let position = |key: &str| FIRST.iter().position(|first| *first == key);
             let mut keys: Vec<&String> = fields.keys().collect();
             keys.sort_by_key(|key| (position(key).unwrap_or(FIRST.len()), *key));
-            let field = |key: &String| format!("{}: {}", scalar(key), flow(&fields[key]));
+            let field = |key: &String| format!("{}: {}", scalar(key), format_flow(&fields[key]));
             let fields: Vec<String> = keys.into_iter().map(field).collect();
             format!("{{{}}}", fields.join(", "))
         }
         Value::Array(items) => {
-            let items: Vec<String> = items.iter().map(flow).collect();
+            let items: Vec<String> = items.iter().map(format_flow).collect();
             format!("[{}]", items.join(", "))
         }
         Value::String(text) => scalar(text),
@@ -71,7 +71,7 @@ mod tests {
         let value = json!({"class": "fast", "name": "n1", "labels": {"disk.example.com/node": "n1"}, "capacity": "10Gi",
             "on": "no", "size": "1", "list": [1, null, true]});
         assert_eq!(
-            flow(&value),
+            format_flow(&value),
             "{name: n1, capacity: 10Gi, class: fast, labels: {disk.example.com/node: n1}, list: [1, null, true], \"on\": \"no\", \
              size: \"1\"}"
         );
@@ -81,7 +81,7 @@ mod tests {
         #[test]
         fn every_text_round_trips(texts in proptest::collection::vec(".*", 1..4), key in ".{1,8}") {
             let value = json!({key: texts});
-            let read: Value = serde_saphyr::from_str(&flow(&value)).unwrap();
+            let read: Value = serde_saphyr::from_str(&format_flow(&value)).unwrap();
             prop_assert_eq!(read, value);
         }
     }

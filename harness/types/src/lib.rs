@@ -1,6 +1,6 @@
 //! Types and constants of storage capacity tracking that the Kubernetes API defines, shared by all programs of this project.
 //!
-//! Contains no decisions: publisher, scheduler and specification (`capacity-spec`) each implement their own. No I/O, no clients, and no API
+//! Contains no decisions: publisher, scheduler and specification (`capacity-spec`) decide independently. No I/O, no clients, and no API
 //! types: callers pass strings, numbers and maps in the form of the API.
 
 pub mod capacity_api;
@@ -16,9 +16,9 @@ mod selector;
 
 pub use self::capacity_api::{DRIVER_LABEL, MANAGED_BY_LABEL};
 pub use self::capacity_values::CapacityValues;
-pub use self::flow::flow;
+pub use self::flow::format_flow;
 pub use self::node_selector::NodeSelector;
-pub use self::pod::{ephemeral_claim_name, ephemeral_volume};
+pub use self::pod::{ephemeral_claim_name, ephemeral_volume_name};
 pub use self::quantity::{Arithmetic, Quantity, QuantityError};
 pub use self::requirement::{Operator, Requirement, RequirementError};
 pub use self::segment::Segment;

@@ -62,13 +62,13 @@ impl NodeSelector {
 
     /// A label that every selected node has: the first `In` requirement with one value, if there is only one term. `None` if there are
     /// several terms.
-    pub fn label(&self) -> Option<(&str, &str)> {
+    pub fn required_label(&self) -> Option<(&str, &str)> {
         let [term] = self.terms.as_slice() else {
             return None;
         };
         term.labels
             .iter()
-            .find_map(|requirement| match requirement.listed()? {
+            .find_map(|requirement| match requirement.in_values()? {
                 [value] => Some((requirement.key(), value.as_str())),
                 _ => None,
             })
@@ -102,7 +102,7 @@ impl Term {
 
     fn unmet(&self, name: &str, labels: &Labels) -> Vec<(String, Option<String>)> {
         if self.is_empty() {
-            return vec![("nothing, and an empty term matches no node".to_owned(), None)];
+            return vec![("nothing (an empty term matches no node)".to_owned(), None)];
         }
         let by_label = self.labels.iter().filter(|label| !label.matches(labels));
         let by_label = by_label.map(|label| (label.to_string(), Some(label.key().to_owned())));
@@ -116,7 +116,7 @@ impl Term {
     fn named_nodes(&self) -> Option<BTreeSet<&str>> {
         let listed = self.fields.iter().filter(|field| field.key() == NAME_FIELD);
         listed
-            .filter_map(Requirement::listed)
+            .filter_map(Requirement::in_values)
             .map(|names| names.iter().map(String::as_str).collect::<BTreeSet<_>>())
             .reduce(|left, right| left.intersection(&right).copied().collect())
     }

@@ -1,4 +1,4 @@
-//! Reads the volumes of a pod and the storage class of a claim from API objects; names of PersistentVolumeClaims that the API defines.
+//! The names of the PVCs of a pod's volumes, and of the StorageClass of a PVC or PersistentVolume.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ pub fn volumes_of(pod: &Value) -> &[Value] {
     pod["spec"]["volumes"].as_array().map_or(&[], Vec::as_slice)
 }
 
-/// Name of the PVC of a pod's volume. For a generic ephemeral volume it is derived from the names of pod and volume.
+/// Name of the PVC of a pod's volume; `None` if the volume has no PVC. See [`ephemeral_claim_name`] for generic ephemeral volumes.
 pub fn claim_of(pod: &Value, volume: &Value) -> Option<String> {
     if let Some(name) = volume["persistentVolumeClaim"]["claimName"].as_str() {
         return Some(name.to_owned());
@@ -38,6 +38,6 @@ pub fn ephemeral_claim_name(pod: &str, volume: &str) -> String {
 }
 
 /// Name that the cases of this project give to the generic ephemeral volume with this index in a pod.
-pub fn ephemeral_volume(index: usize) -> String {
+pub fn ephemeral_volume_name(index: usize) -> String {
     format!("scratch-{index}")
 }

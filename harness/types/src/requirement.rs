@@ -141,8 +141,8 @@ impl Requirement {
     /// Whether a label with this value satisfies the requirement; `None` if the label is absent.
     pub fn matches_value(&self, value: Option<&str>) -> bool {
         match (self.operator, value) {
-            (Operator::In, Some(value)) => self.lists(value),
-            (Operator::NotIn, Some(value)) => !self.lists(value),
+            (Operator::In, Some(value)) => self.has_value(value),
+            (Operator::NotIn, Some(value)) => !self.has_value(value),
             (Operator::Exists, found) => found.is_some(),
             (Operator::DoesNotExist, found) => found.is_none(),
             (Operator::Gt, Some(value)) => self.compares(value, i64::gt),
@@ -158,11 +158,11 @@ impl Requirement {
     }
 
     /// The values of an `In` requirement, sorted; `None` for other operators.
-    pub fn listed(&self) -> Option<&[String]> {
+    pub fn in_values(&self) -> Option<&[String]> {
         (self.operator == Operator::In).then_some(&*self.values)
     }
 
-    fn lists(&self, value: &str) -> bool {
+    fn has_value(&self, value: &str) -> bool {
         self.values
             .binary_search_by(|listed| listed.as_str().cmp(value))
             .is_ok()

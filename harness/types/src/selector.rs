@@ -82,7 +82,7 @@ pub enum NodeTopology {
 }
 
 impl NodeTopology {
-    /// Creates a `NodeTopology` from the compiled field; `None` if the field is unset.
+    /// Creates a `NodeTopology`. `compiled`: the result of compiling the field, or `None` if the field is unset.
     pub fn new(compiled: Option<Result<LabelSelector, RequirementError>>) -> Self {
         match compiled {
             None => Self::Unset,

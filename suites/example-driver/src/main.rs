@@ -47,7 +47,7 @@ async fn main() -> Outcome {
     }
 }
 
-/// Listens at an address, and permits every client to start.
+/// Listens at an address, and sends the permission to start to every client.
 async fn permit(at: &str) -> Outcome {
     let listener = TcpListener::bind(at).await?;
     loop {

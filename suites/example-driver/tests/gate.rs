@@ -37,7 +37,7 @@ async fn failure(manifest: &Manifest, case: &str) -> Option<String> {
     let mut systems = references::built_in(None);
     manifest.install(&mut systems);
     let plan = plan(&case_files(), case).unwrap().unwrap();
-    assert_eq!(manifest.skips(&plan), None, "{case}");
+    assert_eq!(manifest.skip_reason(&plan), None, "{case}");
     let plan = Arc::new(manifest.adapt(&plan).unwrap());
     let outcome = run(plan.clone(), &systems, RunOptions::default()).await.unwrap();
     let folder = tempfile::tempdir().unwrap();
@@ -151,7 +151,8 @@ fn unsupported_backend_features_are_reported() {
     let with_maximum = manifest(&example());
     let without = manifest(&example().replace("largest: {maximum}", "other: 0"));
     let without_volumes = manifest(&example().replace("    ports:", "    volumes: false\n    ports:"));
-    let why = |manifest: &Manifest, case: &str| manifest.skips(&plan(&case_files(), case).unwrap().unwrap());
+    let why =
+        |manifest: &Manifest, case: &str| manifest.skip_reason(&plan(&case_files(), case).unwrap().unwrap());
     for (manifest, case, words) in [
         (
             &without,
@@ -190,7 +191,7 @@ fn unsupported_backend_features_are_reported() {
     let all = plans(&case_files()).unwrap();
     let own = all
         .iter()
-        .filter(|plan| with_maximum.skips(plan).is_none())
+        .filter(|plan| with_maximum.skip_reason(plan).is_none())
         .count();
     assert!(own > 200, "only {own} cases apply to the driver");
 }

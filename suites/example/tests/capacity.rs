@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hyper_util::{client::legacy::Client, rt::TokioExecutor};
 use kube::client::ConfigExt;
 use suites::harness::scenario::{CaseFiles, Role};
-use suites::harness::system::{Access, BoxError, System, Systems};
+use suites::harness::system::{BoxError, ProgramInputs, System, Systems};
 use tower::{ServiceBuilder, ServiceExt};
 
 fn main() -> ExitCode {
@@ -22,7 +22,7 @@ fn main() -> ExitCode {
 }
 
 /// Starts the program with the API server address and token of a case.
-async fn clean(access: Access, stopped: impl Future<Output = ()> + Send) -> Result<(), BoxError> {
+async fn clean(access: ProgramInputs, stopped: impl Future<Output = ()> + Send) -> Result<(), BoxError> {
     let client = client(&access)?;
     let clients = example_cleaner::Clients {
         main: client.clone(),
@@ -42,7 +42,7 @@ async fn clean(access: Access, stopped: impl Future<Output = ()> + Send) -> Resu
 }
 
 /// A client on the in-memory network of the case.
-fn client(access: &Access) -> Result<kube::Client, BoxError> {
+fn client(access: &ProgramInputs) -> Result<kube::Client, BoxError> {
     let mut config = kube::Config::new(access.api_url.parse()?);
     config.auth_info.token = Some(access.token.clone().into());
     let service = ServiceBuilder::new()

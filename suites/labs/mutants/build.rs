@@ -62,7 +62,7 @@ fn main() {
             let mutated = mutate(&source, &edits.unwrap_or_default(), &names);
             let copy = out.join(module).join(name);
             fs::create_dir_all(copy.parent().expect("path has a parent")).expect("OUT_DIR can be written");
-            fs::write(copy, in_module(&mutated, module, name)).expect("OUT_DIR can be written");
+            fs::write(copy, convert_to_module(&mutated, module, name)).expect("OUT_DIR can be written");
         }
     }
     if let Some((file, edits)) = by_file.first_key_value() {
@@ -142,7 +142,7 @@ fn mutate(source: &str, edits: &[&Edit], names: &[&str]) -> String {
         );
         text.push_str(&source[done..start]);
         let group: Vec<&Edit> = group.iter().map(|it| it.edit).collect();
-        text.push_str(&switched(&source[start..end], &group, names));
+        text.push_str(&combine_edits(&source[start..end], &group, names));
         done = end;
     }
     text.push_str(&source[done..]);
@@ -180,7 +180,7 @@ fn locate<'a>(source: &str, edit: &'a Edit) -> LocatedEdit<'a> {
 }
 
 /// Combines the edits that replace the same byte range. An edit without an explicit switch replaces an expression.
-fn switched(old: &str, edits: &[&Edit], names: &[&str]) -> String {
+fn combine_edits(old: &str, edits: &[&Edit], names: &[&str]) -> String {
     let on = |edit: &Edit| {
         let number = names.iter().position(|name| *name == edit.mutant);
         format!("$mutant::is_active({})", number.map_or(0, |number| number + 1))
@@ -204,7 +204,7 @@ fn switched(old: &str, edits: &[&Edit], names: &[&str]) -> String {
 }
 
 /// The source of a crate root or module, converted to a module of this crate.
-fn in_module(text: &str, module: &str, name: &Path) -> String {
+fn convert_to_module(text: &str, module: &str, name: &Path) -> String {
     let text = text
         .replace("crate::", &format!("crate::{module}::"))
         .replace("$mutant::", "crate::mutant::")

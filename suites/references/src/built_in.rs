@@ -48,7 +48,7 @@ pub fn built_in(defect: Option<Defect>) -> Systems {
 }
 
 /// The unmodified references, and a function that returns the mutants whose code a run executed.
-pub fn observed() -> (Systems, ExecutedMutants) {
+pub fn observed_references() -> (Systems, ExecutedMutants) {
     match MUTANTS.get() {
         Some(mutants) => (mutants.observed)(),
         None => (systems::systems(), Box::new(BTreeSet::new)),

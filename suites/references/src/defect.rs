@@ -29,7 +29,7 @@ pub enum Defect {
 impl Defect {
     /// Finds a defect by its current or old name. Fails with the known names.
     pub fn named(name: &str) -> Result<Self, String> {
-        let name = renamed::current(&[Context::Defect], name);
+        let name = renamed::current_spelling(&[Context::Defect], name);
         let known = CATALOGUE.iter().find(|defect| defect.name == name);
         let Some(known) = known else {
             let names = CATALOGUE.iter().map(|defect| defect.name.as_str());

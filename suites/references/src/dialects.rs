@@ -20,9 +20,9 @@ use crate::{publisher, scheduler};
 
 /// A behaviour that the specifications allow and that differs from the default of the reference.
 pub struct Choice {
-    /// What the implementation chooses, such as `update`: how objects are updated.
+    /// Name of the behaviour, such as `update`: how objects are updated.
     pub name: &'static str,
-    /// What it chooses, if not the default, such as `patch`.
+    /// The implementation's choice instead of the default, such as `patch`.
     pub value: &'static str,
     /// The document that leaves the choice to implementations.
     pub source: &'static str,
@@ -112,7 +112,7 @@ choices! {
         |it| reject_get_capacity(it, None, [("unheard-of".to_owned(), "1".to_owned())].into());
     Driver "unknown-segment" = "refused", "CSI, error scheme: INVALID_ARGUMENT where a field is invalid":
         |it| {
-            let segment = it.segments.usual("nowhere");
+            let segment = it.segments.default_segment("nowhere");
             reject_get_capacity(it, Some(segment), [].into());
         };
 }
@@ -136,7 +136,7 @@ fn reject_get_capacity(plan: &mut Plan, segment: Option<Segment>, parameters: BT
         times: None,
         effect: CsiEffect::Code(CsiCode::InvalidArgument, "scripted by the case".to_owned()),
     };
-    plan.begin_with(
+    plan.prepend_actions(
         [Action::DriverFault { id: None, rule }],
         "a choice of the dialect",
     );

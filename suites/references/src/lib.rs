@@ -11,6 +11,6 @@ mod systems;
 use capacity_publisher as publisher;
 use capacity_scheduler as scheduler;
 
-pub use built_in::{Mutants, built_in, has_mutants, in_dialect, observed, register};
+pub use built_in::{Mutants, built_in, has_mutants, in_dialect, observed_references, register};
 pub use defect::Defect;
 pub use dialects::{CHOICES, Choice, Dialect};

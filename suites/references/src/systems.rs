@@ -10,8 +10,8 @@ use hyper_util::client::legacy::Client as HttpClient;
 use hyper_util::rt::TokioExecutor;
 use kube::client::ConfigExt;
 use suites::harness::network::NetworkStream;
-use suites::harness::scenario::{Deviation, Mode, Role, SchedulerSpec};
-use suites::harness::system::{Access, BoxError, METRICS_ADDRESS, Run, System, Systems};
+use suites::harness::scenario::{KnownBug, Mode, Role, SchedulerSpec};
+use suites::harness::system::{BoxError, METRICS_ADDRESS, ProgramInputs, Run, System, Systems};
 use tower::ServiceBuilder;
 
 use crate::{publisher, scheduler};
@@ -100,7 +100,7 @@ pub(crate) fn adjusted(adjustments: &Adjustments) -> Systems {
 }
 
 /// A client without kube's own retries, which would hide the back-off of the references.
-fn client(access: &Access) -> Result<kube::Client, BoxError> {
+fn client(access: &ProgramInputs) -> Result<kube::Client, BoxError> {
     let mut config = kube::Config::new(access.api_url.parse()?);
     config.auth_info.token = Some(access.token.clone().into());
     let service = ServiceBuilder::new()
@@ -113,7 +113,7 @@ fn client(access: &Access) -> Result<kube::Client, BoxError> {
 
 /// The connections that the metrics listener of a case accepts; `None` if the case reads no metrics.
 async fn connections(
-    access: &Access,
+    access: &ProgramInputs,
 ) -> std::io::Result<Option<impl Stream<Item = std::io::Result<NetworkStream>> + Send + use<>>> {
     let Some(address) = &access.metrics_address else {
         return Ok(None);
@@ -124,7 +124,7 @@ async fn connections(
     })))
 }
 
-async fn clients(access: &Access) -> Result<publisher::Clients, BoxError> {
+async fn clients(access: &ProgramInputs) -> Result<publisher::Clients, BoxError> {
     let client = client(access)?;
     let driver = access.csi_socket.clone().unwrap_or_default();
     let metrics = connections(access).await?;
@@ -136,7 +136,7 @@ async fn clients(access: &Access) -> Result<publisher::Clients, BoxError> {
     })
 }
 
-fn rng(access: &Access) -> publisher::SharedRng {
+fn rng(access: &ProgramInputs) -> publisher::SharedRng {
     access.seed.map(publisher::SharedRng::seeded).unwrap_or_default()
 }
 
@@ -147,7 +147,7 @@ const RETRY_MAX: Duration = Duration::from_secs(1);
 /// Grace period before the objects of an unregistered driver are deleted. A driver that a case unregisters for a shorter time is tolerated.
 const UNREGISTRATION_GRACE: Duration = Duration::from_secs(2);
 
-fn cleaner_options(access: Access) -> publisher::Options {
+fn cleaner_options(access: ProgramInputs) -> publisher::Options {
     publisher::Options {
         clock: access.clock,
         rng: rng(&access),
@@ -165,7 +165,7 @@ fn cleaner_options(access: Access) -> publisher::Options {
 }
 
 /// Leader election with short periods, so that cases take seconds, but long enough for a host under load.
-fn election(access: &Access) -> publisher::LeaderElectionOptions {
+fn election(access: &ProgramInputs) -> publisher::LeaderElectionOptions {
     publisher::LeaderElectionOptions {
         enabled: access.settings.publisher.has_election(),
         namespace: Some(access.namespace.clone()),
@@ -176,7 +176,7 @@ fn election(access: &Access) -> publisher::LeaderElectionOptions {
     }
 }
 
-fn publisher_options(access: Access) -> publisher::Options {
+fn publisher_options(access: ProgramInputs) -> publisher::Options {
     let election = election(&access);
     let on_capacity_error = match access.settings.publisher.delete_unknown_capacity {
         true => publisher::OnCapacityError::Withdraw,
@@ -220,14 +220,14 @@ fn publisher_options(access: Access) -> publisher::Options {
     }
 }
 
-fn scheduler_options(access: &Access) -> Result<scheduler::Options, BoxError> {
+fn scheduler_options(access: &ProgramInputs) -> Result<scheduler::Options, BoxError> {
     let settings = &access.settings.scheduler;
     let release = match settings.release {
         Some(release) => release.to_string().parse()?,
         None => scheduler::Release::DEFAULT,
     };
     let gates = release.gates(gates(settings).iter().map(String::as_str))?;
-    let deviation = |deviation: &Deviation| deviation.as_str().parse::<scheduler::Deviation>();
+    let deviation = |deviation: &KnownBug| deviation.as_str().parse::<scheduler::Deviation>();
     let point = |point: &suites::harness::scenario::ShapePoint| scheduler::ShapePoint {
         utilization: point.utilization.into(),
         score: point.score.into(),
@@ -238,7 +238,7 @@ fn scheduler_options(access: &Access) -> Result<scheduler::Options, BoxError> {
     };
     Ok(scheduler::Options {
         extenders,
-        transport: Some(Arc::new(scheduler::Http::over(access.network.http()))),
+        transport: Some(Arc::new(scheduler::Http::with_connector(access.network.http()))),
         clock: access.clock,
         seed: access.seed,
         initial_backoff: RETRY_START,

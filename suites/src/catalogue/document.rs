@@ -28,7 +28,7 @@ impl TryFrom<String> for Source {
     type Error = &'static str;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
-        // Split at the first comma: short names of documents contain no comma, headings may.
+        // Split at the first comma: a heading may contain commas, the short name of a document contains none.
         let (document, section) = text
             .split_once(", ")
             .ok_or("write the document and its section, such as KEP-1472, Test Plan")?;

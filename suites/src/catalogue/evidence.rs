@@ -16,7 +16,7 @@ pub enum Evidence {
     Contract(String),
     /// A measurement of `cargo xtask bench`, for requirements on cost.
     Bench(String),
-    /// A study of `cargo xtask study`, with a finding that fails if the statement no longer holds.
+    /// A study of `cargo xtask study`, with a finding that checks the requirement.
     Study(String),
 }
 

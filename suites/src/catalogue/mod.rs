@@ -55,7 +55,7 @@ impl Catalogue {
         &CATALOGUE
     }
 
-    /// A requirement, in the form that reports use.
+    /// The requirement with this id, in the form that reports use.
     pub fn get(&self, id: &str) -> Option<Requirement> {
         let entry = self.entry(id)?;
         Some(Requirement {
@@ -90,13 +90,13 @@ impl Catalogue {
         entries.map(|(id, entry)| (id.as_str(), entry))
     }
 
-    /// The catalogue entries of the requirements that a case verifies, in the order in which the case lists them.
-    pub fn of(&self, plan: &Plan) -> Vec<Requirement> {
+    /// The requirements that a case verifies, in the order in which the case lists them.
+    pub fn requirements_of(&self, plan: &Plan) -> Vec<Requirement> {
         plan.requirements.iter().filter_map(|id| self.get(id)).collect()
     }
 
     /// Marks a case whose requirements all have a `beyond` text: the case verifies only what goes beyond the documents.
-    pub fn mark(&self, plan: &mut Plan) {
+    pub fn mark_beyond_documents(&self, plan: &mut Plan) {
         let beyond = plan.requirements.iter().map(|id| {
             let beyond = self.entry(id)?.beyond.as_ref()?;
             Some(format!("{id}: {beyond}"))
@@ -106,29 +106,29 @@ impl Catalogue {
         }
     }
 
-    /// Fails if a case names an unknown requirement, which the coverage would not contain.
+    /// Fails if a case names a requirement that is not in the catalogue. Coverage would not count such a requirement.
     pub fn check(&self, case: &Scenario) -> Result<(), ScenarioError> {
         let mut named = case.file.requirements.iter();
         match named.find(|id| !self.entries.contains_key(&id.value)) {
             None => Ok(()),
-            Some(id) => Err(case.error(id.defined, self.unknown(&id.value))),
+            Some(id) => Err(case.error(id.defined, self.unknown_id_message(&id.value))),
         }
     }
 
     /// Error message for an unknown id.
-    pub fn unknown(&self, id: &str) -> String {
-        // Suggest the range of ids of the same area: ids end in numbers, for which similar spelling is no useful suggestion.
+    pub fn unknown_id_message(&self, id: &str) -> String {
+        // Suggest the range of ids of the area, not a similar id: ids end in numbers, so a similar id means something else.
         let area = id.split('-').next().unwrap_or_default();
         let alike: Vec<&str> = self
             .ids()
             .filter(|known| known.split('-').next() == Some(area))
             .collect();
         let range = match (alike.first(), alike.last()) {
-            (Some(first), Some(last)) => format!(", which go from {first} to {last}"),
+            (Some(first), Some(last)) => format!("; the ids of this area go from {first} to {last}"),
             _ => String::new(),
         };
         format!(
-            "no requirement has the id `{id}`; `{program} list --requirements` shows them all{range}",
+            "no requirement has the id `{id}`; `{program} list --requirements` shows all requirements{range}",
             program = program()
         )
     }

@@ -30,13 +30,13 @@ impl Axes {
     }
 
     /// Number of distinct values, summed over all axes.
-    pub fn values(&self) -> usize {
+    pub fn count_values(&self) -> usize {
         self.0.values().map(BTreeMap::len).sum()
     }
 }
 
 /// The axis values of a history, such as `event: node added`.
-pub(super) fn values(focus: &Focus, history: &History) -> BTreeSet<(&'static str, String)> {
+pub(super) fn axis_values(focus: &Focus, history: &History) -> BTreeSet<(&'static str, String)> {
     let cluster = &history.cluster;
     let mut values = BTreeSet::from([("focus", focus.name.to_owned())]);
     let mut add = |axis, value: &str| {

@@ -1,12 +1,12 @@
 //! Writes case files for generated histories. Their expectations are the specification as a whole, or what it demands in each step, written
 //! as explicit expectations.
 
-use harness::oracle::Demands;
+use harness::oracle::RequiredState;
 use serde_json::{Value, json};
 
 use super::focus::{EXPLORED, Focus};
 use super::history::{History, Step};
-use super::text::{CaseHeader, ExcusedRules, Expectations, text};
+use super::text::{CaseHeader, ExcusedRules, Expectations, render_case};
 
 /// The case of a generated history. Each step at whose end all programs are idle expects the specification.
 pub fn case(focus: &Focus, seed: u64, history: &History) -> String {
@@ -27,23 +27,23 @@ pub(super) fn generated_case(focus: &Focus, seed: u64, history: &History, excuse
 
 /// The case file with the specification as the expectation of each step at whose end all programs are idle.
 pub(super) fn specified_case(head: &CaseHeader<'_>, history: &History) -> String {
-    text(head, history, |_, step| match step.is_idle {
+    render_case(head, history, |_, step| match step.is_idle {
         true => Expectations::Specification,
-        false => Expectations::Explicit(without_demands()),
+        false => Expectations::Explicit(expectations_without_demands()),
     })
 }
 
 /// The case file with explicit expectations: what the specification demanded in each step of a recorded run.
-pub(super) fn explicit_case(head: &CaseHeader<'_>, history: &History, demands: &[Demands]) -> String {
+pub(super) fn explicit_case(head: &CaseHeader<'_>, history: &History, demands: &[RequiredState]) -> String {
     let list = |index: usize, step: &Step<'_>| {
         let demanded = demands.get(index).filter(|_| step.is_idle);
         let list = demanded.map(|demands| demands.expectations());
         match list.as_ref().and_then(Value::as_array) {
             Some(list) if !list.is_empty() => list.clone(),
-            _ => without_demands(),
+            _ => expectations_without_demands(),
         }
     };
-    text(head, history, |index, step| {
+    render_case(head, history, |index, step| {
         Expectations::Explicit(list(index, step))
     })
 }
@@ -55,7 +55,7 @@ pub(super) fn id(focus: &Focus, seed: u64) -> String {
 
 /// Expectations for a step in which the specification demands nothing, because a fault continues. The only expectation always holds, and
 /// gives the programs time to react.
-fn without_demands() -> Vec<Value> {
+fn expectations_without_demands() -> Vec<Value> {
     vec![json!({
         "never": {"write": "delete nodes"},
         "stays": "3 refreshes",

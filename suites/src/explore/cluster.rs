@@ -14,7 +14,7 @@ const DRIVER: &str = "disk.example.com";
 /// A driver name of 63 characters, the CSI limit.
 pub(super) const LONG_DRIVER: &str = "disk-whose-name-has-as-many-characters-as-the-namex.example.com";
 
-/// StorageClass names: words that occur in no message, and a name of maximum length.
+/// StorageClass names: words that occur in no failure message, so that signatures can replace them, and a name of maximum length.
 pub(super) const CLASSES: [&str; 5] = [
     "fast",
     "slow",
@@ -202,7 +202,7 @@ pub(super) struct Node {
     /// Whether the driver is registered on the node.
     #[serde(default = "default_true", skip_serializing_if = "is_true")]
     pub(super) registered: bool,
-    /// The topology keys registered on the node; unset: the driver's.
+    /// The topology keys registered on the node; unset: the topology keys of the driver.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) topology_keys: Option<Vec<String>>,
     #[serde(default, skip_serializing_if = "is_default")]
@@ -213,7 +213,7 @@ pub(super) struct Node {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Class {
     pub(super) name: String,
-    /// Provisioner; unset: the driver.
+    /// Provisioner of the class; unset: the name of the driver.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) provisioner: Option<String>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -271,7 +271,7 @@ pub(super) struct Capacity {
     pub(super) class: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) segment: Option<String>,
-    /// The node selector, if it does not select a segment.
+    /// The node selector, instead of `segment`; both unset: no node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) topology: Option<Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -320,7 +320,7 @@ fn default_true() -> bool {
     true
 }
 
-// The serde attribute `skip_serializing_if` passes a reference.
+// The parameter is a reference, because the serde attribute `skip_serializing_if` requires it.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it for a field")]
 fn is_true(value: &bool) -> bool {
     *value

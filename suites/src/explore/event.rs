@@ -98,7 +98,7 @@ pub(super) struct Merge {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Replace {
     pub(super) object: Value,
-    /// The resourceVersion; unset: the current resourceVersion of the object.
+    /// The resourceVersion to write; unset: the current resourceVersion of the object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) resource_version: Option<String>,
 }
@@ -183,7 +183,7 @@ impl Event {
         own.iter().chain(ephemeral)
     }
 
-    /// The action in the case format. Actions that the API server may reject, depending on release and state, tolerate the error.
+    /// The event as an action of the case format. If the API server may reject the action, depending on release and state, as an `attempt`.
     pub(super) fn action(&self) -> Value {
         let action = json!(self);
         let may_be_refused = matches!(
@@ -213,15 +213,15 @@ impl NodeEvent {
     }
 }
 
-/// Whether a fault of the API server has no end or kills a program. Until it is removed or the program is restarted, the specification
-/// demands nothing.
-pub(super) fn lasts(fault: &FaultSpec) -> bool {
+/// Whether a fault of the API server has no end or kills a program. Until the fault is removed or the program is restarted, the
+/// specification demands nothing.
+pub(super) fn is_lasting_fault(fault: &FaultSpec) -> bool {
     fault.kill || fault.times.is_none()
 }
 
-/// Whether calls to the driver fail or hang until the rule is removed. A rule that hangs the calls for one segment does not count, because
-/// it does not stop calls for other segments.
-pub(super) fn hangs(rule: &CsiRuleText<String>) -> bool {
+/// Whether calls to the driver are cut or hang until the rule is removed. False for a rule that lets only the calls for one segment hang,
+/// because calls for other segments are served.
+pub(super) fn blocks_driver_calls(rule: &CsiRuleText<String>) -> bool {
     let is_of_all = rule.cut.is_some() || rule.hang && rule.segment.is_none();
     rule.times.is_none() && is_of_all
 }

@@ -1,4 +1,4 @@
-//! Results of exploration as data, from which summary and report are created, on this machine or on another.
+//! Results of exploration as data. Summary and report are created from the data, on this machine or on another.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -36,17 +36,17 @@ pub struct Explored {
     pub clusters: u64,
     /// Total number of events.
     pub events: u64,
-    /// The values of each axis, with the number of clusters that had each.
+    /// The values of each axis, with the number of clusters that had the value.
     pub axes: BTreeMap<String, BTreeMap<String, u64>>,
     /// Number of clusters without a violation, by focus.
     pub met: BTreeMap<String, u64>,
     /// Findings, in order of their seeds.
     pub findings: Vec<FoundRecord>,
-    /// Manifest entries that excused a failure, as file:line:column, with their counts.
+    /// Manifest entries that excused a failure, as file:line:column, with the number of clusters that each entry excused.
     pub known: BTreeMap<String, u64>,
     /// Seeds of inconclusive clusters.
     pub undecided: Vec<u64>,
-    /// Reasons for skipped clusters, with their counts.
+    /// Reasons for skipped clusters, with the number of clusters skipped for each.
     pub skipped: BTreeMap<String, u64>,
     /// Seeds and errors of clusters that could not run.
     pub broken: Vec<(u64, String)>,
@@ -91,7 +91,7 @@ impl Explored {
             met: met
                 .map(|(focus, clusters)| (focus.to_owned(), clusters))
                 .collect(),
-            findings: exploration.findings.iter().filter_map(found).collect(),
+            findings: exploration.findings.iter().filter_map(found_record).collect(),
             known: exploration.known,
             undecided: exploration.undecided,
             skipped: exploration.skipped,
@@ -152,7 +152,7 @@ fn count(all: &mut BTreeMap<String, u64>, more: BTreeMap<String, u64>) {
     }
 }
 
-fn found(finding: &Finding) -> Option<FoundRecord> {
+fn found_record(finding: &Finding) -> Option<FoundRecord> {
     let written = finding.written.as_ref()?;
     Some(FoundRecord {
         signature: finding.signature.to_string(),

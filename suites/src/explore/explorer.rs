@@ -1,4 +1,4 @@
-//! Runs generated clusters, groups their failures to findings, minimizes each finding, and writes its case.
+//! Runs generated clusters, groups their failures into findings, minimizes each finding, and writes a case for it.
 //!
 //! Deterministic: clusters run concurrently, but results are processed in order of their seeds.
 
@@ -19,18 +19,18 @@ use super::history::History;
 use super::shrink::{ShrinkLimits, Shrunk, shrink, until_deadline};
 use super::signature::Signature;
 use super::text::ExcusedRules;
-use crate::generated;
 use crate::report::CaseRecord;
+use crate::resolve_generated_case;
 use crate::select::Shard;
 use crate::session::{CaseOutcome, CaseResult, Session};
 
-/// Timeout of a run: every step has a timeout of seconds, so a run that takes longer is stuck.
+/// Timeout of a run. Each step times out within seconds, so a run that exceeds this limit is stuck.
 const RUN_TIMEOUT: Duration = Duration::from_secs(180);
 
 /// Maximum number of runs per cluster. Each further run excuses the rule that the previous run violated, to find other violations.
 const RUNS_MAX: usize = 5;
 
-/// After the first finding, 1/`MINIMIZING_SHARE` of the budget is reserved for minimizing.
+/// After the first finding, 1/`MINIMIZING_SHARE` of the time is reserved for minimizing.
 const MINIMIZING_SHARE: u32 = 3;
 
 /// Configuration of an exploration.
@@ -58,7 +58,7 @@ pub struct Explorer {
 pub enum Until {
     /// After this number of clusters, over all machines.
     Clusters(u64),
-    /// At this time. Runs in progress are dropped, unless none has ended yet.
+    /// At this time, or later if no run has ended yet. Runs in progress are dropped.
     Instant(Instant),
     /// At the first finding, or at this time.
     Finding(Instant),
@@ -77,11 +77,11 @@ pub struct Exploration {
     pub met: BTreeMap<&'static str, u64>,
     /// Findings, in order of their seeds.
     pub findings: Vec<Finding>,
-    /// Manifest entries that excused a failure, as file:line:column, with their counts.
+    /// Manifest entries that excused a failure, as file:line:column, with the number of clusters that each entry excused.
     pub known: BTreeMap<String, u64>,
     /// Seeds of inconclusive clusters.
     pub undecided: Vec<u64>,
-    /// Reasons for skipped clusters, with their counts.
+    /// Reasons for skipped clusters, with the number of clusters skipped for each.
     pub skipped: BTreeMap<String, u64>,
     /// Seeds and errors of clusters that could not run.
     pub broken: Vec<(u64, String)>,
@@ -114,7 +114,7 @@ impl ExploredCluster {
 }
 
 impl Run {
-    /// The violated rule of the specification, including rules that the manifest excuses.
+    /// The rule of the specification that this run violated, even if the manifest excuses the violation.
     fn broken_rule(&self) -> Option<&'static str> {
         match &self.ran.as_ref().ok()?.outcome {
             CaseOutcome::Failed(explained)
@@ -126,7 +126,7 @@ impl Run {
 }
 
 impl Explorer {
-    /// Explores, and calls back after each cluster and each minimizing step.
+    /// Runs clusters and minimizes findings. Calls `report` after each cluster and each minimizing step.
     ///
     /// If the future is dropped, the results so far remain in `exploration`. Fails if a case cannot be written.
     pub async fn explore(
@@ -143,7 +143,7 @@ impl Explorer {
         Ok(())
     }
 
-    /// Runs clusters until the end, and writes findings that are not minimized yet.
+    /// Runs clusters until the exploration ends, and writes the findings, which are not minimized yet.
     async fn run_clusters(
         self: &Arc<Self>,
         until: Until,
@@ -152,9 +152,9 @@ impl Explorer {
         report: &mut (dyn FnMut(&Exploration) + Send),
     ) -> Result<(), FindingError> {
         let (mut running, mut ended) = (JoinSet::new(), BTreeMap::new());
-        let (mut next, step) = self
-            .shard
-            .map_or((0, 1), |shard| (shard.part() as u64 - 1, shard.of() as u64));
+        let (mut next, step) = self.shard.map_or((0, 1), |shard| {
+            (shard.part() as u64 - 1, shard.shard_count() as u64)
+        });
         let mut due = next;
         let mut again = Vec::new();
         loop {
@@ -238,7 +238,7 @@ impl Explorer {
 
     /// Runs the case of a cluster. `is_alone`: no other cluster runs at the same time. An invalid case text is a bug of the generator.
     async fn run(&self, seed: u64, text: &str, is_alone: bool) -> Result<CaseResult, String> {
-        let (session, plan) = (self.session(seed), plan(text)?);
+        let (session, plan) = (self.session(seed), parse_generated_case(text)?);
         let run = async {
             match is_alone {
                 true => session.run_one(plan).await,
@@ -256,7 +256,7 @@ impl Explorer {
         session
     }
 
-    /// Processes the result of a cluster.
+    /// Adds the result of a cluster to `exploration`, and writes a case for each new finding.
     fn record_result(
         &self,
         seed: u64,
@@ -310,7 +310,7 @@ impl Explorer {
                 exploration.events += u64::try_from(generated.history.events()).unwrap_or(u64::MAX);
                 exploration
                     .axes
-                    .add(axes::values(generated.focus, &generated.history));
+                    .add(axes::axis_values(generated.focus, &generated.history));
             }
             let found = Signature::all(&result, self.session.manifest.as_ref());
             if is_met && found.is_empty() {
@@ -353,7 +353,7 @@ impl Explorer {
     ) -> Result<(), FindingError> {
         exploration.shrinking = Some(0);
         let now = Instant::now();
-        // Share the remaining time equally with the later findings.
+        // Divide the remaining time equally among this finding and the later findings.
         let left = u32::try_from(exploration.findings.len() - number).unwrap_or(u32::MAX);
         let limits = ShrinkLimits {
             deadline: until
@@ -384,14 +384,14 @@ impl Explorer {
         let finding = &mut exploration.findings[number];
         finding.shrunk = shrunk;
         if let Some(folder) = &self.output {
-            self.write(finding, folder, until.end()).await?;
+            self.rewrite_minimized(finding, folder, until.end()).await?;
         }
         Ok(())
     }
 }
 
 impl Until {
-    /// The deadline; `None` if there is none.
+    /// The time at which the exploration ends; `None` without a time limit.
     fn end(self) -> Option<Instant> {
         match self {
             Until::Clusters(_) => None,
@@ -418,6 +418,6 @@ impl Until {
 }
 
 /// The plan of a generated case.
-pub(super) fn plan(text: &str) -> Result<Plan, String> {
-    generated("generated.yaml", text).map_err(|error| error.to_string())
+pub(super) fn parse_generated_case(text: &str) -> Result<Plan, String> {
+    resolve_generated_case("generated.yaml", text).map_err(|error| error.to_string())
 }

@@ -19,21 +19,21 @@ pub struct Finding {
     pub signature: Signature,
     /// Focus of the first cluster that showed the finding.
     pub focus: &'static Focus,
-    /// Seed of that cluster.
+    /// Seed of the first cluster that showed the finding.
     pub seed: u64,
     /// Number of clusters that showed the finding.
     pub clusters: u64,
-    /// The smallest history that shows the finding, as far as minimizing has got.
+    /// The smallest history found so far that shows the finding.
     pub shrunk: Shrunk,
-    /// Rules that earlier runs violated, which hid this finding. The case of the finding excuses them.
+    /// Rules whose violation hid this finding in earlier runs. The case of the finding excuses these rules.
     pub excused: ExcusedRules,
     /// The case of the finding; `None` without an output folder.
-    pub written: Option<Written>,
+    pub written: Option<WrittenCase>,
 }
 
 /// The case that was written for a finding.
 #[derive(Debug)]
-pub struct Written {
+pub struct WrittenCase {
     /// The case file.
     pub file: PathBuf,
     /// Result of the last run of the case, or of the original run if the case was not run again.

@@ -1,4 +1,4 @@
-//! Focuses of exploration: which programs run, and which events are frequent. Each row of the table is a focus.
+//! Focuses of exploration: which programs run, and which events are frequent. Each item of `FOCUSES` is a focus.
 
 use std::fmt;
 use std::str::FromStr;

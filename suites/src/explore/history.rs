@@ -9,7 +9,7 @@ use super::cluster::GeneratedCluster;
 use super::event::{ClassEvent, Event};
 use super::state::State;
 
-/// A cluster, and the events of each step; all programs become idle between steps.
+/// A cluster, and the events of each step. All programs become idle at the end of a step, unless a fault prevents them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct History {
     #[serde(rename = "world")]
@@ -25,7 +25,7 @@ pub(super) struct Step<'h> {
 
 impl History {
     /// Removes the events that are not possible in the state in which they occur.
-    pub(super) fn possible(mut self) -> Self {
+    pub(super) fn without_impossible_events(mut self) -> Self {
         let mut state = State::of(&self.cluster);
         for step in &mut self.steps {
             step.retain(|event| {
@@ -53,13 +53,13 @@ impl History {
         self.steps.iter().map(Vec::len).sum()
     }
 
-    /// Whether the program of this role may exit without violating the specification: a publisher whose driver does not support
+    /// Whether the program of this role may exit without violating the specification: true for a publisher whose driver does not support
     /// GetCapacity.
     pub(super) fn may_exit(&self, ended: Option<Role>) -> bool {
         !self.cluster.driver.get_capacity && ended == Some(Role::Publisher)
     }
 
-    /// Classes that claims reference but no event creates.
+    /// Classes that claims reference, but that are neither in the initial cluster nor created by an event.
     pub(super) fn missing_classes(&self) -> BTreeSet<&String> {
         let events = || self.steps.iter().flatten();
         let created = events().filter_map(|event| match event {

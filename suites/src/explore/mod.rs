@@ -30,7 +30,7 @@ pub use axes::Axes;
 pub use case::case;
 pub use explored::{Explored, FoundRecord, Programs};
 pub use explorer::{Exploration, Explorer, Until};
-pub use finding::{Finding, FindingError, Reproduced, Written};
+pub use finding::{Finding, FindingError, Reproduced, WrittenCase};
 pub use focus::{FOCUSES, Focus};
 pub use generate::{Generated, generate};
 pub use history::History;

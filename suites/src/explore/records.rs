@@ -22,7 +22,7 @@ impl Explored {
                 String::new(),
             )
         });
-        let found = self.findings.iter().map(found);
+        let found = self.findings.iter().map(finding_record);
         let known = self
             .known
             .iter()
@@ -50,7 +50,7 @@ impl Explored {
 }
 
 /// The case for a finding. A finding that could not be reproduced is flaky, which counts as a failure too.
-fn found(found: &FoundRecord) -> CaseRecord {
+fn finding_record(found: &FoundRecord) -> CaseRecord {
     let record = CaseRecord {
         id: format!("explore/{}/{}", found.focus, found.seed),
         title: found.signature.clone(),

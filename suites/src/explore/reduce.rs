@@ -1,4 +1,4 @@
-//! Enumerates histories that are slightly smaller than a given one: without some parts, or with simpler values.
+//! Enumerates histories that are slightly smaller than a given history: without some parts, or with simpler values.
 //!
 //! Works on the JSON structure alone: a history is a tree of lists, maps and strings. The result of a removal may be an invalid history.
 
@@ -26,14 +26,14 @@ enum Reduction {
     Items(Path, usize, usize),
     /// Removes a field of a map.
     Field(Path, String),
-    /// Replaces a string.
+    /// Replaces a size by a simpler size.
     Size(Path, &'static str),
 }
 
-/// Slightly smaller histories, largest reductions first: without events, without parts of the cluster, with fewer steps, with simpler
-/// values.
+/// Slightly smaller histories: without steps or events, without parts of the cluster or of events, with simpler sizes, and with merged
+/// steps, in this order.
 pub(super) fn smaller(history: &History) -> impl Iterator<Item = History> + use<> {
-    // All parts serialize: maps with string keys, lists and strings.
+    // Cannot fail: a history consists of maps with string keys, lists and plain values, which all serialize.
     let tree = serde_json::to_value(history).unwrap_or_default();
     let (steps, cluster) = (vec![field_element("steps")], vec![field_element("world")]);
     let events = (0..history.steps.len()).map(|step| [steps[0].clone(), PathElement::Item(step)].to_vec());
@@ -42,17 +42,17 @@ pub(super) fn smaller(history: &History) -> impl Iterator<Item = History> + use<
         let length = value_at(&tree, &list)
             .and_then(Value::as_array)
             .map_or(0, Vec::len);
-        items(&list, length, &mut reductions);
+        add_item_removals(&list, length, &mut reductions);
     }
-    parts(&tree, &cluster, &mut reductions);
-    parts(&tree, &steps, &mut reductions);
-    simpler_sizes(&tree, &mut Path::new(), &mut reductions);
+    add_part_removals(&tree, &cluster, &mut reductions);
+    add_part_removals(&tree, &steps, &mut reductions);
+    add_size_reductions(&tree, &mut Path::new(), &mut reductions);
     let reduced = reductions
         .into_iter()
         .filter_map(move |reduction| apply(tree.clone(), &reduction));
     reduced
         .chain(with_merged_steps(history.clone()))
-        .map(History::possible)
+        .map(History::without_impossible_events)
         .filter(has_role)
 }
 
@@ -76,8 +76,8 @@ fn field_element(name: &str) -> PathElement {
     PathElement::Field(name.to_owned())
 }
 
-/// Ranges of list items to remove, from the whole list down to single items.
-fn items(list: &Path, length: usize, reductions: &mut Vec<Reduction>) {
+/// Adds removals of ranges of list items, from the whole list down to single items.
+fn add_item_removals(list: &Path, length: usize, reductions: &mut Vec<Reduction>) {
     let mut count = length;
     while count > 0 {
         let starts = (0..length).step_by(count);
@@ -86,15 +86,15 @@ fn items(list: &Path, length: usize, reductions: &mut Vec<Reduction>) {
     }
 }
 
-/// Removals of list items and map fields, those nearest to the root first.
-fn parts(tree: &Value, top: &Path, reductions: &mut Vec<Reduction>) {
+/// Adds removals of list items and map fields, starting with the items and fields nearest to the root.
+fn add_part_removals(tree: &Value, top: &Path, reductions: &mut Vec<Reduction>) {
     let mut level = vec![top.clone()];
     while !level.is_empty() {
         let mut next = Vec::new();
         for path in level {
             match value_at(tree, &path) {
                 Some(Value::Array(list)) => {
-                    items(&path, list.len(), reductions);
+                    add_item_removals(&path, list.len(), reductions);
                     next.extend((0..list.len()).map(|item| child_path(&path, PathElement::Item(item))));
                 }
                 Some(Value::Object(fields)) => {
@@ -109,11 +109,11 @@ fn parts(tree: &Value, top: &Path, reductions: &mut Vec<Reduction>) {
     }
 }
 
-/// Replacements of sizes by simpler ones.
-fn simpler_sizes(tree: &Value, path: &mut Path, reductions: &mut Vec<Reduction>) {
+/// Adds replacements of each size by simpler sizes.
+fn add_size_reductions(tree: &Value, path: &mut Path, reductions: &mut Vec<Reduction>) {
     let mut each = |step: PathElement, value: &Value| {
         path.push(step);
-        simpler_sizes(value, path, reductions);
+        add_size_reductions(value, path, reductions);
         path.pop();
     };
     match tree {
@@ -125,7 +125,7 @@ fn simpler_sizes(tree: &Value, path: &mut Path, reductions: &mut Vec<Reduction>)
             .iter()
             .for_each(|(key, value)| each(field_element(key), value)),
         Value::String(word) => {
-            let simpler = sizes::simpler(word).iter();
+            let simpler = sizes::simpler_sizes(word).iter();
             reductions.extend(simpler.map(|simpler| Reduction::Size(path.clone(), simpler)));
         }
         _ => {}

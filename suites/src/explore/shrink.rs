@@ -34,7 +34,7 @@ impl Shrunk {
 /// Limits of minimizing.
 #[derive(Clone, Copy, Debug)]
 pub struct ShrinkLimits {
-    /// Maximum number of histories.
+    /// Maximum number of histories to try.
     pub max: usize,
     /// Number of concurrent runs.
     pub concurrency: usize,
@@ -42,7 +42,7 @@ pub struct ShrinkLimits {
     pub deadline: Option<Instant>,
 }
 
-/// Removes parts of a history as long as `reproduces` holds for the result. It must hold for the given history.
+/// Removes parts of a history as long as `reproduces` holds for the result. `reproduces` must hold for the given history.
 ///
 /// Deterministic until the deadline: which histories are tried, and in which order, depends only on earlier results. Each history is tried
 /// once. If several concurrent runs succeed, the first in order is used and the others are ignored. At the deadline, the smallest history
@@ -53,19 +53,19 @@ pub async fn shrink<F: Future<Output = bool>>(
     mut reproduces: impl FnMut(History) -> F,
 ) -> Shrunk {
     let mut shrunk = Shrunk::of(history);
-    let mut known = BTreeSet::from([text(&shrunk.history)]);
+    let mut known = BTreeSet::from([history_key(&shrunk.history)]);
     'smaller: loop {
         let mut candidates = smaller(&shrunk.history);
         let (mut running, mut pending) = (FuturesOrdered::new(), VecDeque::new());
         loop {
             let slots = limits.concurrency.min(limits.max - shrunk.tried).max(1);
             while running.len() < slots
-                && let Some(candidate) = candidates.find(|candidate| known.insert(text(candidate)))
+                && let Some(candidate) = candidates.find(|candidate| known.insert(history_key(candidate)))
             {
                 if shrunk.tried == limits.max {
                     return shrunk;
                 }
-                pending.push_back(text(&candidate));
+                pending.push_back(history_key(&candidate));
                 let outcome = reproduces(candidate.clone());
                 running.push_back(async move { (candidate, outcome.await) });
             }
@@ -97,8 +97,8 @@ pub(super) async fn until_deadline<F: Future>(deadline: Option<Instant>, future:
 }
 
 /// A text that is unique per history.
-fn text(history: &History) -> String {
-    // All parts serialize: maps with string keys, lists and strings.
+fn history_key(history: &History) -> String {
+    // Cannot fail: a history consists of maps with string keys, lists and plain values, which all serialize.
     serde_json::to_string(history).unwrap_or_default()
 }
 

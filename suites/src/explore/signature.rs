@@ -7,7 +7,7 @@ use harness::manifest::Manifest;
 use harness::replace_words;
 
 use super::cluster::{CLASSES, LONG_DRIVER};
-use crate::known::{FINDING, excuse};
+use crate::known::{FINDING, excusing_entry};
 use crate::session::{CaseOutcome, CaseResult};
 
 /// A violation in a run, without the names and numbers of its cluster.
@@ -15,7 +15,7 @@ use crate::session::{CaseOutcome, CaseResult};
 pub struct Signature {
     /// The violated rule; `None` if an expectation failed or a program exited.
     rule: Option<String>,
-    /// The first missing link of the failure's causal chain, without names. For a finding, its text.
+    /// The first missing link of the failure's causal chain, without names. For a finding, the text of the finding.
     link: String,
 }
 
@@ -30,7 +30,7 @@ impl Signature {
             _ => None,
         };
         let is_open =
-            |finding: &&Finding| manifest.is_none_or(|manifest| excuse(manifest, finding).is_none());
+            |finding: &&Finding| manifest.is_none_or(|manifest| excusing_entry(manifest, finding).is_none());
         // Findings of an inconclusive run are ignored.
         let is_decided = !matches!(result.outcome, CaseOutcome::Inconclusive(_));
         let open = result.findings.iter().filter(|_| is_decided).filter(is_open);

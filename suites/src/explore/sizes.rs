@@ -8,7 +8,7 @@ use super::rng::SeededRng;
 /// Common sizes, in ascending order.
 const COMMON: [&str; 6] = ["1Gi", "2Gi", "3Gi", "5Gi", "10Gi", "20Gi"];
 
-/// Large enough for several claims, so that scores differ slightly.
+/// Pool sizes with space for several claims, so that the scores of the nodes differ slightly.
 const LARGE: [&str; 4] = ["30Gi", "40Gi", "70Gi", "100Gi"];
 
 /// Sizes that are easily computed wrongly: `1500m` is one and a half bytes.
@@ -23,7 +23,7 @@ const UNUSUAL: [&str; 8] = [
     "5Gi+1",
 ];
 
-/// Near the limit of int64, and from 2^53 bytes on, where JSON numbers lose precision.
+/// Sizes from 2^53 bytes, where JSON numbers lose precision, up to the limit of int64.
 const HUGE: [&str; 8] = ["8Ei-1", "9E", "4Ei", "1Ei", "1E", "8Pi-1", "8Pi", "8Pi+1"];
 
 const ZERO: &str = "0";
@@ -66,7 +66,7 @@ pub(super) fn pool_size_with_maximum(rng: &mut SeededRng) -> (Size, Size) {
 }
 
 /// Sizes that are simpler than the given size, simplest first; empty if the text is no size.
-pub(super) fn simpler(size: &str) -> &'static [&'static str] {
+pub(super) fn simpler_sizes(size: &str) -> &'static [&'static str] {
     let special: [&[&str]; 3] = [&UNUSUAL, &HUGE, &LARGE];
     if size == ZERO || special.iter().any(|list| list.contains(&size)) {
         return &COMMON;

@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::cluster::{GeneratedCluster, Node};
 use super::event::{
-    CAPACITY_KIND, CapacityEvent, ClassEvent, CsiDriverEvent, DeleteEvent, Event, NodeEvent, Pod, hangs,
-    lasts,
+    CAPACITY_KIND, CapacityEvent, ClassEvent, CsiDriverEvent, DeleteEvent, Event, NodeEvent, Pod,
+    blocks_driver_calls, is_lasting_fault,
 };
 
 /// The feature gate of KEP-1472.
@@ -26,7 +26,7 @@ pub(super) const USUAL_RELEASE: u8 = 36;
 pub(super) struct State {
     /// Existing nodes by name, with their labels.
     pub(super) nodes: BTreeMap<String, Node>,
-    /// Nodes with the driver registered.
+    /// Names of the nodes on which the driver is registered.
     registered: BTreeSet<String>,
     /// Nodes of which either the Node or the CSINode was deleted.
     partially_deleted: BTreeSet<String>,
@@ -40,15 +40,15 @@ pub(super) struct State {
     pub(super) claims: BTreeSet<String>,
     pub(super) running: BTreeSet<Role>,
     pub(super) stopped: BTreeSet<Role>,
-    /// Programs that exit because of their settings.
+    /// Programs that exited at start because of their settings.
     exited_at_start: BTreeSet<Role>,
     /// Programs that may have been killed and were not restarted since.
     pub(super) may_be_killed: BTreeSet<Role>,
-    /// Active lasting API faults, with the role that each may kill.
+    /// Active lasting API faults by id, with the role whose program the fault may kill.
     pub(super) faults: BTreeMap<String, Option<Role>>,
-    /// Active lasting driver faults by id, and whether each causes calls to hang.
+    /// Active lasting driver faults by id, and whether the fault keeps programs from becoming idle.
     pub(super) driver_faults: BTreeMap<String, bool>,
-    /// Names of faults that were used.
+    /// Kinds and ids of all faults so far. An id must not be used twice.
     used: BTreeSet<(&'static str, String)>,
     /// Whether the publisher's namespace was deleted. Starting the publisher recreates it.
     is_namespace_deleted: bool,
@@ -64,7 +64,7 @@ impl State {
     pub(super) fn of(cluster: &GeneratedCluster) -> Self {
         let nodes = cluster.nodes.iter().map(|node| (node.name.clone(), node.clone()));
         let with_driver = cluster.nodes.iter().filter(|node| node.registered);
-        let exited_at_start = exited(cluster);
+        let exited_at_start = programs_exiting_at_start(cluster);
         State {
             nodes: nodes.collect(),
             registered: with_driver.map(|node| node.name.clone()).collect(),
@@ -96,7 +96,7 @@ impl State {
     }
 
     /// Whether the API server serves CSIStorageCapacity.
-    pub(super) fn is_served(&self) -> bool {
+    pub(super) fn serves_capacity_objects(&self) -> bool {
         match self.minor {
             ..=18 => false,
             19..=20 => self.gate == Some(true),
@@ -125,7 +125,7 @@ impl State {
             Event::Capacity(CapacityEvent::Create(_))
             | Event::Object(_)
             | Event::Merge(_)
-            | Event::Replace(_) => self.is_served() && !self.is_namespace_deleted,
+            | Event::Replace(_) => self.serves_capacity_objects() && !self.is_namespace_deleted,
             Event::Capacity(_) => true,
             Event::Delete(DeleteEvent::Pod(name)) => self.pods.contains_key(name),
             Event::Delete(DeleteEvent::Claim(name)) => {
@@ -140,7 +140,7 @@ impl State {
                     && !publisher_would_recreate
             }
             Event::Delete(DeleteEvent::Object(object)) => {
-                // The publisher runs in a pod. Deleting an owner of the pod or the namespace deletes the pod too.
+                // The object is the pod of the publisher, an owner of this pod, or the namespace, whose deletion deletes the pod too.
                 let is_of_publisher = !matches!(object.resource.as_str(), VOLUMES | "leases");
                 !is_of_publisher || self.stopped.contains(&Role::Publisher)
             }
@@ -199,7 +199,7 @@ impl State {
             && !created.any(|name| self.claims.contains(&name))
     }
 
-    /// Whether a name was never used.
+    /// Whether no fault of this kind has had this id so far.
     fn is_free(&self, kind: &'static str, name: &str) -> bool {
         !self.used.contains(&(kind, name.to_owned()))
     }
@@ -260,7 +260,7 @@ impl State {
             Event::Fault(fault) => {
                 if let Some(id) = &fault.id {
                     self.mark_used("fault", id);
-                    if lasts(fault) {
+                    if is_lasting_fault(fault) {
                         let victim = fault.by.filter(|_| fault.kill);
                         self.faults.insert(id.clone(), victim);
                     }
@@ -318,7 +318,7 @@ impl State {
         };
         self.mark_used("rule", id);
         if rule.times.is_none() {
-            self.driver_faults.insert(id.clone(), hangs(rule));
+            self.driver_faults.insert(id.clone(), blocks_driver_calls(rule));
         }
     }
 }
@@ -338,7 +338,7 @@ fn running(cluster: &GeneratedCluster) -> BTreeSet<Role> {
 }
 
 /// The programs that exit at start because of their settings.
-fn exited(cluster: &GeneratedCluster) -> BTreeSet<Role> {
+fn programs_exiting_at_start(cluster: &GeneratedCluster) -> BTreeSet<Role> {
     let ends = [
         (Role::Publisher, cluster.publisher.exits_at_start()),
         (Role::Scheduler, cluster.scheduler.exits_at_start()),

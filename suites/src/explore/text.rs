@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use capacity_types::flow::{flow, scalar};
+use capacity_types::flow::{format_flow, scalar};
 use serde_json::{Value, json};
 
 use super::history::{History, Step};
 
-/// Keys of a cluster in output order, followed by all other keys.
+/// Keys of a cluster in output order. All other keys follow.
 const CLUSTER: [&str; 15] = [
     "release",
     "gates",
@@ -49,7 +49,7 @@ pub(super) enum Expectations {
 }
 
 /// The case file of a history. `expected` returns the expectations for the step with this index.
-pub(super) fn text(
+pub(super) fn render_case(
     head: &CaseHeader<'_>,
     history: &History,
     mut expected: impl FnMut(usize, &Step<'_>) -> Expectations,
@@ -60,10 +60,10 @@ pub(super) fn text(
     }
     let _ = writeln!(out, "id: {}\ntitle: {}", scalar(head.id), scalar(head.title));
     if !head.requirements.is_empty() {
-        let _ = writeln!(out, "requirements: {}", flow(&json!(head.requirements)));
+        let _ = writeln!(out, "requirements: {}", format_flow(&json!(head.requirements)));
     }
     if !head.excused.is_empty() {
-        let _ = writeln!(out, "excusedRules: {}", flow(&json!(head.excused)));
+        let _ = writeln!(out, "excusedRules: {}", format_flow(&json!(head.excused)));
     }
     out.push_str("cluster:\n");
     cluster(&mut out, history);
@@ -74,20 +74,21 @@ pub(super) fn text(
             out.push_str("    do:\n");
         }
         for event in step.events {
-            let _ = writeln!(out, "      - {}", flow(&event.action()));
+            let _ = writeln!(out, "      - {}", format_flow(&event.action()));
         }
         match expected(index, &step) {
             Expectations::Specification => out.push_str("    expect: specification\n"),
             Expectations::Explicit(list) => {
                 out.push_str("    expect:\n");
-                list.iter().for_each(|expectation| entry(&mut out, expectation));
+                list.iter()
+                    .for_each(|expectation| render_expectation(&mut out, expectation));
             }
         }
     }
     out
 }
 
-fn entry(out: &mut String, expectation: &Value) {
+fn render_expectation(out: &mut String, expectation: &Value) {
     let rank = |key: &str| match key {
         "why" => 2,
         "within" | "stays" | "always" => 1,
@@ -98,7 +99,7 @@ fn entry(out: &mut String, expectation: &Value) {
     fields.sort_by_key(|(key, _)| rank(key));
     let mut sign = '-';
     for (key, value) in fields {
-        let _ = writeln!(out, "      {sign} {key}: {}", flow(value));
+        let _ = writeln!(out, "      {sign} {key}: {}", format_flow(value));
         sign = ' ';
     }
 }
@@ -121,11 +122,11 @@ fn cluster(out: &mut String, history: &History) {
             Value::Array(items) if items.iter().all(Value::is_object) => {
                 let _ = writeln!(out, "  {key}:");
                 for item in items {
-                    let _ = writeln!(out, "    - {}", flow(item));
+                    let _ = writeln!(out, "    - {}", format_flow(item));
                 }
             }
             value => {
-                let _ = writeln!(out, "  {key}: {}", flow(value));
+                let _ = writeln!(out, "  {key}: {}", format_flow(value));
             }
         }
     }

@@ -1,17 +1,17 @@
-//! Writes a finding as an ordinary case, and next to it the run that showed the finding. What the specification demands is written as
-//! explicit expectations, if these reproduce the finding.
+//! Writes a finding as an ordinary case, and stores the run that showed the finding next to the case. The demands of the specification are
+//! written as explicit expectations, if these reproduce the finding.
 
 use std::path::Path;
 use std::time::Instant;
 
 use harness::invocation::program;
 use harness::judge::verdict;
-use harness::oracle::{Demands, demands};
+use harness::oracle::{RequiredState, required_states};
 use harness::record;
 
 use super::case::{explicit_case, id, specified_case};
-use super::explorer::{Explorer, plan};
-use super::finding::{Finding, FindingError, Reproduced, Written};
+use super::explorer::{Explorer, parse_generated_case};
+use super::finding::{Finding, FindingError, Reproduced, WrittenCase};
 use super::shrink::until_deadline;
 use super::signature::Signature;
 use super::text::{CaseHeader, ExcusedRules};
@@ -28,36 +28,36 @@ impl Explorer {
         finding: &Finding,
         seen: CaseRecord,
         folder: &Path,
-    ) -> Result<Written, FindingError> {
+    ) -> Result<WrittenCase, FindingError> {
         let name = format!("{}-{}.yaml", finding.focus, finding.seed);
-        // A cluster can have several findings.
+        // A cluster can have several findings, so the file name may exist already.
         let mut names = (2..).map(|number| format!("{}-{}-{number}.yaml", finding.focus, finding.seed));
         let name = match folder.join(&name).exists() {
             true => names.find(|name| !folder.join(name).exists()).unwrap_or(name),
             false => name,
         };
-        let text = specified(finding, &finding.signature.to_string());
+        let text = case_with_specification(finding, &finding.signature.to_string());
         write_file(folder, &name, &text)?;
-        Ok(Written {
+        Ok(WrittenCase {
             file: folder.join(name),
             record: seen,
             repeated: Reproduced::Unknown,
         })
     }
 
-    /// Replaces the written case by the minimized case, after running the minimized case.
-    pub(super) async fn write(
+    /// Runs the minimized case, and replaces the case that was written before minimizing.
+    pub(super) async fn rewrite_minimized(
         &self,
         finding: &mut Finding,
         folder: &Path,
         until: Option<Instant>,
     ) -> Result<(), FindingError> {
-        let checked = until_deadline(until, self.checked(finding, folder))
+        let checked = until_deadline(until, self.run_as_case(finding, folder))
             .await
             .transpose()?;
         let text = match &checked {
             Some((text, ..)) => text.clone(),
-            None => specified(finding, &finding.signature.to_string()),
+            None => case_with_specification(finding, &finding.signature.to_string()),
         };
         let Some(written) = &mut finding.written else {
             return Ok(());
@@ -72,9 +72,9 @@ impl Explorer {
         Ok(())
     }
 
-    /// The case of a finding, and the result of running it. Contains explicit expectations if these reproduce the finding, otherwise the
-    /// specification.
-    async fn checked(
+    /// Returns a case for the finding, and the result of running the case. The case contains explicit expectations if these reproduce the
+    /// finding, otherwise the specification.
+    async fn run_as_case(
         &self,
         finding: &Finding,
         folder: &Path,
@@ -86,12 +86,12 @@ impl Explorer {
         };
         let signatures = |result: &CaseResult| Signature::all(result, session.manifest.as_ref());
         let title = finding.signature.to_string();
-        let by_specification = specified(finding, &title);
+        let by_specification = case_with_specification(finding, &title);
         let first = run(&session, &by_specification).await?;
-        let explicit = explicit(finding, &title, &first, &stored_demands(&first)?);
-        // Without an explicit expectation there is nothing to try: some demands cannot be written as expectations, and a rule that applies
-        // at every moment has none.
-        if plan(&explicit).is_ok() {
+        let explicit = case_with_explicit_expectations(finding, &title, &first, &stored_demands(&first)?);
+        // The explicit case is invalid if it has no expectation: some demands cannot be written as expectations, and a rule that applies at
+        // every moment demands nothing at the end of a step.
+        if parse_generated_case(&explicit).is_ok() {
             let second = run(&session, &explicit).await?;
             if finding.signature.is_shown(&signatures(&second)) {
                 return Ok((explicit, second, Reproduced::Yes));
@@ -106,18 +106,24 @@ impl Explorer {
             None => (by_specification, again, Reproduced::No),
             Some(other) => {
                 let other = other.to_string();
-                (specified(finding, &other), again, Reproduced::Otherwise(other))
+                (
+                    case_with_specification(finding, &other),
+                    again,
+                    Reproduced::Otherwise(other),
+                )
             }
         })
     }
 }
 
 async fn run(session: &Session, text: &str) -> Result<CaseResult, FindingError> {
-    Ok(session.run_one(plan(text).map_err(FindingError::Case)?).await)
+    Ok(session
+        .run_one(parse_generated_case(text).map_err(FindingError::Case)?)
+        .await)
 }
 
 /// The demands of the specification for each step of a stored run.
-fn stored_demands(result: &CaseResult) -> Result<Vec<Demands>, FindingError> {
+fn stored_demands(result: &CaseResult) -> Result<Vec<RequiredState>, FindingError> {
     let Some(folder) = &result.folder else {
         let why = result.store_error.clone();
         return Err(FindingError::Case(
@@ -126,23 +132,28 @@ fn stored_demands(result: &CaseResult) -> Result<Vec<Demands>, FindingError> {
     };
     let (plan, facts) = record::load(folder)?;
     let decided = verdict(&plan, facts.iter().cloned());
-    // Facts after the failure only concern the shutdown.
+    // Facts after the failure are left out: they only concern the shutdown.
     let last = decided.failure().map_or(u64::MAX, |failure| failure.decided_by);
-    Ok(demands(
+    Ok(required_states(
         &plan,
         facts.into_iter().take_while(|fact| fact.seq <= last),
     ))
 }
 
 /// The case of a finding with the specification as its expectation.
-fn specified(finding: &Finding, title: &str) -> String {
+fn case_with_specification(finding: &Finding, title: &str) -> String {
     with_header(finding, title, &[], &finding.excused, |head| {
         specified_case(head, &finding.shrunk.history)
     })
 }
 
 /// The case of a finding with explicit expectations: what the specification demanded in a run.
-fn explicit(finding: &Finding, title: &str, run: &CaseResult, demands: &[Demands]) -> String {
+fn case_with_explicit_expectations(
+    finding: &Finding,
+    title: &str,
+    run: &CaseResult,
+    demands: &[RequiredState],
+) -> String {
     let rule = run.outcome.explained().and_then(|explained| explained.rule);
     let requirements = rule.map(|rule| rule.requirements).unwrap_or_default();
     with_header(finding, title, requirements, &ExcusedRules::new(), |head| {

@@ -46,7 +46,7 @@ pub(super) fn svg(report: &Report) -> String {
         // `textLength` makes the text fit independent of the font.
         html! { text x=(middle) y="14" textLength=(long) lengthAdjust="spacingAndGlyphs" { (text) } }
     };
-    page::written(&html! {
+    page::html_file_text(&html! {
         svg xmlns="http://www.w3.org/2000/svg" width=(all) height="20" role="img" aria-label={ (label) ": " (message) } {
             title { (label) ": " (message) }
             clipPath id="round" { rect width=(all) height="20" rx="3" {} }
@@ -73,9 +73,9 @@ fn width(text: &str) -> usize {
 
 fn badge(report: &Report) -> Badge {
     let roles = report.system.roles.join(" + ");
-    let (passed, all) = executed(report, |case| case.level == Level::Core);
+    let (passed, all) = count_passed_and_executed(report, |case| case.level == Level::Core);
     let mut message = format!("core {passed}/{all}");
-    let (passed, all) = executed(report, |case| case.level == Level::Extended);
+    let (passed, all) = count_passed_and_executed(report, |case| case.level == Level::Extended);
     if all > 0 {
         message.push_str(&format!(", extended {passed}/{all}"));
     }
@@ -90,7 +90,7 @@ fn badge(report: &Report) -> Badge {
         || report.unexcused_findings().next().is_some()
     {
         BAD
-    } else if is_undecided || executed(report, |_| true).1 == 0 {
+    } else if is_undecided || count_passed_and_executed(report, |_| true).1 == 0 {
         UNKNOWN
     } else if report.partial.is_empty() && report.count(CaseVerdict::KnownFailure) == 0 {
         GOOD
@@ -108,7 +108,7 @@ fn badge(report: &Report) -> Badge {
 }
 
 /// Number of passed cases, and number of executed cases, among the cases that match.
-fn executed(report: &Report, predicate: impl Fn(&CaseRecord) -> bool) -> (usize, usize) {
+fn count_passed_and_executed(report: &Report, predicate: impl Fn(&CaseRecord) -> bool) -> (usize, usize) {
     let run = report
         .cases
         .iter()

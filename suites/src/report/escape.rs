@@ -25,7 +25,7 @@ pub fn markdown(text: &str) -> String {
         '&' => Some("&amp;"),
         '<' => Some("&lt;"),
         '>' => Some("&gt;"),
-        // A backslash would prevent markup, but not a mention or a reference.
+        // A backslash before `@` or `#` would not prevent a mention or a reference.
         '@' => Some("&#64;"),
         '#' => Some("&#35;"),
         '\n' | '\t' => Some(" "),
@@ -43,14 +43,14 @@ pub fn markdown(text: &str) -> String {
 
 /// A fenced Markdown block; the fence is longer than any run of backticks in the text.
 pub fn markdown_block(text: &str) -> String {
-    let text = plain(text);
+    let text = printable_text(text);
     let longest = text.split(|letter| letter != '`').map(str::len).max();
     let fence = "`".repeat(longest.unwrap_or(0).max(2) + 1);
     format!("{fence}text\n{}\n{fence}\n", text.trim_end_matches('\n'))
 }
 
 /// Escapes the message of a GitHub workflow command.
-pub(super) fn message(text: &str) -> String {
+pub(super) fn workflow_message(text: &str) -> String {
     translate(text, |letter| match letter {
         '%' => Some("%25"),
         '\r' => Some("%0D"),
@@ -60,12 +60,12 @@ pub(super) fn message(text: &str) -> String {
 }
 
 /// Escapes a property value of a GitHub workflow command.
-pub(super) fn property(text: &str) -> String {
-    message(text).replace(':', "%3A").replace(',', "%2C")
+pub(super) fn workflow_property(text: &str) -> String {
+    workflow_message(text).replace(':', "%3A").replace(',', "%2C")
 }
 
-/// Removes unprintable characters and colours, for writers that escape by themselves.
-pub fn plain(text: &str) -> String {
+/// Removes colours and replaces unprintable characters, for writers that escape markup by themselves.
+pub fn printable_text(text: &str) -> String {
     translate(text, |_| None)
 }
 
@@ -81,7 +81,7 @@ pub(super) fn printable(markup: &str) -> String {
     markup.chars().map(shown).collect()
 }
 
-/// Replaces characters by escapes, removes colours, and marks unprintable characters.
+/// Replaces characters by escapes, removes colours, and replaces unprintable characters by U+FFFD.
 fn translate(text: &str, escape: impl Fn(char) -> Option<&'static str>) -> String {
     let text = anstream::adapter::strip_str(text).to_string();
     let mut out = String::with_capacity(text.len());

@@ -1,15 +1,15 @@
-//! Findings of a run: violations of rules that the harness checks in every case, whatever the case tests. Merged over all cases by cause.
+//! Findings of a run: violations of rules that the harness checks in every case, whatever the case tests. Merges equal findings of cases.
 
 use harness::judge::{Finding, rule};
 use harness::manifest::Manifest;
 
 use super::{FindingRecord, Report, seconds};
-use crate::known::excuse;
+use crate::known::excusing_entry;
 use crate::session::CaseResult;
 
 impl FindingRecord {
     fn new(case: &str, finding: &Finding, manifest: Option<&Manifest>) -> Self {
-        let known = manifest.and_then(|manifest| excuse(manifest, finding));
+        let known = manifest.and_then(|manifest| excusing_entry(manifest, finding));
         FindingRecord {
             rule: finding.rule.to_owned(),
             role: finding.role.as_str().to_owned(),

@@ -5,16 +5,16 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use super::escape::{message, property};
+use super::escape::{workflow_message, workflow_property};
 use super::{CaseRecord, CaseVerdict, Report, markdown};
 
-/// Maximum number of annotations. GitHub shows ten annotations of each kind per step, so the last annotation summarizes the rest.
+/// Maximum number of annotations of each kind. GitHub shows ten per step, so the tenth annotation summarizes the rest.
 const SHOWN: usize = 10;
 
 /// Maximum size of a summary in bytes; GitHub rejects more than 1 MiB.
 const SUMMARY: usize = 200 * 1024;
 
-/// Annotations for cases that did not pass, most important first; empty if all passed.
+/// Annotations for failed, inconclusive and unexpectedly passed cases, stale entries, findings, and reasons for a partial result.
 pub fn annotations(report: &Report) -> Vec<String> {
     let is_error = |case: &&CaseRecord| case.counts_as_failure() || case.verdict == CaseVerdict::Error;
     let errors: Vec<&CaseRecord> = report.cases.iter().filter(is_error).collect();
@@ -27,18 +27,21 @@ pub fn annotations(report: &Report) -> Vec<String> {
     let mut lines = annotate(report, "error", &errors);
     lines.extend(annotate(report, "warning", &warnings.collect::<Vec<_>>()));
     for wrong in report.stale_entries() {
-        lines.push(format!("::error title=known failures::{}", message(&wrong)));
+        lines.push(format!(
+            "::error title=known failures::{}",
+            workflow_message(&wrong)
+        ));
     }
     for finding in report.unexcused_findings() {
         let text = format!("{}: {} ({})", finding.role, finding.text, finding.extent());
         lines.push(format!(
             "::error title=finding {}::{}",
             finding.rule,
-            message(&text)
+            workflow_message(&text)
         ));
     }
     for reason in &report.partial {
-        lines.push(format!("::notice title=partial::{}", message(reason)));
+        lines.push(format!("::notice title=partial::{}", workflow_message(reason)));
     }
     lines
 }
@@ -53,7 +56,10 @@ fn annotate(report: &Report, kind: &str, cases: &[&CaseRecord]) -> Vec<String> {
     if cases.len() > shown {
         let rest: Vec<&str> = cases.iter().skip(shown).map(|case| case.id.as_str()).collect();
         let text = format!("{} more:\n{}", rest.len(), rest.join("\n"));
-        lines.push(format!("::{kind} title=and more cases::{}", message(&text)));
+        lines.push(format!(
+            "::{kind} title=and more cases::{}",
+            workflow_message(&text)
+        ));
     }
     lines
 }
@@ -67,9 +73,9 @@ fn annotation(report: &Report, kind: &str, case: &CaseRecord) -> String {
     };
     format!(
         "::{kind} file={},line={line},title={}::{}",
-        property(&file),
-        property(&title),
-        message(&text)
+        workflow_property(&file),
+        workflow_property(&title),
+        workflow_message(&text)
     )
 }
 
@@ -95,12 +101,12 @@ pub fn append_summary(report: &Report, file: &Path) -> std::io::Result<()> {
     writeln!(file, "{}", markdown::page(report, SUMMARY))
 }
 
-/// A workflow command that disables workflow commands until [`resume`], because the output of systems under test could contain some.
-pub fn stop(token: &str) -> String {
+/// A workflow command that disables workflow commands until [`resume_commands`], because the output of systems under test could contain some.
+pub fn stop_commands(token: &str) -> String {
     format!("::stop-commands::{token}")
 }
 
-/// Ends the effect of [`stop`].
-pub fn resume(token: &str) -> String {
+/// Ends the effect of [`stop_commands`].
+pub fn resume_commands(token: &str) -> String {
     format!("::{token}::")
 }

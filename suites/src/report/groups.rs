@@ -12,7 +12,7 @@ use crate::failure_text::FailureText;
 pub struct Group<'r> {
     /// The first missing link, with `*` for names and values that vary between runs; for an exited program, the reason.
     pub link: String,
-    /// The cases, in the order in which they ended.
+    /// The cases, in the order of the report.
     pub cases: Vec<&'r CaseRecord>,
 }
 
@@ -48,7 +48,7 @@ impl Report {
     }
 
     /// The groups of at least two failures.
-    pub fn groups(&self) -> impl Iterator<Item = Group<'_>> {
+    pub fn repeated_causes(&self) -> impl Iterator<Item = Group<'_>> {
         self.causes().into_iter().filter(|group| group.cases.len() > 1)
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use harness::scenario::Level;
 use quick_junit::{FlakyOrRerun, NonSuccessKind, TestCase, TestCaseStatus, TestRerun, TestSuite, XmlString};
 
-use super::escape::plain;
+use super::escape::printable_text;
 use super::{CaseRecord, CaseVerdict, FindingRecord, Report};
 use crate::Cause;
 
@@ -26,7 +26,7 @@ pub(super) fn xml(report: &Report) -> String {
     }
     let stale = report.stale_entries();
     if !stale.is_empty() {
-        all.add_test_suite(manifest(&stale));
+        all.add_test_suite(stale_entries_suite(&stale));
     }
     let open: Vec<&FindingRecord> = report.unexcused_findings().collect();
     if !open.is_empty() {
@@ -39,7 +39,7 @@ pub(super) fn xml(report: &Report) -> String {
 fn suite(report: &Report, area: &str, cases: &[&CaseRecord]) -> TestSuite {
     let mut suite = TestSuite::new(area.replace('/', "."));
     suite.set_time(duration(cases.iter().map(|case| case.seconds).sum()));
-    // The typed field of the library requires a date type; `started` is already in the required format.
+    // `set_timestamp` is not used: it requires a date type, but `started` is text in the required format.
     suite.extra.insert("timestamp".into(), text(&report.started));
     for (name, value) in [
         ("system", &report.system.name),
@@ -52,8 +52,8 @@ fn suite(report: &Report, area: &str, cases: &[&CaseRecord]) -> TestSuite {
     suite
 }
 
-/// Stale manifest entries are reported as errors, because they cause the run to fail.
-fn manifest(stale: &[String]) -> TestSuite {
+/// A test suite with an error for each stale manifest entry, because stale entries cause the run to fail.
+fn stale_entries_suite(stale: &[String]) -> TestSuite {
     let mut suite = TestSuite::new("manifest");
     suite.add_test_cases(stale.iter().map(|wrong| {
         let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
@@ -110,7 +110,7 @@ fn status(case: &CaseRecord) -> Status<'_> {
         CaseVerdict::Fail if case.counts_as_failure() => Status::Failed(case),
         CaseVerdict::Flaky if case.counts_as_failure() => Status::Flaky(case),
         CaseVerdict::Fail | CaseVerdict::Flaky => {
-            Status::Skipped(case, "provisional, so it does not count: ")
+            Status::Skipped(case, "provisional, so it does not count against the system: ")
         }
         CaseVerdict::KnownFailure => Status::Skipped(case, "known failure: "),
         CaseVerdict::Skip => Status::Skipped(case, ""),
@@ -158,13 +158,13 @@ fn level(level: Level) -> &'static str {
     }
 }
 
-/// XML parsers normalise line breaks in attributes anyway.
+/// The text without line breaks, which XML parsers would replace in attributes anyway.
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn text(text: &str) -> XmlString {
-    plain(text).into()
+    printable_text(text).into()
 }
 
 fn duration(seconds: f64) -> Duration {

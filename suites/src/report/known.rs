@@ -17,8 +17,8 @@ impl KnownRecord {
         }
     }
 
-    /// What is wrong with an entry after all cases were run, with a remedy; `None` if the entry is needed, or if the run cannot decide
-    /// this.
+    /// What is wrong with the entry after all cases were run, with a remedy; `None` if the entry is needed, or if the run does not show
+    /// whether it is needed.
     fn problem(&self, report: &Report) -> Option<String> {
         let cases: Vec<&CaseRecord> = report
             .cases
@@ -53,7 +53,7 @@ impl KnownRecord {
 }
 
 impl KnownRecord {
-    /// What is wrong with an entry that names findings; `None` if it is needed.
+    /// What is wrong with an entry that excuses findings; `None` if the entry is needed.
     fn finding_entry_problem(&self, report: &Report) -> Option<String> {
         let is_used = |finding: &FindingRecord| finding.known.as_ref() == Some(&self.place);
         let is_needed = self.sometimes || report.findings.iter().any(is_used);
@@ -66,12 +66,12 @@ impl KnownRecord {
     }
 }
 
-/// Whether the verdict of a case leaves open whether an entry is needed.
+/// Whether the verdict of the case does not show whether a manifest entry for the case is needed.
 fn is_undecided(case: &CaseRecord, report: &Report) -> bool {
     match case.verdict {
         CaseVerdict::Inconclusive | CaseVerdict::Error | CaseVerdict::Flaky => true,
         // On the in-memory API server, only the manifest causes skips, so the case is skipped in every run. A real API server may cause
-        // others.
+        // other skips.
         CaseVerdict::Skip => report.settings.api_server != IN_MEMORY,
         _ => false,
     }

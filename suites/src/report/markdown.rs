@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::escape::{markdown, markdown_block, xml};
 use super::{CaseRecord, CaseVerdict, Report};
 
-/// The report as Markdown of about `limit` bytes at most: further failures are only listed.
+/// The report as Markdown of about `limit` bytes at most: failures beyond the limit are listed without their explanation.
 pub(super) fn page(report: &Report, limit: usize) -> String {
     let mut out = String::new();
     let name = format!("{} {}", report.system.name, report.system.version);
@@ -27,7 +27,7 @@ pub(super) fn page(report: &Report, limit: usize) -> String {
         &mut out,
         &format!("**{}** in {:.1} s\n", report.counts_in_words(), report.seconds),
     );
-    for group in report.groups() {
+    for group in report.repeated_causes() {
         push_line(&mut out, &format!("- {}", markdown(&group.heading())));
     }
     for finding in &report.findings {
@@ -60,7 +60,7 @@ pub(super) fn page(report: &Report, limit: usize) -> String {
         .filter(|case| case.needs_attention())
         .collect();
     failures(&mut out, &open, limit);
-    excused(&mut out, report);
+    push_known_failures(&mut out, report);
     push_line(
         &mut out,
         &format!(
@@ -92,7 +92,7 @@ fn areas(out: &mut String, report: &Report) {
         .collect();
     let rule: String = columns().map(|_| "---:|").collect();
     push_line(out, &format!("| | area |{head}\n|---|---|{rule}"));
-    for (area, counts) in report.matrix() {
+    for (area, counts) in report.verdicts_by_area() {
         let is_bad = report.counted_failures().any(|case| case.area() == area);
         let mark = if is_bad { "❌" } else { "✅" };
         let is_shown = counts.keys().any(|verdict| *verdict != CaseVerdict::Skip);
@@ -160,7 +160,7 @@ fn failure(case: &CaseRecord) -> String {
 }
 
 /// Lists known failures with their reasons, so that readers do not mistake them for passes.
-fn excused(out: &mut String, report: &Report) {
+fn push_known_failures(out: &mut String, report: &Report) {
     let of = |verdict: CaseVerdict| report.cases.iter().filter(move |case| case.verdict == verdict);
     if of(CaseVerdict::KnownFailure).next().is_some() {
         push_line(out, "\nKnown failures:\n");

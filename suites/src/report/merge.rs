@@ -1,4 +1,4 @@
-//! Merges the reports of shards, and detects missing ones.
+//! Merges the reports of shards, and detects missing shards.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::record::{LoadError, Report, ShardsRecord};
 
-/// Reports cannot be merged.
+/// Why reports cannot be merged.
 #[derive(Debug, thiserror::Error)]
 pub enum MergeError {
     /// A file is no report.
@@ -18,21 +18,21 @@ pub enum MergeError {
          `report render` for a single report"
     )]
     Whole {
-        /// The file.
+        /// The report of the whole run.
         path: PathBuf,
     },
     /// The reports differ in a property of the run.
     #[error("{path}: {what} is {got}, in {first} it is {want}; join only shards of one run")]
     Different {
-        /// The file.
+        /// The report that differs.
         path: PathBuf,
-        /// The file read first.
+        /// The report that was read first.
         first: PathBuf,
-        /// The property.
+        /// Name of the property.
         what: &'static str,
-        /// Value of the property in this file.
+        /// Value of the property in `path`.
         got: String,
-        /// Value of the property in the first file.
+        /// Value of the property in `first`.
         want: String,
     },
     /// The runs selected different cases.
@@ -40,9 +40,9 @@ pub enum MergeError {
         "{path}: its run selected different cases than the run of {first}, or different versions of these cases; join only shards of one run"
     )]
     Selection {
-        /// File of the report.
+        /// The report with a different selection of cases.
         path: PathBuf,
-        /// The file read first.
+        /// The report that was read first.
         first: PathBuf,
     },
     /// The runs started too far apart, and have no common run id.
@@ -51,21 +51,21 @@ pub enum MergeError {
          that takes longer than a day the same --run-id"
     )]
     Apart {
-        /// The file.
+        /// The report with a different start time.
         path: PathBuf,
-        /// The file read first.
+        /// The report that was read first.
         first: PathBuf,
-        /// Start time in this file.
+        /// Start time in `path`.
         got: String,
-        /// Start time in the first file.
+        /// Start time in `first`.
         want: String,
     },
     /// Two reports contain the same shard.
     #[error("{path}: shard {part}/{of} is in {first} already; name each shard once")]
     DuplicateShard {
-        /// The file.
+        /// The second report that contains the shard.
         path: PathBuf,
-        /// The file that already contains the shard.
+        /// The first report that contains the shard.
         first: PathBuf,
         /// Number of the shard.
         part: usize,
@@ -73,7 +73,7 @@ pub enum MergeError {
         of: usize,
     },
     /// No reports were given.
-    #[error("there is no record to join; name the report.json of each shard")]
+    #[error("there is nothing to merge; name the result file of each shard")]
     NoReports,
 }
 
@@ -132,7 +132,7 @@ pub(crate) fn merge_shards<T: ShardedResult>(paths: &[PathBuf]) -> Result<T, Mer
     Ok(all)
 }
 
-/// Reads a file, and returns the report with its shards.
+/// Reads the result file of a shard, and returns the result and the shards that it contains.
 fn shard<T: ShardedResult>(path: &Path) -> Result<(T, ShardsRecord), MergeError> {
     let mut record = T::load(path)?;
     match record.shards().take() {
@@ -184,7 +184,7 @@ fn common_of(shards: &ShardsRecord) -> [(&'static str, String); 2] {
     ]
 }
 
-/// Whether two times (RFC 3339) are less than a day apart. True if a time cannot be parsed.
+/// Whether two times (RFC 3339) are less than a day apart. If a time cannot be parsed, whether the two texts are equal.
 fn is_within_a_day(one: &str, other: &str) -> bool {
     match (one.parse::<Timestamp>(), other.parse::<Timestamp>()) {
         (Ok(one), Ok(other)) => one.duration_since(other).abs() < SignedDuration::from_hours(24),
@@ -192,7 +192,7 @@ fn is_within_a_day(one: &str, other: &str) -> bool {
     }
 }
 
-/// Shards run concurrently, so the merged result has the start of the first shard and the duration of the longest.
+/// Merges start time and duration of a shard into a result: the earliest start and the longest duration, because shards run concurrently.
 pub(crate) fn merge_times((started, seconds): (&mut String, &mut f64), other: (String, f64)) {
     if other.0 < *started {
         *started = other.0;

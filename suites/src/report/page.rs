@@ -8,13 +8,13 @@ use super::escape::printable;
 
 const STYLE: &str = include_str!("page.css");
 
-/// `maud` writes void elements as HTML, which is no well-formed XML.
+/// Written as text, because `maud` does not close `meta` as well-formed XML requires.
 const META: &str = "<meta charset=\"utf-8\"/>\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
                     <meta name=\"color-scheme\" content=\"light dark\"/>\n";
 
 /// A complete page.
 pub fn page(title: &str, body: &Markup) -> String {
-    written(&html! {
+    html_file_text(&html! {
         (DOCTYPE) "\n"
         html lang="en" {
             head {
@@ -27,7 +27,7 @@ pub fn page(title: &str, body: &Markup) -> String {
     })
 }
 
-/// The content of an HTML file.
-pub(super) fn written(markup: &Markup) -> String {
+/// The markup as the content of an HTML file, without unprintable characters.
+pub(super) fn html_file_text(markup: &Markup) -> String {
     printable(&markup.0) + "\n"
 }

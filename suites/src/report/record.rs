@@ -22,7 +22,7 @@ pub const RECORD: &str = "report.json";
 /// `api_server` of a run with the built-in API server.
 pub const IN_MEMORY: &str = "in memory";
 
-/// A file is no report.
+/// A file could not be read as a report.
 #[derive(Debug, thiserror::Error)]
 #[error("{path}: {why}; name the {wanted} of a run")]
 pub struct LoadError {
@@ -52,7 +52,7 @@ pub struct Report {
     pub settings: SettingsRecord,
     /// Reasons why the result does not cover everything that the system claims; empty if the result does. Set by [`Report::finalize`].
     pub partial: Vec<String>,
-    /// Those reasons in `partial` that result from how the run was started or ended: selection, patience, interruption.
+    /// The reasons in `partial` that result from how the run was started or ended: selection, patience, interruption.
     #[serde(default)]
     pub limits: Vec<String>,
     /// The shards in this report; `None` if the run was not sharded, or if all of its shards are merged.
@@ -108,13 +108,13 @@ pub struct ShardsRecord {
 }
 
 impl ShardsRecord {
-    /// The missing shards.
+    /// Numbers of the shards that the report does not contain.
     pub fn missing(&self) -> impl Iterator<Item = usize> {
         (1..=self.of).filter(|part| !self.parts.contains(part))
     }
 
     /// Why the report is partial: the number of its only shard, or the shards that are missing after a merge.
-    pub fn reasons(&self) -> Vec<String> {
+    pub fn partial_reasons(&self) -> Vec<String> {
         match self.parts.as_slice() {
             [part] if !self.is_joined => vec![format!("shard {part}/{}", self.of)],
             _ => {
@@ -375,12 +375,12 @@ impl Report {
         for case in &self.cases {
             *self.counts.entry(case.verdict).or_default() += 1;
         }
-        self.partial = self.reasons();
+        self.partial = self.partial_reasons();
     }
 
     /// Why the result is partial: the limits of the run, then missing shards, then claims that no case has verified.
-    fn reasons(&self) -> Vec<String> {
-        let shards = self.shards.iter().flat_map(ShardsRecord::reasons);
+    fn partial_reasons(&self) -> Vec<String> {
+        let shards = self.shards.iter().flat_map(ShardsRecord::partial_reasons);
         let executed: BTreeSet<&str> = self
             .cases
             .iter()
@@ -389,11 +389,11 @@ impl Report {
             .collect();
         let unseen = self.system.features.iter();
         let unseen = unseen.filter(|name| !executed.contains(name.as_str()));
-        let unseen = unseen.map(|name| format!("{name} is claimed, and no case of it was run"));
+        let unseen = unseen.map(|name| format!("{name} is claimed, but no case that needs it was run"));
         self.limits.iter().cloned().chain(shards).chain(unseen).collect()
     }
 
-    /// Number of cases with a verdict.
+    /// Number of cases with this verdict.
     pub fn count(&self, verdict: CaseVerdict) -> usize {
         self.counts.get(&verdict).copied().unwrap_or_default()
     }
@@ -403,7 +403,7 @@ impl Report {
         self.cases.iter().filter(|case| case.counts_as_failure())
     }
 
-    /// Number of passed and executed cases by area.
+    /// Number of passed cases and number of executed cases, by area.
     pub fn areas(&self) -> BTreeMap<String, (usize, usize)> {
         let mut areas: BTreeMap<String, (usize, usize)> = BTreeMap::new();
         for case in self.cases.iter().filter(|case| case.verdict != CaseVerdict::Skip) {
@@ -425,7 +425,7 @@ impl Report {
     }
 
     /// Number of cases by area and verdict.
-    pub fn matrix(&self) -> BTreeMap<String, BTreeMap<CaseVerdict, usize>> {
+    pub fn verdicts_by_area(&self) -> BTreeMap<String, BTreeMap<CaseVerdict, usize>> {
         let mut matrix: BTreeMap<String, BTreeMap<CaseVerdict, usize>> = BTreeMap::new();
         for case in &self.cases {
             *matrix
@@ -444,7 +444,7 @@ impl Report {
             why,
             wanted: RECORD,
         };
-        let text = harness::text_of(path).map_err(|error| unreadable(error.to_string()))?;
+        let text = harness::read_text_file(path).map_err(|error| unreadable(error.to_string()))?;
         let mut report: Report =
             serde_json::from_str(&text).map_err(|error| unreadable(error.to_string()))?;
         if report.format != FORMAT {

@@ -13,10 +13,10 @@ impl ShardsRecord {
         Self::of(shard, texts, run)
     }
 
-    /// A single shard of a run. `texts` must be the same in all shards of the run, and are hashed to recognize these.
+    /// A single shard of a run. `texts`: equal in all shards of the run; the hash of the texts shows whether two shards belong together.
     pub fn of<'t>(shard: Shard, texts: impl IntoIterator<Item = &'t str>, run: Option<String>) -> Self {
         ShardsRecord {
-            of: shard.of(),
+            of: shard.shard_count(),
             parts: vec![shard.part()],
             selection: digest(texts),
             run,

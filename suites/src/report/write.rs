@@ -46,7 +46,7 @@ pub fn write_all(report: &Report, folder: &Path) -> Result<(), WriteError> {
         };
     }
     for (name, render) in FORMATS {
-        replace(&folder.join(name), &render(&report, folder))?;
+        replace_atomically(&folder.join(name), &render(&report, folder))?;
     }
     Ok(())
 }
@@ -54,7 +54,7 @@ pub fn write_all(report: &Report, folder: &Path) -> Result<(), WriteError> {
 /// Writes one file of a report into a folder, and creates the folder if needed.
 pub fn write_file(folder: &Path, name: &str, text: &str) -> Result<(), WriteError> {
     std::fs::create_dir_all(folder).map_err(write_error_at(folder))?;
-    replace(&folder.join(name), text)
+    replace_atomically(&folder.join(name), text)
 }
 
 /// Writes only report.json into a folder of stored runs, for `rerun`. Runs that are stored in other folders are left out.
@@ -66,7 +66,7 @@ pub fn write_record(report: &Report, folder: &Path) -> Result<(), WriteError> {
         let run = case.folder.take().and_then(|run| run.canonicalize().ok());
         case.folder = run.and_then(|run| run.strip_prefix(&root).map(Path::to_owned).ok());
     }
-    replace(&folder.join(RECORD), &report.to_json())
+    replace_atomically(&folder.join(RECORD), &report.to_json())
 }
 
 /// The path of a run relative to the report folder; copies the run into that folder if needed. `None` if the run does not exist.
@@ -98,9 +98,9 @@ fn copy_files(from: &Path, to: &Path) -> Result<(), WriteError> {
 }
 
 /// Replaces a file atomically, so that concurrent readers never see a partially written file.
-fn replace(path: &Path, text: &str) -> Result<(), WriteError> {
+fn replace_atomically(path: &Path, text: &str) -> Result<(), WriteError> {
     let mut unfinished = path.as_os_str().to_owned();
-    // Several processes may write the same file at the same time.
+    // A name with the process id, because several processes may write the same file at the same time.
     unfinished.push(format!(".{}.unfinished", std::process::id()));
     let written = std::fs::write(&unfinished, text).and_then(|()| std::fs::rename(&unfinished, path));
     written.map_err(|error| {

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use kube::api::{Api, ApiResource, DynamicObject, PostParams};
 use kube::core::GroupVersionKind;
 use serde_json::json;
-use suites::harness::journal::What;
+use suites::harness::journal::Observation;
 use suites::harness::judge::{Verdict, verdict};
 use suites::harness::scenario::Role;
-use suites::harness::system::{Access, Run, System, Systems};
+use suites::harness::system::{ProgramInputs, Run, System, Systems};
 use suites::harness::{RunOptions, run};
 use suites::{case_files, plan};
 
@@ -37,7 +37,7 @@ fn flood() -> Systems {
     }
 }
 
-async fn write(access: Access) {
+async fn write(access: ProgramInputs) {
     let mut config = kube::Config::new(access.api_url.parse().unwrap());
     config.auth_info.token = Some(access.token.into());
     let client = kube::Client::try_from(config).unwrap();
@@ -84,7 +84,7 @@ async fn a_publisher_that_floods_the_api_server_fails() {
     let facts = outcome.journal.since(0);
     let written = facts
         .iter()
-        .filter(|fact| matches!(&fact.what, What::Commit(commit) if &*commit.client == "publisher"));
+        .filter(|fact| matches!(&fact.what, Observation::Commit(commit) if &*commit.client == "publisher"));
     assert_eq!(written.count(), limit);
     let again = verdict(&plan, facts);
     assert_eq!(

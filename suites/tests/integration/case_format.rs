@@ -10,7 +10,7 @@ use harness::plan::resolve;
 use harness::scenario::parse;
 use harness::standalone::Release;
 
-use crate::page::{check_or_update, with};
+use crate::page::{check_or_update, with_table};
 
 /// The types whose keys CASES.md lists, in the order of the page: heading, file, name of the type.
 const TYPES: [(&str, &str, &str); 38] = [
@@ -117,14 +117,14 @@ fn keys(source: &str, name: &str) -> Vec<Key> {
     let (mut found, mut doc, mut renamed) = (Vec::new(), String::new(), None);
     let (mut hidden, mut has_default) = (false, false);
     for line in lines.by_ref().take_while(|line| *line != "}") {
-        // Fields of variants are skipped.
+        // Skip lines with deeper indentation: the fields of enum variants.
         let Some(line) = line.strip_prefix("    ").filter(|line| !line.starts_with(' ')) else {
             continue;
         };
         if let Some(text) = line.strip_prefix("/// ") {
             doc = format!("{doc} {text}").trim().to_owned();
         } else if let Some(attribute) = line.strip_prefix("#[serde(") {
-            hidden |= attribute.starts_with("skip");
+            hidden |= attribute.starts_with("skip)");
             has_default |= attribute.contains("default");
             let given = attribute
                 .split_once("rename = \"")
@@ -186,7 +186,7 @@ fn section() -> String {
 #[test]
 fn the_keys_match_the_code() {
     let keys = section() + "\n";
-    check_or_update(&page(), "case_format", |text| with(text, "keys", &keys));
+    check_or_update(&page(), "case_format", |text| with_table(text, "keys", &keys));
 }
 
 #[test]
@@ -201,7 +201,9 @@ fn the_expectations_match_the_registry() {
             kind.key
         );
     }
-    check_or_update(&page(), "case_format", |text| with(text, "expectations", &table));
+    check_or_update(&page(), "case_format", |text| {
+        with_table(text, "expectations", &table)
+    });
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use labs::pairs;
-use suites::harness::renamed::{Context, RENAMED, case_id};
+use suites::harness::renamed::{Context, RENAMED, current_case_id};
 use suites::harness::scenario::{coverage, load_tree};
 use suites::{Catalogue, Defects, EvidenceStatus, Traceability, case_files, plans};
 
@@ -40,7 +40,7 @@ fn renamed_cases_and_defects_exist() {
         assert!(exists, "{old} is listed as renamed to {new}");
     }
     for plan in &plans {
-        assert_eq!(case_id(plan.id()), plan.id());
+        assert_eq!(current_case_id(plan.id()), plan.id());
     }
 }
 

@@ -104,7 +104,7 @@ fn replay_filter(file: &Value) -> Result<Tally, Failure> {
     Ok(tally)
 }
 
-/// What `why` says about this node, or about all nodes.
+/// The explanation that `why` prints for the pod on this node, or on all nodes.
 fn explain(snapshot: &Snapshot, rules: &Rules, pod: &Pod, node: Option<&str>) -> String {
     let detail = Detail {
         node: node.map(str::to_owned),

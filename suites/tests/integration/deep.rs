@@ -35,14 +35,14 @@ fn in_file(text: &str, read: impl FnOnce(&Path) -> Result<(), String>) -> Result
     read(file.path())
 }
 
-fn short<T, E: ToString>(read: Result<T, E>) -> Result<(), String> {
+fn discard_value<T, E: ToString>(read: Result<T, E>) -> Result<(), String> {
     read.map(drop).map_err(|error| error.to_string())
 }
 
 const PARSERS: &[Parser] = &[
     (
         "case",
-        |text| short(scenario::parse("f.yaml", text)),
+        |text| discard_value(scenario::parse("f.yaml", text)),
         &[
             "@",
             "id: a/b\ntitle: t\nsteps: @\n",
@@ -55,12 +55,12 @@ const PARSERS: &[Parser] = &[
     ),
     (
         "manifest",
-        |text| short(Manifest::parse(Path::new("f.yaml"), text)),
+        |text| discard_value(Manifest::parse(Path::new("f.yaml"), text)),
         &["@", "features: []\nroles: @", "features: @\nroles: {}"],
     ),
     (
         "dump",
-        |text| short(Inventory::default().add_text(text.as_bytes())),
+        |text| discard_value(Inventory::default().add_text(text.as_bytes())),
         &[
             "@",
             "kind: List\nitems:\n- @",
@@ -72,17 +72,17 @@ const PARSERS: &[Parser] = &[
     ),
     (
         "journal",
-        |text| in_file(text, |path| short(journal::load(path))),
+        |text| in_file(text, |path| discard_value(journal::load(path))),
         &["@", r#"{"seq":0,"at_us":0,"what":@}"#],
     ),
     (
         "record",
-        |text| in_file(text, |path| short(Report::load(path))),
+        |text| in_file(text, |path| discard_value(Report::load(path))),
         &["@", r#"{"cases": @}"#],
     ),
     (
         "KubeSchedulerConfiguration",
-        |text| short(Configuration::parse(text, Release::DEFAULT, true)),
+        |text| discard_value(Configuration::parse(text, Release::DEFAULT, true)),
         &[
             "@",
             "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles: @",
@@ -90,19 +90,23 @@ const PARSERS: &[Parser] = &[
     ),
     (
         "extenders",
-        |text| short(Extender::parse_list(text)),
+        |text| discard_value(Extender::parse_list(text)),
         &["@", "- urlPrefix: @"],
     ),
-    ("shape", |text| short(shape::parse_points(text)), &["@", "0=@"]),
+    (
+        "shape",
+        |text| discard_value(shape::parse_points(text)),
+        &["@", "0=@"],
+    ),
     (
         "quantity",
-        |text| short(text.parse::<capacity_types::Quantity>()),
+        |text| discard_value(text.parse::<capacity_types::Quantity>()),
         &["@", "1e@", "0.@"],
     ),
-    ("size", |text| short(Size::parse(text)), &["@", "1Gi+@"]),
+    ("size", |text| discard_value(Size::parse(text)), &["@", "1Gi+@"]),
     (
         "segment",
-        |text| short(capacity_types::segment::parse(text)),
+        |text| discard_value(capacity_types::segment::parse(text)),
         &["@", "a=@"],
     ),
     (
@@ -200,7 +204,7 @@ fn check((name, read, _): &Parser, text: &str) {
 }
 
 /// Reruns the test of this name in a child process with less memory. Returns true in the child.
-fn is_limited(test: &str) -> bool {
+fn rerun_with_limited_memory(test: &str) -> bool {
     const MARK: &str = "HAS_LIMITED_MEMORY";
     if std::env::var_os(MARK).is_some() {
         return true;
@@ -232,7 +236,7 @@ fn on_small_stack(name: &str, run: impl FnOnce() + Send + 'static) {
 
 #[test]
 fn deep_wide_and_long_inputs_are_read_or_refused_in_bounded_memory() {
-    if !is_limited("deep::deep_wide_and_long_inputs_are_read_or_refused_in_bounded_memory") {
+    if !rerun_with_limited_memory("deep::deep_wide_and_long_inputs_are_read_or_refused_in_bounded_memory") {
         return;
     }
     for parser in PARSERS {
@@ -252,7 +256,7 @@ fn deep_wide_and_long_inputs_are_read_or_refused_in_bounded_memory() {
 
 #[test]
 fn changed_inputs_are_read_or_refused_in_bounded_memory() {
-    if !is_limited("deep::changed_inputs_are_read_or_refused_in_bounded_memory") {
+    if !rerun_with_limited_memory("deep::changed_inputs_are_read_or_refused_in_bounded_memory") {
         return;
     }
     for parser in PARSERS {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fake_csi::{DriverSpec, Effect, FakeDriver, Method, NodeIdentity, Pool, Rule, Running};
-use suites::harness::journal::What;
+use suites::harness::journal::Observation;
 use suites::harness::judge::{Verdict, verdict};
 use suites::harness::manifest::Manifest;
 use suites::harness::{Outcome, RunOptions, record, run};
@@ -19,7 +19,7 @@ const GIB: u64 = 1 << 30;
 
 /// A third-party driver with 10Gi on node n1 for classes with a driver-specific parameter, and a manifest that contains the driver's
 /// socket.
-struct Other {
+struct ThirdPartyDriver {
     driver: FakeDriver,
     /// Topology keys in the manifest.
     topology: String,
@@ -27,14 +27,14 @@ struct Other {
     folder: tempfile::TempDir,
 }
 
-impl Other {
-    async fn new() -> Other {
+impl ThirdPartyDriver {
+    async fn new() -> ThirdPartyDriver {
         let segment = BTreeMap::from([(KEY.to_owned(), "n1".to_owned())]);
         Self::at(segment, format!("topologyKeys: [{KEY}]")).await
     }
 
-    /// A driver with a zone key, whose node key has values such as `host-n1` instead of node names.
-    async fn with_zone() -> Other {
+    /// A driver with two topology keys: a zone key, and a node key whose values have the form `host-n1`.
+    async fn with_zone() -> ThirdPartyDriver {
         let segment = [(KEY, "host-n1"), (ZONE, "east")];
         let segment = segment.map(|(key, value)| (key.to_owned(), value.to_owned()));
         let topology =
@@ -42,7 +42,7 @@ impl Other {
         Self::at(segment.into(), topology).await
     }
 
-    async fn at(segment: BTreeMap<String, String>, topology: String) -> Other {
+    async fn at(segment: BTreeMap<String, String>, topology: String) -> ThirdPartyDriver {
         let folder = tempfile::tempdir().unwrap();
         let spec = DriverSpec {
             topology_keys: segment.keys().cloned().collect(),
@@ -56,7 +56,7 @@ impl Other {
         };
         let socket = folder.path().join("csi.sock");
         let running = driver.listen(&socket, Some(identity)).await.unwrap();
-        Other {
+        ThirdPartyDriver {
             driver,
             topology,
             _running: running,
@@ -80,7 +80,7 @@ impl Other {
         let mut systems = references::built_in(None);
         manifest.install(&mut systems);
         let plan = plan(&case_files(), case).unwrap().unwrap();
-        assert_eq!(manifest.skips(&plan), None, "{case}");
+        assert_eq!(manifest.skip_reason(&plan), None, "{case}");
         let plan = Arc::new(manifest.adapt(&plan).unwrap());
         let outcome = run(plan.clone(), &systems, RunOptions::default()).await.unwrap();
         let saved = record::save(self.folder.path(), &plan, &outcome.journal, &outcome.logs).unwrap();
@@ -97,18 +97,18 @@ impl Other {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn it_passes_all_applicable_driver_cases() {
-    passes(Other::new().await).await;
+    passes(ThirdPartyDriver::new().await).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_driver_with_several_topology_keys_passes() {
-    passes(Other::with_zone().await).await;
+    passes(ThirdPartyDriver::with_zone().await).await;
 }
 
-async fn passes(other: Other) {
+async fn passes(other: ThirdPartyDriver) {
     let manifest = other.manifest();
     let all = plans(&case_files()).unwrap();
-    let own = all.iter().filter(|plan| manifest.skips(plan).is_none());
+    let own = all.iter().filter(|plan| manifest.skip_reason(plan).is_none());
     let mut ran = 0;
     for plan in own {
         let outcome = other.run(plan.id()).await;
@@ -125,12 +125,12 @@ async fn passes(other: Other) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_are_recorded_under_the_drivers_own_names() {
-    let other = Other::new().await;
+    let other = ThirdPartyDriver::new().await;
     let outcome = other.run("driver/story/pod").await;
     assert!(matches!(outcome.verdict, Verdict::Pass));
     let facts = outcome.journal.since(0);
     let made = facts.iter().find_map(|fact| match &fact.what {
-        What::Call(call) if call.method == Method::CreateVolume => Some(call.clone()),
+        Observation::Call(call) if call.method == Method::CreateVolume => Some(call.clone()),
         _ => None,
     });
     let made = made.unwrap();
@@ -140,7 +140,9 @@ async fn calls_are_recorded_under_the_drivers_own_names() {
         BTreeMap::from([("tier".to_owned(), "gold".to_owned())])
     );
     let object = facts.iter().find_map(|fact| match &fact.what {
-        What::Commit(commit) if &*commit.resource == "csistoragecapacities" => Some(commit.object.clone()),
+        Observation::Commit(commit) if &*commit.resource == "csistoragecapacities" => {
+            Some(commit.object.clone())
+        }
         _ => None,
     });
     assert_eq!(object.unwrap()["nodeTopology"]["matchLabels"][KEY], "n1");
@@ -148,7 +150,7 @@ async fn calls_are_recorded_under_the_drivers_own_names() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wrong_capacity_is_detected() {
-    let other = Other::new().await;
+    let other = ThirdPartyDriver::new().await;
     let rule = Rule {
         method: Method::GetCapacity,
         segment: None,
@@ -176,7 +178,7 @@ async fn a_wrong_capacity_is_detected() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn cases_that_configure_the_driver_are_skipped_with_a_reason() {
-    let manifest = Other::new().await.manifest();
+    let manifest = ThirdPartyDriver::new().await.manifest();
     for (case, why) in [
         (
             "driver/capacity/offered/not-advertised",
@@ -193,7 +195,7 @@ async fn cases_that_configure_the_driver_are_skipped_with_a_reason() {
         ("scheduler/filter/limit/exactly", "the case has no driver"),
     ] {
         let plan = plan(&case_files(), case).unwrap().unwrap();
-        assert_eq!(manifest.skips(&plan).as_deref(), Some(why), "{case}");
+        assert_eq!(manifest.skip_reason(&plan).as_deref(), Some(why), "{case}");
     }
 }
 
@@ -242,7 +244,7 @@ fn an_invalid_manifest_is_reported_with_position_and_remedy() {
         ),
         (
             &format!("driver: {{argv: [\"true\"], {names}, objects: [{{}}]}}"),
-            "an entry needs `file` or `text`",
+            "an entry of `objects` needs `file` or `text`",
         ),
         (
             "driver: {argv: [\"true\"], names: {name: a, topologyKeys: [b], takesBackend: true}}",

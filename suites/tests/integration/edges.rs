@@ -10,7 +10,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use imports::{Imports, shown};
+use imports::{Imports, format_module};
 
 /// Allowed dependencies within this workspace, by crate; none for other crates.
 const ALLOWED: &[(&str, &[&str])] = &[
@@ -246,8 +246,8 @@ fn no_crate_has_an_import_cycle() {
         for (from, targets) in &mut imports.of {
             targets.retain(|to| !from.starts_with(to));
         }
-        let circle = imports.circle();
-        let circle = circle.map(|files| files.iter().map(shown).collect::<Vec<_>>().join(" → "));
+        let circle = imports.find_cycle();
+        let circle = circle.map(|files| files.iter().map(format_module).collect::<Vec<_>>().join(" → "));
         assert_eq!(
             circle,
             None,

@@ -16,7 +16,7 @@ pub(crate) struct Search {
 }
 
 impl Search {
-    /// Why an evidence is invalid for a requirement; `None` if the evidence is valid.
+    /// An error message if the evidence for the requirement does not exist.
     pub(crate) fn problem(&mut self, id: &str, evidence: &Evidence) -> Option<String> {
         let is_there = match evidence {
             Evidence::Test(test) => is_test(test),
@@ -27,7 +27,7 @@ impl Search {
         (!is_there).then(|| format!("there is no {} {evidence}", evidence.kind()))
     }
 
-    /// The statements for which a study has findings; `None` if there is no such study.
+    /// Ids of the requirements for which a study has findings; empty if there is no such study.
     pub(crate) fn statements(&mut self, study: &str) -> &BTreeSet<&'static str> {
         let made = || labs::study::statements(study).unwrap_or_default();
         self.studies.entry(study.to_owned()).or_insert_with(made)

@@ -8,7 +8,7 @@ use harness::manifest::PLACEHOLDERS;
 use harness::plan::features;
 use harness::settings::SETTINGS;
 
-use crate::page::{check_or_update, with};
+use crate::page::{check_or_update, with_table};
 
 fn table(head: &[&str], rows: impl IntoIterator<Item = (String, String)>) -> String {
     let rows = rows
@@ -43,7 +43,7 @@ fn the_tables_match_the_code() {
     let names = table(&["name", "what it stands for"], names);
     let settings = table(&["setting", "values", "role, and key in a case"], settings);
     check_or_update(&path, "manifest_page", |page| {
-        let page = with(page, "features", &claims);
-        with(&with(&page, "names", &names), "settings", &settings)
+        let page = with_table(page, "features", &claims);
+        with_table(&with_table(&page, "names", &names), "settings", &settings)
     });
 }

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-/// The page with this table between the markers of the table.
-pub(crate) fn with(page: &str, mark: &str, table: &str) -> String {
+/// The page with the text between the markers of `mark` replaced by this table.
+pub(crate) fn with_table(page: &str, mark: &str, table: &str) -> String {
     let (begin, end) = (
         format!("<!-- {mark}: begin -->\n"),
         format!("<!-- {mark}: end -->"),
@@ -13,7 +13,7 @@ pub(crate) fn with(page: &str, mark: &str, table: &str) -> String {
     format!("{before}{begin}{table}{end}{after}")
 }
 
-/// Checks a page, or rewrites it with `UPDATE=1`. `name`: the test that does so.
+/// Checks a page, or rewrites the page if `UPDATE` is set. `name`: the test to run with `UPDATE=1`.
 pub(crate) fn check_or_update(path: &Path, name: &str, wanted: impl Fn(&str) -> String) {
     let page = std::fs::read_to_string(path).unwrap();
     let wanted = wanted(&page);

@@ -8,11 +8,11 @@ use suites::harness::{RunOptions, run};
 use suites::{case_files, plans};
 use tokio::sync::Semaphore;
 
-/// Number of concurrent cases, most of which wait.
+/// Number of concurrent cases. More than cores, because cases mostly wait.
 const CONCURRENCY: usize = 8;
 
 /// Filter cases, with the scoring gate enabled.
-fn with_scoring() -> Vec<Plan> {
+fn filter_cases_with_scoring() -> Vec<Plan> {
     let areas = ["scheduler/filter", "scheduler/claims", "scheduler/requeue"];
     let all = plans(&case_files()).unwrap();
     let of_filter = all
@@ -33,7 +33,7 @@ fn with_scoring() -> Vec<Plan> {
 /// KEP-4049 requires tests with the feature gate on and off. The cases themselves run with the gate off.
 #[tokio::test(flavor = "multi_thread")]
 async fn feasible_nodes_are_the_same_with_scoring() {
-    let plans = with_scoring();
+    let plans = filter_cases_with_scoring();
     assert!(plans.len() >= 50, "only {} cases", plans.len());
     let slots = Arc::new(Semaphore::new(CONCURRENCY));
     let runs = plans.into_iter().map(|plan| {

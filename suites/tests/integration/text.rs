@@ -1,5 +1,5 @@
-//! Checks that no verdict depends on text that is meant for readers, and that names of methods and resources that many files need are
-//! declared once.
+//! Checks that no verdict depends on text that is meant for readers, and that each frequently used name of a method or resource is declared
+//! once.
 
 use std::path::{Path, PathBuf};
 

@@ -23,7 +23,7 @@ use tokio::time::{Instant, sleep};
 use crate::recorded_worlds::{Node, RecordedCapacity, RecordedCluster, Recording, Step};
 use crate::recordings;
 
-/// Number of concurrent clusters, most of which wait.
+/// Number of concurrent clusters. More than cores, because clusters mostly wait.
 const CONCURRENCY: usize = 16;
 
 /// Timeout for reaching the recorded state.
@@ -341,7 +341,7 @@ impl<'w> Replay<'w> {
         ResourceRef::new("storage.k8s.io", "csistoragecapacities").namespace(&self.recording.namespace)
     }
 
-    /// The difference between these objects and those in the cluster once the publisher is idle.
+    /// The difference between these objects and the objects in the cluster once the publisher is idle; `None` if they are equal.
     async fn difference_once_idle(&self, expected: &[Value]) -> Option<String> {
         let deadline = Instant::now() + TIMEOUT;
         let expected = sorted(expected.to_vec());
@@ -368,7 +368,7 @@ impl<'w> Replay<'w> {
     async fn settle(&self) {
         loop {
             self.api.quiet().await;
-            self.driver.quiet().await;
+            self.driver.wait_until_idle().await;
             let before = self.seen.moves.load(Ordering::Relaxed);
             // Nothing signals that the publisher is idle, so the test waits for some time without facts.
             sleep(IDLE_TIME).await;
@@ -379,7 +379,7 @@ impl<'w> Replay<'w> {
     }
 }
 
-/// The rule with which the fake driver returns a response that was recorded for `key=value,…|kind`.
+/// A rule of the fake driver that returns the recorded capacity. `key`: segment and parameter, as `key=value,…|kind`.
 fn rule(key: &str, capacity: RecordedCapacity) -> Rule {
     let (segment, kind) = key.split_once('|').unwrap();
     Rule {

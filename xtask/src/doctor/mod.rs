@@ -87,7 +87,7 @@ fn print_result(what: &str, found: CheckResult, only_for: Option<&str>) -> Exit 
     let (word, text, exit) = match (found, only_for) {
         (Ok(found), _) => (paint.good("ok     "), found, Exit::Passed),
         (Err(problem), Some(purpose)) => {
-            let text = format!("{problem}; only for {purpose}");
+            let text = format!("{problem}; only needed for {purpose}");
             (paint.dim("absent "), text, Exit::Passed)
         }
         (Err(problem), None) => (paint.bad("MISSING"), problem, Exit::Environment),
@@ -96,7 +96,7 @@ fn print_result(what: &str, found: CheckResult, only_for: Option<&str>) -> Exit 
     exit
 }
 
-/// Combines the exit codes of two checks. The one for the environment takes precedence over the one for an invalid file.
+/// Combines the exit codes of two checks. An environment error takes precedence over an invalid file.
 fn combined(one: Exit, other: Exit) -> Exit {
     match (one, other) {
         (Exit::Environment, _) | (_, Exit::Passed) => one,
@@ -106,7 +106,7 @@ fn combined(one: Exit, other: Exit) -> Exit {
 
 fn temporary_files() -> CheckResult {
     let folder = std::env::temp_dir();
-    machine::can_write(&folder).map_err(|error| {
+    machine::check_writable(&folder).map_err(|error| {
         let remedy = machine::remedy(&error, &folder, "set TMPDIR to another folder");
         format!("{}: {error}; {remedy}", folder.display())
     })?;
@@ -144,10 +144,10 @@ fn loopback() -> CheckResult {
 }
 
 fn open_files() -> CheckResult {
-    let Some((limit, _)) = machine::descriptors() else {
+    let Some((limit, _)) = machine::descriptor_limit_and_free() else {
         return Ok("no limit".to_owned());
     };
-    match preflight::fitting() {
+    match preflight::max_concurrent_cases() {
         Some(0) => Err(format!(
             "{limit}, too few for one case; raise the limit with `ulimit -n 4096`"
         )),
@@ -158,8 +158,8 @@ fn open_files() -> CheckResult {
 
 /// Checks the folder in which runs are stored without `--output`.
 fn runs() -> CheckResult {
-    let folder = folders::of("runs");
-    let written = folders::ensure_private(&folder).and_then(|()| machine::can_write(&folder));
+    let folder = folders::default_folder("runs");
+    let written = folders::ensure_private(&folder).and_then(|()| machine::check_writable(&folder));
     match written {
         Ok(()) => Ok(folder.display().to_string()),
         Err(error) => Err(format!(

@@ -1,5 +1,5 @@
-//! The checks of `doctor` for the programs of a manifest, without starting them: whether the files exist, and whether this machine can
-//! execute them.
+//! The checks of `doctor` for the programs of a manifest, without starting them: interpreters of scripts, the socket of a driver, and mount
+//! namespaces.
 
 use std::io::Read as _;
 use std::os::unix::net::UnixStream;
@@ -11,23 +11,23 @@ use suites::harness::manifest::Manifest;
 use super::{CheckResult, find_in_path};
 
 /// The name of a check, and what it found.
-pub(super) type Line = (&'static str, CheckResult);
+pub(super) type NamedResult = (&'static str, CheckResult);
 
 /// Checks each program of the manifest.
-pub(super) fn check(manifest: &Manifest) -> Vec<Line> {
+pub(super) fn check(manifest: &Manifest) -> Vec<NamedResult> {
     let mut lines = vec![("manifest", Ok(summary(manifest)))];
     lines.extend(
         manifest
             .programs()
-            .map(|(role, path)| (role.as_str(), startable(path))),
+            .map(|(role, path)| (role.as_str(), check_interpreter(path))),
     );
     lines.extend(
         manifest
             .driver_socket()
-            .map(|path| ("driver's socket", connectable(path))),
+            .map(|path| ("driver's socket", check_driver_socket(path))),
     );
     if manifest.is_in_cluster() {
-        lines.push(("pod's folder", pod_folder()));
+        lines.push(("pod's folder", check_mount_namespaces()));
     }
     lines
 }
@@ -44,12 +44,12 @@ fn summary(manifest: &Manifest) -> String {
     )
 }
 
-/// Checks that the operating system can execute the format of an executable file.
-fn startable(path: &Path) -> CheckResult {
+/// Checks that the interpreter in the first line of a script exists. Other executable files pass.
+fn check_interpreter(path: &Path) -> CheckResult {
     const LONGEST: u64 = 256;
     let mut start = Vec::new();
     let file = std::fs::File::open(path);
-    // If the file is executable but not readable, its format cannot be checked.
+    // If the file is executable but not readable, its first line cannot be checked.
     if let Ok(file) = file {
         file.take(LONGEST)
             .read_to_end(&mut start)
@@ -69,8 +69,8 @@ fn startable(path: &Path) -> CheckResult {
     }
 }
 
-/// Checks that a running driver listens on its socket. If the path of the socket is too long, the operating system reports an error.
-fn connectable(path: &Path) -> CheckResult {
+/// Checks that a running driver listens on its socket.
+fn check_driver_socket(path: &Path) -> CheckResult {
     match UnixStream::connect(path) {
         Ok(_) => Ok(path.display().to_string()),
         Err(error) => Err(format!(
@@ -80,8 +80,8 @@ fn connectable(path: &Path) -> CheckResult {
     }
 }
 
-/// Checks that mount namespaces are available, with which a program sees the files that are mounted into a pod.
-fn pod_folder() -> CheckResult {
+/// Checks that mount namespaces are available: `inCluster` mounts files into them where a program in a pod expects the files.
+fn check_mount_namespaces() -> CheckResult {
     const REMEDY: &str = "run as root, or enable unprivileged user namespaces in the kernel";
     if find_in_path("unshare").is_none() {
         return Err(

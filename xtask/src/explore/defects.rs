@@ -47,7 +47,7 @@ async fn try_all(
     explorer: impl Fn(Option<Defect>) -> Explorer,
 ) -> Exit {
     let paint = Paint::of(&std::io::stdout());
-    let control = attempt(explorer(None), budget).await;
+    let control = explore_until_finding(explorer(None), budget).await;
     let is_clean = control.exploration.findings.is_empty() && control.exploration.broken.is_empty();
     match is_clean {
         true => row("none", "without a defect", &control),
@@ -55,7 +55,7 @@ async fn try_all(
     }
     let mut missed = Vec::new();
     for defect in defects {
-        let attempted = attempt(explorer(Some(*defect)), budget).await;
+        let attempted = explore_until_finding(explorer(Some(*defect)), budget).await;
         let is_found = !attempted.exploration.findings.is_empty();
         row(
             if is_found { "found" } else { "missed" },
@@ -79,7 +79,7 @@ async fn try_all(
 }
 
 /// Explores until the first finding, or until the budget is used up.
-async fn attempt(explorer: Explorer, budget: Duration) -> Attempt {
+async fn explore_until_finding(explorer: Explorer, budget: Duration) -> Attempt {
     let began = Instant::now();
     let mut exploration = Exploration::default();
     let until = Until::Finding(began + budget);

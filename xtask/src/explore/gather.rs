@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use suites::explore::{Explored, FoundRecord};
 
-use super::{Ended, exit, show};
+use super::{ExplorationEnd, exit, show};
 use crate::Exit;
 use crate::out::eprintln;
 
@@ -23,7 +23,7 @@ pub(crate) fn print_merged(
         }
     }
     show::summarize(&explored, seconds, false);
-    let ended = Ended {
+    let ended = ExplorationEnd {
         started,
         seconds,
         limits: missing,

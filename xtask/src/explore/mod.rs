@@ -54,7 +54,7 @@ pub(crate) struct ExploreArgs {
     #[arg(long, conflicts_with_all = ["defect", "sut", "worlds", "real_time", "shard"])]
     defects: bool,
     /// Write a case for each finding, and the reports, into this folder
-    #[arg(long, value_name = "FOLDER", default_value_os_t = folders::of("explore"))]
+    #[arg(long, value_name = "FOLDER", default_value_os_t = folders::default_folder("explore"))]
     output: PathBuf,
     /// Maximum number of runs for minimizing a finding
     #[arg(long, default_value_t = 500)]
@@ -90,19 +90,19 @@ fn budget(text: &str) -> Result<Duration, String> {
 }
 
 pub(crate) fn run(args: &ExploreArgs) -> Exit {
-    attempt(args).unwrap_or_else(|exit| exit)
+    try_run(args).unwrap_or_else(|exit| exit)
 }
 
-fn attempt(args: &ExploreArgs) -> Result<Exit, Exit> {
+fn try_run(args: &ExploreArgs) -> Result<Exit, Exit> {
     mutants::ensure_available(args.defect)?;
     if let Some(shard) = args.part.shard {
         check_shard(args, shard)?;
     }
     folders::prepare(&args.output)?;
     let manifest = args.sut.as_deref().map(manifest).transpose()?;
-    preflight::output(&args.output)?;
+    preflight::check_output_folder(&args.output)?;
     preflight::temporary_files()?;
-    let jobs = preflight::jobs(args.jobs.unwrap_or_else(|| default_jobs(args)))?;
+    let jobs = preflight::limit_jobs(args.jobs.unwrap_or_else(|| default_jobs(args)))?;
     let seed = args.seed.unwrap_or_else(random_seed);
     let explorer = |defect, manifest, tries| Explorer {
         session: Arc::new(session(args, defect, manifest, jobs)),
@@ -126,7 +126,7 @@ fn attempt(args: &ExploreArgs) -> Result<Exit, Exit> {
     let explorer = Arc::new(explorer(args.defect, manifest, args.tries));
     let runtime = runtime()?;
     let exit = runtime.block_on(explore(&explorer, args));
-    // Does not wait for a run that never ends.
+    // Shuts down without waiting, because a run may never end.
     runtime.shutdown_background();
     Ok(exit)
 }
@@ -185,7 +185,7 @@ fn check_shard(args: &ExploreArgs, shard: Shard) -> Result<(), Exit> {
         return Err(Exit::Usage);
     }
     if args.worlds.is_some_and(|worlds| worlds < shard.part() as u64) {
-        return Err(parts::empty(shard));
+        return Err(parts::print_empty_shard(shard));
     }
     Ok(())
 }
@@ -207,7 +207,7 @@ async fn explore(explorer: &Arc<Explorer>, args: &ExploreArgs) -> Exit {
             bar.suspend(|| eprintln!("found: {} (seed {})", finding.signature, finding.seed));
         }
         reported = exploration.findings.len();
-        let line = || show::line(exploration, began.elapsed());
+        let line = || show::progress_line(exploration, began.elapsed());
         bar.set_message(line());
         progress_log.log(line);
     };
@@ -227,7 +227,7 @@ async fn explore(explorer: &Arc<Explorer>, args: &ExploreArgs) -> Exit {
     let mut limits = Vec::new();
     limits.extend(args.part.shard.map(|shard| format!("shard {shard}")));
     limits.extend(is_interrupted.then(|| "interrupted".to_owned()));
-    let ended = Ended {
+    let ended = ExplorationEnd {
         started,
         seconds,
         limits,
@@ -238,13 +238,13 @@ async fn explore(explorer: &Arc<Explorer>, args: &ExploreArgs) -> Exit {
     }
     let exit = exit(&explored, is_interrupted);
     match args.part.shard.filter(|_| !is_interrupted) {
-        Some(shard) => parts::write(part(args, shard, explored, &ended), &args.output, exit),
+        Some(shard) => parts::write_part(part(args, shard, explored, &ended), &args.output, exit),
         None => exit,
     }
 }
 
-/// When the exploration ran, and why the result is incomplete, if it is.
-struct Ended {
+/// Start and duration of an exploration, and the reasons that its result is incomplete.
+struct ExplorationEnd {
     started: String,
     seconds: f64,
     limits: Vec<String>,
@@ -266,7 +266,12 @@ fn programs(explorer: &Explorer, args: &ExploreArgs) -> Programs {
 }
 
 /// The results of a shard, for `report merge`.
-fn part(args: &ExploreArgs, shard: Shard, explored: Explored, ended: &Ended) -> ShardFile<CommandResult> {
+fn part(
+    args: &ExploreArgs,
+    shard: Shard,
+    explored: Explored,
+    ended: &ExplorationEnd,
+) -> ShardFile<CommandResult> {
     let number = |name: &str, number: Option<u64>| number.map(|number| format!("--{name}={number}"));
     let given = [
         Some(format!("explore{}", explored.programs.options)),

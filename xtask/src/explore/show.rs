@@ -9,7 +9,7 @@ use suites::harness::invocation;
 use suites::harness::report::Paint;
 use suites::report::{Report, WriteError, write_all};
 
-use super::{Ended, ExploreArgs};
+use super::{ExplorationEnd, ExploreArgs};
 use crate::github;
 use crate::out::{self, println};
 
@@ -20,7 +20,7 @@ pub(super) fn progress() -> ProgressBar {
 }
 
 /// The progress line.
-pub(super) fn line(exploration: &Exploration, elapsed: Duration) -> String {
+pub(super) fn progress_line(exploration: &Exploration, elapsed: Duration) -> String {
     let minimizing = exploration
         .shrinking
         .map(|tried| format!("; minimizing a finding, {tried} tries"));
@@ -28,7 +28,7 @@ pub(super) fn line(exploration: &Exploration, elapsed: Duration) -> String {
         "{} clusters, {:.0}/s, {} values of {} axes, {} findings{}",
         exploration.clusters,
         per_second(exploration.clusters, elapsed.as_secs_f64()),
-        exploration.axes.values(),
+        exploration.axes.count_values(),
         exploration.axes.iter().count(),
         exploration.findings.len(),
         minimizing.unwrap_or_default()
@@ -140,7 +140,11 @@ pub(super) fn options(args: &ExploreArgs) -> String {
 }
 
 /// Writes a report in all formats that are also used for cases.
-pub(super) fn write_reports(explored: &Explored, ended: &Ended, folder: &Path) -> Result<(), WriteError> {
+pub(super) fn write_reports(
+    explored: &Explored,
+    ended: &ExplorationEnd,
+    folder: &Path,
+) -> Result<(), WriteError> {
     let programs = &explored.programs;
     let command = vec![
         format!("explore{}", programs.options),

@@ -36,7 +36,7 @@ pub(super) struct Names {
     pub(super) topology: BTreeMap<String, String>,
 }
 
-/// Placeholders of which each must occur in an argument: otherwise the harness cannot configure the program.
+/// Placeholders that must occur in the arguments: otherwise the harness cannot configure the program.
 const NEEDED: [&str; 3] = ["{kubeconfig}", "{csi_socket}", "{refresh}"];
 
 impl Draft {
@@ -62,7 +62,7 @@ impl Draft {
         draft
             .missing
             .retain(|(value, _)| !argv.iter().any(|argument| argument.contains(value)));
-        for (setting, adds) in flags::needed(role) {
+        for (setting, adds) in flags::required_settings(role) {
             draft
                 .settings
                 .insert((*setting).to_owned(), json!({"any": [adds]}));
@@ -135,7 +135,7 @@ impl Draft {
             settings: &self.settings,
             names: self.names.as_ref(),
         };
-        serde_saphyr::to_string(&Written {
+        serde_saphyr::to_string(&ManifestYaml {
             name: &self.name,
             features,
             roles: [(self.role.as_str(), program)].into(),
@@ -152,7 +152,7 @@ const ENVIRONMENT: &[(&str, &str)] = &[
 
 /// The fields of the manifest, in output order.
 #[derive(Serialize)]
-struct Written<'d> {
+struct ManifestYaml<'d> {
     name: &'d str,
     features: &'d [&'d str],
     roles: BTreeMap<&'d str, Program<'d>>,

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use suites::harness::RunOptions;
-use suites::harness::journal::{AnswerFact, What};
+use suites::harness::journal::{HarnessCallFact, Observation};
 use suites::harness::manifest::Manifest;
 use suites::harness::plan::resolve;
 use suites::harness::scenario;
@@ -33,7 +33,7 @@ steps:
         why: a driver whose name and node are unknown cannot be tested
 ";
 
-/// What the responses of the driver say about it.
+/// Identity of a driver, according to its responses.
 pub(super) struct DriverIdentity {
     /// Names for the manifest; unchanged if the driver reported no name.
     pub(super) names: Names,
@@ -44,7 +44,7 @@ pub(super) struct DriverIdentity {
 }
 
 /// Placeholder names for an unknown driver.
-pub(super) fn unknown() -> Names {
+pub(super) fn placeholder_names() -> Names {
     Names {
         name: "driver.example.com".to_owned(),
         topology_keys: Vec::new(),
@@ -62,13 +62,13 @@ pub(super) async fn identify(draft: &Draft, path: &Path) -> Result<DriverIdentit
     let facts = outcome.journal.since(0);
     let answer = |name: &str| {
         facts.iter().find_map(|fact| match &fact.what {
-            What::Answer(answer) if answer.name == name => Some(answer),
+            Observation::Answer(answer) if answer.name == name => Some(answer),
             _ => None,
         })
     };
     let failure = outcome.verdict.failure();
     Ok(DriverIdentity {
-        names: names(answer("info"), answer("node")).unwrap_or_else(unknown),
+        names: names(answer("info"), answer("node")).unwrap_or_else(placeholder_names),
         has_capacity: answer("controller")
             .and_then(|answer| answer.values.get("getCapacity")?.as_i64())
             .map(|it| it == 1),
@@ -77,8 +77,8 @@ pub(super) async fn identify(draft: &Draft, path: &Path) -> Result<DriverIdentit
 }
 
 /// The names in the responses of the driver on the node.
-fn names(info: Option<&AnswerFact>, node: Option<&AnswerFact>) -> Option<Names> {
-    let text = |answer: Option<&AnswerFact>, name: &str| {
+fn names(info: Option<&HarnessCallFact>, node: Option<&HarnessCallFact>) -> Option<Names> {
+    let text = |answer: Option<&HarnessCallFact>, name: &str| {
         let value = answer?.values.get(name)?.as_str()?;
         Some(value.to_owned()).filter(|text| !text.is_empty())
     };

@@ -90,7 +90,7 @@ pub(super) fn of(role: Role) -> &'static [Flag] {
 }
 
 /// Settings that every program of a role must get, even if `init` recognises no flag for them.
-pub(super) fn needed(role: Role) -> &'static [(&'static str, &'static str)] {
+pub(super) fn required_settings(role: Role) -> &'static [(&'static str, &'static str)] {
     match role {
         Role::Cleaner => &[
             ("driver", "--driver-name={value}"),

@@ -58,7 +58,7 @@ async fn flags_of(program: &str, words: &[&String]) -> Result<BTreeSet<String>, 
     if !words.is_empty() && !status.success() {
         return Ok(BTreeSet::new());
     }
-    Ok(in_text(&String::from_utf8_lossy(&text)))
+    Ok(flags_in_text(&String::from_utf8_lossy(&text)))
 }
 
 /// Runs a program. Returns the start of its standard output, followed by standard error, and its exit status.
@@ -79,7 +79,7 @@ async fn read_start(pipe: Option<impl AsyncRead + Unpin>) -> std::io::Result<Vec
 }
 
 /// All words of the form `-name`, `--name`, `--name=VALUE` or `--name VALUE`.
-fn in_text(text: &str) -> BTreeSet<String> {
+fn flags_in_text(text: &str) -> BTreeSet<String> {
     let words = text.split(|letter: char| letter.is_whitespace() || ",[]()|`'\"".contains(letter));
     let flags = words.filter_map(|word| {
         let name = word.strip_prefix("--").or_else(|| word.strip_prefix('-'))?;
@@ -107,7 +107,7 @@ mod tests {
     fn flags_are_found_in_go_and_clap_help_texts() {
         let text = "Usage: p [--plain] [-o FILE]\n  -csi-address string\n\tsocket (default \"/run/csi.sock\")\n      \
                     --poll=TIME  how often\n  --a, --kube_config <FILE>\nfour-fold - not a flag -- nor this";
-        let found: Vec<String> = in_text(text).into_iter().collect();
+        let found: Vec<String> = flags_in_text(text).into_iter().collect();
         assert_eq!(found, ["a", "csi-address", "kube_config", "o", "plain", "poll"]);
     }
 }

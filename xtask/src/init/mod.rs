@@ -45,7 +45,7 @@ pub(crate) struct InitArgs {
 }
 
 pub(crate) fn run(args: &InitArgs) -> Exit {
-    attempt(args).unwrap_or_else(|(exit, why)| {
+    try_run(args).unwrap_or_else(|(exit, why)| {
         eprintln!("error: {why}");
         exit
     })
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &InitArgs) -> Exit {
 
 type InitError = (Exit, String);
 
-fn attempt(args: &InitArgs) -> Result<Exit, InitError> {
+fn try_run(args: &InitArgs) -> Result<Exit, InitError> {
     if args.output.exists() {
         let why = format!(
             "{} already exists; name another file with --output",
@@ -62,7 +62,7 @@ fn attempt(args: &InitArgs) -> Result<Exit, InitError> {
         return Err((Exit::Usage, why));
     }
     if let Some(name) = &args.from {
-        return copy(name, &args.output);
+        return copy_built_in_manifest(name, &args.output);
     }
     let role = role_of(args)?;
     let argv = argv_of(args)?;
@@ -81,7 +81,7 @@ async fn try_out(args: &InitArgs, role: Role, argv: Vec<String>) -> Result<Exit,
     let program = argv.first().map_or("", String::as_str);
     let name = args.name.clone().unwrap_or_else(|| base_name(program));
     let has = help::flags(&argv).await.map_err(|why| (Exit::Environment, why))?;
-    let mut draft = Draft::of(name, role, relative_to(&args.output, argv), &has);
+    let mut draft = Draft::of(name, role, relative_to_manifest(&args.output, argv), &has);
     print_flags(&draft);
     if role == Role::Driver {
         identify_driver(&mut draft, &args.output).await?;
@@ -115,7 +115,7 @@ fn argv_of(args: &InitArgs) -> Result<Vec<String>, InitError> {
 }
 
 /// Writes a copy of a built-in manifest.
-fn copy(name: &str, output: &Path) -> Result<Exit, InitError> {
+fn copy_built_in_manifest(name: &str, output: &Path) -> Result<Exit, InitError> {
     let Some((_, text)) = built_in_manifests().find(|(known, _)| *known == name) else {
         let names: Vec<&str> = built_in_manifests().map(|(name, _)| name).collect();
         let why = format!(
@@ -153,7 +153,7 @@ fn base_name(program: &str) -> String {
 }
 
 /// Makes the path of a program relative to the folder of the manifest; the user specifies it relative to the current folder.
-fn relative_to(manifest: &Path, mut argv: Vec<String>) -> Vec<String> {
+fn relative_to_manifest(manifest: &Path, mut argv: Vec<String>) -> Vec<String> {
     let is_here = manifest
         .parent()
         .is_none_or(|folder| folder.as_os_str().is_empty());
@@ -172,13 +172,13 @@ fn print_flags(draft: &Draft) {
         println!("recognised  {argument:<36}  {meaning}");
     }
     for (value, meaning) in &draft.missing {
-        println!("missing     {value:<36}  {meaning}: no flag of a usual name; add an argument with {value}");
+        println!("missing     {value:<36}  {meaning}: no known flag; add an argument with {value}");
     }
 }
 
 /// Calls a driver to determine its names, and prints the result.
 async fn identify_driver(draft: &mut Draft, output: &Path) -> Result<(), InitError> {
-    draft.names = Some(driver::unknown());
+    draft.names = Some(driver::placeholder_names());
     let identity = driver::identify(draft, output).await;
     let identity = identity.map_err(|error| (Exit::Usage, error.to_string()))?;
     match &identity.failure {
@@ -205,7 +205,7 @@ async fn identify_driver(draft: &mut Draft, output: &Path) -> Result<(), InitErr
     Ok(())
 }
 
-/// Features of the role that the draft does not claim without a trial, and that no trial case tried.
+/// Features of the role that the draft does not claim and for which no trial case ran.
 fn untried(draft: &Draft, tried: &[TrialResult]) -> Vec<&'static str> {
     let of_role = format!("{}.", draft.role.as_str());
     let is_known =
@@ -244,7 +244,7 @@ fn finish(draft: &Draft, tried: &[TrialResult], output: &Path) -> Result<Exit, I
     let untried = untried(draft, tried);
     if !untried.is_empty() {
         let list = untried.join(", ");
-        println!("not tried   {list}; add those that the program has to `features`");
+        println!("not tried   {list}; add the features that the program has to the list `features`");
     }
     let text = draft
         .text(&features)

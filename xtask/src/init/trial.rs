@@ -75,7 +75,7 @@ fn case<'p>(plans: &'p [Plan], draft: &Draft, feature: Option<&'static str>) -> 
                 .into_iter()
                 .all(|name| draft.features.contains(name))
     };
-    // The cases of the first area of a role test basic functions. Those of later areas inject faults.
+    // The cases of the first area of a role test basic functions. Cases of later areas inject faults.
     let own = |plan: &&Plan| plan.id().starts_with(first_area(draft.role));
     let mut fit = plans.iter().filter(is_fit);
     let first = plans.iter().filter(is_fit).find(own);

@@ -17,7 +17,7 @@ const INTERRUPTED: &str = "results are printed once all measurements are done, s
 
 pub(crate) fn run(args: BenchArgs) -> Exit {
     if cfg!(debug_assertions) && !args.as_built() {
-        return optimised();
+        return run_optimised_build();
     }
     match args.what {
         Measurement::Apiserver(args) => block_on(bench::apiserver(&args)),
@@ -51,11 +51,11 @@ fn print_result(measured: Result<String, BoxError>) -> Exit {
             println!("{text}");
             Exit::Passed
         }
-        Err(error) => environment(&error),
+        Err(error) => print_measurement_error(&error),
     }
 }
 
-fn environment(error: &BoxError) -> Exit {
+fn print_measurement_error(error: &BoxError) -> Exit {
     eprintln!(
         "error: nothing could be measured: {error}; check the kubeconfig, and that the server responds and is not used by others"
     );
@@ -63,7 +63,7 @@ fn environment(error: &BoxError) -> Exit {
 }
 
 /// Runs the command again in an optimised build, because measurements of a debug build are misleading.
-fn optimised() -> Exit {
+fn run_optimised_build() -> Exit {
     let Some(checkout) = checkout() else {
         eprintln!(
             "error: this build is not optimised, and its measurements would be misleading; build it with `cargo build --release`"

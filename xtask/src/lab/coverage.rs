@@ -12,13 +12,13 @@ use crate::selected::selected;
 
 /// Prints a table for all selected cases, and a table for each file with axes.
 pub(crate) fn list(args: &SelectArgs) -> Exit {
-    match attempt(args) {
+    match try_list(args) {
         Ok(()) => Exit::Passed,
         Err(exit) => exit,
     }
 }
 
-fn attempt(args: &SelectArgs) -> Result<(), Exit> {
+fn try_list(args: &SelectArgs) -> Result<(), Exit> {
     let plans = selected(args)?;
     let ids: BTreeSet<&str> = plans.iter().map(|plan| plan.id()).collect();
     let refused = |error| {
@@ -42,7 +42,7 @@ fn attempt(args: &SelectArgs) -> Result<(), Exit> {
 /// Prints the pair coverage of every two axes.
 fn table(name: &str, cases: usize, pairs: &[PairCoverage]) {
     println!("{name}, {cases} cases");
-    pairs.iter().for_each(line);
+    pairs.iter().for_each(print_pair_coverage);
     let sum = |count: fn(&PairCoverage) -> usize| pairs.iter().map(count).sum::<usize>();
     println!(
         "  {:<24}  {} of {}",
@@ -52,7 +52,7 @@ fn table(name: &str, cases: usize, pairs: &[PairCoverage]) {
     );
 }
 
-fn line(pairs: &PairCoverage) {
+fn print_pair_coverage(pairs: &PairCoverage) {
     let axes = format!("{} x {}", pairs.first, pairs.second);
     println!("  {axes:<24}  {} of {}", pairs.covered, pairs.possible);
     for (value, with) in &pairs.missing {

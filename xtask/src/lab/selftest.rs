@@ -58,7 +58,7 @@ pub(crate) struct SelftestArgs {
     /// Print the result as JSON instead of text
     #[arg(long)]
     json: bool,
-    /// Write selftest.html, selftest.md, selftest.json and the failure of each claim into this folder
+    /// Write selftest.html, selftest.md, selftest.json, and the failures of the cases that must detect the defects, into this folder
     #[arg(long, value_name = "FOLDER")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -81,7 +81,7 @@ fn default_jobs(args: &SelftestArgs) -> usize {
 
 /// Runs the selected cases against the selected defects.
 pub(crate) fn run(args: &SelftestArgs) -> Exit {
-    attempt(args).unwrap_or_else(|exit| exit)
+    try_run(args).unwrap_or_else(|exit| exit)
 }
 
 /// The selected defects. Mutants change the source code of the references, so they do not apply to other programs.
@@ -120,13 +120,14 @@ fn defects(args: &SelftestArgs, manifest: Option<&Manifest>) -> Result<Vec<suite
     Ok(fit)
 }
 
-/// The cases that the programs do not skip and are not known to fail, adapted to the programs.
+/// The cases, adapted to the programs of a manifest, without cases that are skipped or known to fail for these programs.
 fn plans_of(plans: Vec<Plan>, manifest: Option<&Manifest>) -> Result<Vec<Arc<Plan>>, Exit> {
     let Some(manifest) = manifest else {
         return Ok(plans.into_iter().map(Arc::new).collect());
     };
-    let is_fit =
-        |plan: &Plan| manifest.skips(plan).is_none() && manifest.known_failures(plan.id()).next().is_none();
+    let is_fit = |plan: &Plan| {
+        manifest.skip_reason(plan).is_none() && manifest.known_failures(plan.id()).next().is_none()
+    };
     let adapted = plans
         .iter()
         .filter(|plan| is_fit(plan))
@@ -137,7 +138,7 @@ fn plans_of(plans: Vec<Plan>, manifest: Option<&Manifest>) -> Result<Vec<Arc<Pla
     })
 }
 
-fn attempt(args: &SelftestArgs) -> Result<Exit, Exit> {
+fn try_run(args: &SelftestArgs) -> Result<Exit, Exit> {
     let manifest = args
         .sut
         .as_deref()
@@ -145,7 +146,7 @@ fn attempt(args: &SelftestArgs) -> Result<Exit, Exit> {
         .transpose()?;
     let defects = defects(args, manifest.as_ref())?;
     if args.list {
-        list(&defects);
+        print_defects(&defects);
         return Ok(Exit::Passed);
     }
     super::output_for_shard(&args.part, args.output.as_deref())?;
@@ -155,26 +156,29 @@ fn attempt(args: &SelftestArgs) -> Result<Exit, Exit> {
             .filter_map(|defect| Defect::named(&defect.name).ok()),
     )?;
     let plans = plans_of(selected(&args.select)?, manifest.as_ref())?;
-    args.output.as_deref().map(preflight::output).transpose()?;
+    args.output
+        .as_deref()
+        .map(preflight::check_output_folder)
+        .transpose()?;
     preflight::temporary_files()?;
-    let jobs = preflight::jobs(args.jobs.unwrap_or_else(|| default_jobs(args)))?;
+    let jobs = preflight::limit_jobs(args.jobs.unwrap_or_else(|| default_jobs(args)))?;
     let selftest = Arc::new(Selftest {
         defects,
         plans,
         is_whole: manifest.is_none()
             && args.defect.is_empty()
-            && !args.select.is_narrow()
+            && !args.select.restricts_cases()
             && mutants::can_be_available(),
         pairing: if args.full { Pairing::Full } else { Pairing::Named },
         jobs,
-        observe: observe(args),
+        observe: execution_observer(args),
         build: build(args, manifest.clone()),
         sut: args.sut.as_ref().map(|path| path.display().to_string()),
         manifest,
         shard: args.part.shard,
     });
     if let Some(shard) = args.part.shard.filter(|_| selftest.size() == 0) {
-        return Err(parts::empty(shard));
+        return Err(parts::print_empty_shard(shard));
     }
     if selftest.size() == 0 {
         eprintln!(
@@ -208,9 +212,9 @@ fn build(args: &SelftestArgs, manifest: Option<Manifest>) -> Arc<Build> {
     })
 }
 
-/// A function that observes which defects' code a case executes, so that the other defects are skipped. `None` in real time, and without
+/// A function that determines the defects whose code a case executes. A case runs only with these defects. `None` in real time, and without
 /// `--full`.
-fn observe(args: &SelftestArgs) -> Option<Arc<Observe>> {
+fn execution_observer(args: &SelftestArgs) -> Option<Arc<Observe>> {
     if !args.full || args.real_time {
         return None;
     }
@@ -219,7 +223,7 @@ fn observe(args: &SelftestArgs) -> Option<Arc<Observe>> {
         ..options(args.patience, None, None)
     };
     Some(Arc::new(move || {
-        let (systems, reached) = references::observed();
+        let (systems, reached) = references::observed_references();
         Observed {
             systems,
             options: options.clone(),
@@ -255,7 +259,7 @@ async fn run_all(selftest: Arc<Selftest>, args: &SelftestArgs) -> Exit {
             completed.len(),
             selftest.size()
         );
-        let (scope, trials) = selftest.finished(completed);
+        let (scope, trials) = selftest.finished_part(completed);
         let report = SelftestReport {
             partial: Some(partial),
             ..SelftestReport::new(&scope, &trials, command(args))
@@ -278,7 +282,7 @@ async fn run_all(selftest: Arc<Selftest>, args: &SelftestArgs) -> Exit {
                 seconds,
                 CommandResult::Held(share),
             );
-            parts::write(part, folder, exit)
+            parts::write_part(part, folder, exit)
         }
         None => exit,
     }
@@ -352,7 +356,7 @@ fn summarize(report: &SelftestReport) {
         };
         let claims: Vec<&str> = defect.claims.iter().map(|claim| claim.case.as_str()).collect();
         let claims = if claims.is_empty() {
-            "the case that detects it is not selected".to_owned()
+            "the case that detects the defect is not selected".to_owned()
         } else {
             claims.join("  ")
         };
@@ -380,17 +384,17 @@ fn summarize(report: &SelftestReport) {
         skipped_runs(report)
     );
     if let Some(demands) = &report.demands {
-        print_demands(demands);
+        print_violation_coverage(demands);
     }
     println!(
         "{} of {} defects detected as expected, {}, {} problems",
-        report.claims_held(),
+        report.count_defects_with_claims_held(),
         report
             .defects
             .iter()
             .filter(|defect| !defect.claims.is_empty())
             .count(),
-        report.without_defect(),
+        report.baseline_summary(),
         report.problems.len()
     );
     if let Some(partial) = &report.partial {
@@ -398,8 +402,8 @@ fn summarize(report: &SelftestReport) {
     }
 }
 
-/// Prints the requirements for which no case detected a defect that violates them.
-fn print_demands(demands: &ViolationCoverage) {
+/// Prints the requirements of core cases that no detected defect violates, and the counts of all requirements.
+fn print_violation_coverage(demands: &ViolationCoverage) {
     let files = &demands.files;
     for open in files.unbroken_core() {
         println!("never violated  {}  {}", open.requirement, open.file);
@@ -412,7 +416,7 @@ fn print_demands(demands: &ViolationCoverage) {
 }
 
 /// Describes the defects, without running them.
-fn list(defects: &[suites::Defect]) {
+fn print_defects(defects: &[suites::Defect]) {
     let paint = Paint::of(&std::io::stdout());
     for defect in defects {
         println!("{}  {}", paint.strong(&defect.name), defect.text);

@@ -10,16 +10,16 @@ use crate::{Exit, manifest, mutants, preflight};
 
 /// Runs a study, and prints its findings.
 pub(crate) fn run(args: StudyArgs) -> Exit {
-    let study = move || attempt(&args).unwrap_or_else(|exit| exit);
+    let study = move || try_run(&args).unwrap_or_else(|exit| exit);
     run_abortable(
         study,
         "a study prints its results at its end, so none are printed; --small runs a shorter study",
     )
 }
 
-fn attempt(args: &StudyArgs) -> Result<Exit, Exit> {
+fn try_run(args: &StudyArgs) -> Result<Exit, Exit> {
     let output = args.common().output.as_deref();
-    output.map(preflight::output).transpose()?;
+    output.map(preflight::check_output_folder).transpose()?;
     mutants::ensure_available(args.defect())?;
     let manifest = args.sut().map(manifest::manifest).transpose()?;
     let study_result = args.run(manifest);

@@ -54,13 +54,13 @@ pub(crate) struct SweepArgs {
 }
 
 /// A case with its number in the whole run.
-type Numbered = (usize, Scenario);
+type NumberedScenario = (usize, Scenario);
 
 /// The cases to sweep, and the options of the sweep.
 struct Plan<'a> {
     args: &'a SweepArgs,
     /// The cases in the shard of this machine.
-    scenarios: Vec<Numbered>,
+    scenarios: Vec<NumberedScenario>,
     under_test: SystemsUnderTest,
     jobs: usize,
     roles: Vec<Role>,
@@ -77,17 +77,17 @@ struct Progress {
 struct CurrentCase {
     id: String,
     began: Instant,
-    /// Number of cells of the case; `None` while the case runs without a fault, which determines the cells.
+    /// Number of cells of the case; `None` during the first run, which is without a fault and determines the cells.
     all: Option<usize>,
     ended: Vec<CellRecord>,
 }
 
 /// Sweeps the selected cases.
 pub(crate) fn run(args: &SweepArgs) -> Exit {
-    attempt(args).unwrap_or_else(|exit| exit)
+    try_run(args).unwrap_or_else(|exit| exit)
 }
 
-fn attempt(args: &SweepArgs) -> Result<Exit, Exit> {
+fn try_run(args: &SweepArgs) -> Result<Exit, Exit> {
     mutants::ensure_available(args.defect)?;
     let under_test = match &args.sut {
         Some(path) => SystemsUnderTest::of_manifest(path)?,
@@ -95,11 +95,11 @@ fn attempt(args: &SweepArgs) -> Result<Exit, Exit> {
     };
     let output = super::output_for_shard(&args.part, args.output.as_deref())?;
     let (shards, scenarios) = scenarios(args)?;
-    output.map(preflight::output).transpose()?;
+    output.map(preflight::check_output_folder).transpose()?;
     preflight::temporary_files()?;
     let per_core = if args.sut.is_some() { 4 } else { 1 };
     let cores = std::thread::available_parallelism().map_or(4, usize::from);
-    let jobs = preflight::jobs(args.jobs.unwrap_or(cores * per_core))?;
+    let jobs = preflight::limit_jobs(args.jobs.unwrap_or(cores * per_core))?;
     let plan = Plan {
         args,
         scenarios,
@@ -130,21 +130,21 @@ fn attempt(args: &SweepArgs) -> Result<Exit, Exit> {
                 seconds,
                 CommandResult::Swept(swept),
             );
-            parts::write(part, folder, exit)
+            parts::write_part(part, folder, exit)
         }
         None => exit,
     })
 }
 
 /// The cases of this machine's shard, each with its number in the whole run; and the shard, if any.
-fn scenarios(args: &SweepArgs) -> Result<(Option<ShardsRecord>, Vec<Numbered>), Exit> {
+fn scenarios(args: &SweepArgs) -> Result<(Option<ShardsRecord>, Vec<NumberedScenario>), Exit> {
     let plans = selected(&args.select)?;
     let shard = args.part.shard;
     let shards = shard.map(|shard| ShardsRecord::new(shard, &plans, args.part.run_id.clone()));
     let mut scenarios = Vec::new();
     let has = |number: &usize| shard.is_none_or(|shard: Shard| shard.has(*number));
     for (number, plan) in plans.iter().enumerate().filter(|(number, _)| has(number)) {
-        let rows = scenario::load_row(&args.select.files(), plan.id()).map_err(|error| {
+        let rows = scenario::load_case(&args.select.files(), plan.id()).map_err(|error| {
             eprintln!("error: {error}");
             Exit::Usage
         })?;
@@ -155,7 +155,7 @@ fn scenarios(args: &SweepArgs) -> Result<(Option<ShardsRecord>, Vec<Numbered>), 
         return Err(Exit::Usage);
     }
     match shard.filter(|_| scenarios.is_empty()) {
-        Some(shard) => Err(parts::empty(shard)),
+        Some(shard) => Err(parts::print_empty_shard(shard)),
         None => Ok((shards, scenarios)),
     }
 }
@@ -247,7 +247,7 @@ async fn sweep_case(plan: &Plan<'_>, scenario: &Scenario, current: &mut CurrentC
         jobs: plan.jobs,
         rerun: format!(
             "{program} {}",
-            out::command(&command(args, scenario)),
+            out::shell_command(&command(args, scenario)),
             program = program()
         ),
         manifest: under_test.manifest.clone(),
@@ -259,7 +259,7 @@ async fn sweep_case(plan: &Plan<'_>, scenario: &Scenario, current: &mut CurrentC
     match &args.cell {
         Some(name) => cells.retain(|cell| cell.name() == *name),
         None if cells.is_empty() => {
-            return Swept::LeftOut("no program under test takes part in it".to_owned());
+            return Swept::LeftOut("no program under test takes part in the case".to_owned());
         }
         None => {}
     }
@@ -308,25 +308,25 @@ fn print_and_write(case: &SweptCase, output: Option<&Path>) -> Exit {
 }
 
 fn command(args: &SweepArgs, scenario: &Scenario) -> Vec<String> {
-    let mut words = words(args);
+    let mut words = command_line(args);
     words.push(scenario.id.clone());
     words
 }
 
 /// The command that sweeps all selected cases.
 fn whole_command(args: &SweepArgs) -> Vec<String> {
-    let mut words = words(args);
+    let mut words = command_line(args);
     words.push(format!("--patience={}", args.patience));
     words.extend(args.select.selection().ids);
     words
 }
 
 /// The command line without cases.
-fn words(args: &SweepArgs) -> Vec<String> {
+fn command_line(args: &SweepArgs) -> Vec<String> {
     let mut words = vec!["sweep".to_owned()];
     words.extend(args.sut.as_ref().map(|sut| format!("--sut={}", sut.display())));
     words.extend(args.defect.map(|defect| format!("--defect={defect}")));
-    args.select.command(words)
+    args.select.with_folder_option(words)
 }
 
 /// Prints the grid, with identical rows merged. Then prints each distinct failure once.
@@ -334,7 +334,7 @@ fn print_grid(id: &str, cells: &[CellRecord], seconds: f64) {
     let paint = Paint::of(&std::io::stdout());
     let count = |wanted: fn(&CellResult) -> bool| cells.iter().filter(|cell| wanted(&cell.held)).count();
     println!(
-        "{}  {} cells, {} hold, {} fail, {} are known to fail, {} were not met  {seconds:.1}s",
+        "{}  {} cells, {} hold, {} fail, {} are known to fail, {} did not reach the fault  {seconds:.1}s",
         paint.strong(id),
         cells.len(),
         count(|held| matches!(held, CellResult::Held)),

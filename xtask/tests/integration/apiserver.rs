@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use crate::program::{Serving, ended};
+use crate::program::{Serving, run_expecting};
 use kube::api::{DynamicObject, ListParams, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::core::{ApiResource, GroupVersionKind};
@@ -62,7 +62,7 @@ impl ExternalServer {
     /// Runs cases on the server and checks the exit code. Returns the output.
     fn run(&self, code: i32, words: &[&str]) -> (String, String) {
         let kubeconfig = self.kubeconfig();
-        ended(
+        run_expecting(
             code,
             &[words, &["--apiserver", kubeconfig.to_str().unwrap()]].concat(),
         )
@@ -235,7 +235,7 @@ fn invalid_kubeconfigs_and_unreachable_servers_have_different_exit_codes() {
         if let Some(text) = text {
             std::fs::write(&file, text).unwrap();
         }
-        ended(
+        run_expecting(
             code,
             &[
                 "e2e",

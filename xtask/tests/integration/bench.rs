@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use crate::program::{Serving, ended};
+use crate::program::{Serving, run_expecting};
 use hyper::Request;
 use kube::Client;
 use kube::config::{KubeConfigOptions, Kubeconfig};
@@ -29,12 +29,12 @@ const TINY: [&str; 14] = [
 /// Runs `bench` with a minimal load on a server, and returns the output.
 fn bench(kubeconfig: &Path, more: &[&str]) -> String {
     let kubeconfig = [kubeconfig.to_str().unwrap()];
-    ended(0, &[&TINY[..TINY.len() - 1], &kubeconfig, more].concat()).0
+    run_expecting(0, &[&TINY[..TINY.len() - 1], &kubeconfig, more].concat()).0
 }
 
 /// JSON output of a measurement.
-fn measured(part: &[&str]) -> Value {
-    let (printed, _) = ended(0, &[&["bench"], part, &["--as-built", "--json"]].concat());
+fn run_and_parse(part: &[&str]) -> Value {
+    let (printed, _) = run_expecting(0, &[&["bench"], part, &["--as-built", "--json"]].concat());
     serde_json::from_str(&printed).unwrap()
 }
 
@@ -46,7 +46,7 @@ fn counts(measurements: &[Value]) -> Vec<u64> {
 }
 
 /// Checks that the percentiles are ordered and within the elapsed time.
-fn assert_within(measurement: &Value) {
+fn assert_percentiles(measurement: &Value) {
     let value = |name: &str| measurement[name].as_f64().unwrap();
     let all = value("count") / value("perSecond") * 1e6;
     let (p50, p99) = (value("p50Microseconds"), value("p99Microseconds"));
@@ -54,7 +54,7 @@ fn assert_within(measurement: &Value) {
 }
 
 /// The response of a server at a path.
-fn served(kubeconfig: &Path, path: &str) -> Value {
+fn get_path(kubeconfig: &Path, path: &str) -> Value {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -71,7 +71,7 @@ fn served(kubeconfig: &Path, path: &str) -> Value {
 
 /// The names of the namespaces of a server.
 fn namespaces(kubeconfig: &Path) -> Vec<Value> {
-    let list = served(kubeconfig, "/api/v1/namespaces");
+    let list = get_path(kubeconfig, "/api/v1/namespaces");
     let items = list["items"].as_array().unwrap();
     items.iter().map(|it| it["metadata"]["name"].clone()).collect()
 }
@@ -105,7 +105,7 @@ fn every_phase_has_results_for_both_servers_and_nothing_is_left_behind() {
         );
         // The fifth number is events: each of the 3 watches receives each of the 20 changes.
         assert_eq!(counts(measurements), [12, 12, 12, 3, 3 * 20, 12], "{server}");
-        measurements.iter().for_each(assert_within);
+        measurements.iter().for_each(assert_percentiles);
     }
     let held = measured["server"]["held"].as_array().unwrap();
     let names: Vec<&str> = held.iter().map(|it| it["name"].as_str().unwrap()).collect();
@@ -118,7 +118,7 @@ fn every_phase_has_results_for_both_servers_and_nothing_is_left_behind() {
         ]
     );
     assert_eq!(counts(held), [10 * 20; 3]);
-    held.iter().for_each(assert_within);
+    held.iter().for_each(assert_percentiles);
     let ready = measured["server"]["readyMilliseconds"].as_f64().unwrap();
     assert!(
         ready > 0.0 && ready < whole.as_secs_f64() * 1e3,
@@ -140,7 +140,7 @@ fn custom_resources_are_measured_the_same_way_and_nothing_is_left_behind() {
         assert_eq!(counts(measurements), [12, 12, 12, 3, 3 * 20, 12], "{server}");
     }
     assert_eq!(namespaces(&kubeconfig), before);
-    let definitions = served(
+    let definitions = get_path(
         &kubeconfig,
         "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
     );
@@ -170,7 +170,7 @@ fn the_table_has_a_ratio_for_each_phase() {
 #[test]
 fn the_scheduler_has_a_row_per_size_and_storage_with_the_scan() {
     let began = Instant::now();
-    let measured = measured(&[
+    let measured = run_and_parse(&[
         "scheduler",
         "--nodes=3,9",
         "--attempts=3",
@@ -223,7 +223,7 @@ fn the_scheduler_has_a_row_per_size_and_storage_with_the_scan() {
 
 #[test]
 fn publisher_costs_count_exactly_the_expected_writes() {
-    let costs = measured(&["publisher", "--objects=3,20", "--changes=3"]);
+    let costs = run_and_parse(&["publisher", "--objects=3,20", "--changes=3"]);
     let counts = |cost: &Value| {
         ["objects", "publishedWrites", "changeWrites", "pollWrites"].map(|name| cost[name].as_u64().unwrap())
     };
@@ -234,7 +234,7 @@ fn publisher_costs_count_exactly_the_expected_writes() {
 
 #[test]
 fn the_size_of_an_object_is_independent_of_their_number() {
-    let costs = measured(&["publisher", "--objects=20,80", "--changes=2"]);
+    let costs = run_and_parse(&["publisher", "--objects=20,80", "--changes=2"]);
     let bytes = |row: usize, field: &str| costs[row][field].as_u64().unwrap();
     // Names and resource versions may differ by one digit.
     assert!(

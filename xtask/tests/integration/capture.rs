@@ -1,6 +1,6 @@
 //! `capture`: the scenario made from a cluster or a dump runs with the same result, and contains no secrets.
 
-use crate::program::{Serving, ended};
+use crate::program::{Serving, run_expecting};
 
 /// A cluster with confidential names and secrets, and a pod that waits for 20Gi, which no node has.
 const DUMP: &str = r#"
@@ -39,7 +39,7 @@ items:
 struct Folder(tempfile::TempDir);
 
 impl Folder {
-    fn with(name: &str, text: &str) -> (Self, String) {
+    fn with_file(name: &str, text: &str) -> (Self, String) {
         let folder = Folder(tempfile::tempdir().unwrap());
         let path = folder.path(name);
         std::fs::write(&path, text).unwrap();
@@ -53,7 +53,7 @@ impl Folder {
 
 /// The result of `why`: the verdict, and each node without its name.
 fn verdict(args: &[&str]) -> (String, Vec<(bool, serde_json::Value)>) {
-    let (out, _) = ended(0, args);
+    let (out, _) = run_expecting(0, args);
     let printed: serde_json::Value = serde_json::from_str(&out).unwrap();
     let nodes = printed["nodes"].as_array().unwrap().iter();
     let nodes = nodes.map(|node| (node["fits"].as_bool().unwrap(), node["reasons"].clone()));
@@ -62,7 +62,7 @@ fn verdict(args: &[&str]) -> (String, Vec<(bool, serde_json::Value)>) {
 
 #[test]
 fn a_captured_dump_runs_with_the_same_result() {
-    let (folder, dump) = Folder::with("dump.yaml", DUMP);
+    let (folder, dump) = Folder::with_file("dump.yaml", DUMP);
     let before = verdict(&[
         "why", "pod", "ledger-0", "-n", "payments", "--json", "--file", &dump,
     ]);
@@ -80,12 +80,12 @@ fn a_captured_dump_runs_with_the_same_result() {
             "--force",
         ];
         args.extend(scrub);
-        let (_, error) = ended(0, &args);
+        let (_, error) = run_expecting(0, &args);
         assert!(
             error.contains(&format!("run it: cargo xtask repro {file}")),
             "{error}"
         );
-        let (out, _) = ended(0, &["repro", &file, "-v"]);
+        let (out, _) = run_expecting(0, &["repro", &file, "-v"]);
         assert!(out.contains("1 passed, 0 failed"), "{out}");
         let pod = if scrub.is_some() { "pod-1" } else { "ledger-0" };
         let after = verdict(&["why", "pod", pod, "--json", "--scenario", &file]);
@@ -95,8 +95,8 @@ fn a_captured_dump_runs_with_the_same_result() {
 
 #[test]
 fn scrubbed_captures_contain_no_confidential_text() {
-    let (_folder, dump) = Folder::with("dump.yaml", DUMP);
-    let (text, _) = ended(0, &["capture", "--file", &dump]);
+    let (_folder, dump) = Folder::with_file("dump.yaml", DUMP);
+    let (text, _) = run_expecting(0, &["capture", "--file", &dump]);
     for part in [
         "hunter2",
         "PASSWORD",
@@ -115,44 +115,44 @@ fn scrubbed_captures_contain_no_confidential_text() {
         text.contains("acme-gold") && text.contains("ledger-0"),
         "names stay: {text}"
     );
-    let (text, _) = ended(0, &["capture", "--file", &dump, "--scrub"]);
+    let (text, _) = run_expecting(0, &["capture", "--file", &dump, "--scrub"]);
     for part in ["acme", "payments", "ledger", "gold", "r12", "csisc"] {
         assert!(!text.contains(part), "{part} in:\n{text}");
     }
-    let (again, _) = ended(0, &["capture", "--file", &dump, "--scrub"]);
+    let (again, _) = run_expecting(0, &["capture", "--file", &dump, "--scrub"]);
     assert_eq!(text, again, "the same names every time");
 }
 
 #[test]
 fn with_a_publisher_capacity_objects_become_storage() {
-    let (folder, dump) = Folder::with("dump.yaml", &DUMP.replace("kind: Pod\n", "kind: Nothing\n"));
+    let (folder, dump) = Folder::with_file("dump.yaml", &DUMP.replace("kind: Pod\n", "kind: Nothing\n"));
     let file = folder.path("captured.yaml");
-    ended(0, &["capture", "--file", &dump, "--publisher", "-o", &file]);
+    run_expecting(0, &["capture", "--file", &dump, "--publisher", "-o", &file]);
     let text = std::fs::read_to_string(&file).unwrap();
     assert!(
         text.contains("r13: {capacity: \"107374182400\", maximum: \"53687091200\"}"),
         "{text}"
     );
-    let (out, _) = ended(0, &["repro", &file, "-v"]);
+    let (out, _) = run_expecting(0, &["repro", &file, "-v"]);
     assert!(out.contains("1 passed, 0 failed"), "{out}");
     // The captured scenario requires the publisher to publish the capacity of the cluster, so a defective publisher fails.
-    let (out, _) = ended(1, &["repro", &file, "--defect=publisher-ignores-maximum"]);
+    let (out, _) = run_expecting(1, &["repro", &file, "--defect=publisher-ignores-maximum"]);
     assert!(out.contains("100Gi (maximum 50Gi)  100Gi"), "{out}");
 }
 
 #[test]
 fn a_running_cluster_is_captured_and_served_again() {
-    let (folder, dump) = Folder::with("dump.yaml", DUMP);
+    let (folder, dump) = Folder::with_file("dump.yaml", DUMP);
     let (file, config) = (folder.path("first.yaml"), folder.path("kubeconfig"));
-    ended(0, &["capture", "--file", &dump, "-o", &file]);
+    run_expecting(0, &["capture", "--file", &dump, "-o", &file]);
     let kubeconfig_flag = format!("--kubeconfig={config}");
     let text = {
         let _up = Serving::start(&["up", &file, &kubeconfig_flag]);
         let before = verdict(&["why", "pod", "ledger-0", "--json", &kubeconfig_flag]);
-        let (text, _) = ended(0, &["capture", &kubeconfig_flag, "--pod", "ledger-0"]);
+        let (text, _) = run_expecting(0, &["capture", &kubeconfig_flag, "--pod", "ledger-0"]);
         let second = folder.path("second.yaml");
         std::fs::write(&second, &text).unwrap();
-        ended(0, &["repro", &second]);
+        run_expecting(0, &["repro", &second]);
         assert_eq!(
             verdict(&["why", "pod", "ledger-0", "--json", "--scenario", &second]),
             before
@@ -174,7 +174,7 @@ fn invalid_arguments_exit_with_2_and_a_remedy() {
     let two = two
         .replace("kind: Pod\n", "kind: Nothing\n")
         .replace("storageCapacity: true, ", "");
-    let (folder, dump) = Folder::with("dump.yaml", DUMP);
+    let (folder, dump) = Folder::with_file("dump.yaml", DUMP);
     let path = |name: &str, text: &str| {
         let path = folder.path(name);
         std::fs::write(&path, text).unwrap();
@@ -207,7 +207,7 @@ fn invalid_arguments_exit_with_2_and_a_remedy() {
         (vec!["--kubeconfig", "x", "--file", &dump], "cannot be used with"),
     ] {
         let args: Vec<&str> = std::iter::once("capture").chain(args).collect();
-        let (_, error) = ended(2, &args);
+        let (_, error) = run_expecting(2, &args);
         assert!(error.contains(words), "{args:?}: {error}");
     }
 }
@@ -219,19 +219,19 @@ fn a_pending_pod_stays_pending_and_parameter_keys_are_scrubbed() {
         "{pool: payments-ssd, acme.corp/tenant-acme-payments: \"7\",",
     );
     let dump = dump.replace("storage: 20Gi", "storage: 200Gi");
-    let (folder, dump) = Folder::with("dump.yaml", &dump);
-    let (text, _) = ended(0, &["capture", "--file", &dump]);
+    let (folder, dump) = Folder::with_file("dump.yaml", &dump);
+    let (text, _) = run_expecting(0, &["capture", "--file", &dump]);
     assert!(
         text.contains("placement: {ledger-0: none}\n        stays: 1s\n"),
         "{text}"
     );
     assert!(text.contains("acme.corp/tenant-acme-payments"), "{text}");
     let file = folder.path("captured.yaml");
-    ended(0, &["capture", "--file", &dump, "--scrub", "-o", &file]);
+    run_expecting(0, &["capture", "--file", &dump, "--scrub", "-o", &file]);
     let text = std::fs::read_to_string(&file).unwrap();
     assert!(!text.contains("tenant") && !text.contains("pool"), "{text}");
     assert!(text.contains("example.com/key-"), "{text}");
-    let (out, _) = ended(0, &["repro", &file, "-v"]);
+    let (out, _) = run_expecting(0, &["repro", &file, "-v"]);
     assert!(out.contains("1 passed, 0 failed"), "{out}");
 }
 
@@ -243,19 +243,19 @@ fn an_incomplete_dump_causes_warnings() {
             .filter(|line| !without.iter().any(|kind| line.contains(kind)));
         kept.map(|line| format!("{line}\n")).collect()
     };
-    let (folder, whole) = Folder::with("dump.yaml", DUMP);
-    let (_, error) = ended(0, &["capture", "--file", &whole]);
+    let (folder, whole) = Folder::with_file("dump.yaml", DUMP);
+    let (_, error) = run_expecting(0, &["capture", "--file", &whole]);
     assert!(!error.contains("warning"), "{error}");
     let without_csi_nodes = folder.path("without-csinodes.yaml");
     std::fs::write(&without_csi_nodes, lines(&["CSINode"])).unwrap();
-    let (_, error) = ended(0, &["capture", "--file", &without_csi_nodes]);
+    let (_, error) = run_expecting(0, &["capture", "--file", &without_csi_nodes]);
     assert!(
         error.contains("warning: no CSINode objects: are csinodes missing in the dump?"),
         "{error}"
     );
     let one = folder.path("one-namespace.yaml");
     std::fs::write(&one, lines(&["CSIStorageCapacity", "PersistentVolumeClaim"])).unwrap();
-    let (_, error) = ended(0, &["capture", "--file", &one]);
+    let (_, error) = run_expecting(0, &["capture", "--file", &one]);
     for words in [
         "no CSIStorageCapacity objects, although a CSIDriver has storageCapacity: true: was the dump made with -A?",
         "no PersistentVolumeClaim objects in namespace payments, although pods there use some",
@@ -263,7 +263,7 @@ fn an_incomplete_dump_causes_warnings() {
     ] {
         assert!(error.contains(words), "{words}: {error}");
     }
-    let (out, error) = ended(
+    let (out, error) = run_expecting(
         0,
         &[
             "why",
@@ -281,7 +281,7 @@ fn an_incomplete_dump_causes_warnings() {
         !out.contains("storageCapacity: false"),
         "no advice from an incomplete dump: {out}"
     );
-    let (_, error) = ended(2, &["why", "pod", "x", "-n", "other", "--file", &one]);
+    let (_, error) = run_expecting(2, &["why", "pod", "x", "-n", "other", "--file", &one]);
     assert!(
         error.contains(
             "name one of payments/ledger-0; the dump has no object of namespace other: was it made with -A?"
@@ -294,19 +294,19 @@ fn an_incomplete_dump_causes_warnings() {
         "apiVersion: v1\nitems:\n- {kind: Node, metadata: {name: n1}}\n- {kind: No",
     )
     .unwrap();
-    ended(2, &["capture", "--file", &cut]);
+    run_expecting(2, &["capture", "--file", &cut]);
     std::fs::write(
         &cut,
         "apiVersion: v1\nitems:\n- {kind: Node, metadata: {name: n1}}\n",
     )
     .unwrap();
-    let (_, error) = ended(2, &["capture", "--file", &cut]);
+    let (_, error) = run_expecting(2, &["capture", "--file", &cut]);
     assert!(
         error.contains("the list has 1 items and no `kind: List` after them, so the file is truncated"),
         "{error}"
     );
     std::fs::write(&cut, "{apiVersion: v1, metadata: {name: n1}}\n").unwrap();
-    let (_, error) = ended(2, &["capture", "--file", &cut]);
+    let (_, error) = run_expecting(2, &["capture", "--file", &cut]);
     assert!(
         error.contains("not a Kubernetes object: `kind` is missing"),
         "{error}"
@@ -330,7 +330,7 @@ items:
 
 #[test]
 fn pods_that_the_scheduler_does_not_try_are_captured_unchanged() {
-    let (folder, dump) = Folder::with("dump.yaml", UNTRIED);
+    let (folder, dump) = Folder::with_file("dump.yaml", UNTRIED);
     for (pod, printed, expected) in [
         (
             "immediate",
@@ -348,27 +348,27 @@ fn pods_that_the_scheduler_does_not_try_are_captured_unchanged() {
             "fields: {spec: {nodeName: null}}",
         ),
     ] {
-        let (out, _) = ended(0, &["why", "pod", pod, "--file", &dump]);
+        let (out, _) = run_expecting(0, &["why", "pod", pod, "--file", &dump]);
         assert!(out.contains(printed), "{out}");
         let case = folder.path(&format!("{pod}.yaml"));
-        ended(0, &["capture", "--file", &dump, "--pod", pod, "--output", &case]);
+        run_expecting(0, &["capture", "--file", &dump, "--pod", pod, "--output", &case]);
         let text = std::fs::read_to_string(&case).unwrap();
         assert!(text.contains(expected) && !text.contains("corp"), "{text}");
-        ended(0, &["repro", "--simulate=1", &case]);
+        run_expecting(0, &["repro", "--simulate=1", &case]);
     }
 }
 
 #[test]
 fn an_existing_file_is_not_overwritten_without_force() {
-    let (folder, dump) = Folder::with("dump.yaml", UNTRIED);
+    let (folder, dump) = Folder::with_file("dump.yaml", UNTRIED);
     let case = folder.path("case.yaml");
     std::fs::write(&case, "mine").unwrap();
     let args = ["capture", "--file", &dump, "--pod", "gated", "--output", &case];
-    let (_, error) = ended(2, &args);
+    let (_, error) = run_expecting(2, &args);
     assert!(error.contains("overwrite it with --force"), "{error}");
     assert_eq!(std::fs::read_to_string(&case).unwrap(), "mine");
     let forced: Vec<&str> = args.into_iter().chain(["--force"]).collect();
-    ended(0, &forced);
+    run_expecting(0, &forced);
     assert!(
         std::fs::read_to_string(&case)
             .unwrap()

@@ -219,7 +219,7 @@ fn pod(volumes: Vec<Value>) -> impl Strategy<Value = Value> {
 }
 
 /// A pod that runs on a node, with random resource requests, host port, anti-affinity to the pod under test, and storage.
-fn other(number: usize) -> impl Strategy<Value = Vec<Value>> {
+fn other_pod(number: usize) -> impl Strategy<Value = Vec<Value>> {
     let kind = (0..6u8, 1..4usize, proptest::option::of(1..2000u32), any::<bool>());
     let storage = (0..8u8, proptest::bool::weighted(0.1));
     (kind, proptest::option::of(-5..5i64), storage).prop_map(move |((kind, node, cpu, own), priority, (storage, deleted))| {
@@ -288,7 +288,7 @@ fn affinity_to_pods() -> impl Strategy<Value = Value> {
 }
 
 fn cluster() -> impl Strategy<Value = Vec<Value>> {
-    let other_pods = (0..6usize).prop_flat_map(|count| (0..count).map(other).collect::<Vec<_>>());
+    let other_pods = (0..6usize).prop_flat_map(|count| (0..count).map(other_pod).collect::<Vec<_>>());
     (with_storage(), other_pods, affinity_to_pods(), any::<bool>()).prop_map(
         |(mut objects, other_pods, affinity_to_pods, two_keys)| {
             if two_keys {
@@ -394,7 +394,7 @@ fn without_names(reason: &str) -> String {
 }
 
 /// The objects, with the priority of each pod set from its priority class, as the API server does.
-fn admitted(mut objects: Vec<Value>) -> Vec<Value> {
+fn with_priorities(mut objects: Vec<Value>) -> Vec<Value> {
     let classes: Vec<Value> = objects
         .iter()
         .filter(|it| it["kind"] == "PriorityClass")
@@ -435,7 +435,7 @@ proptest! {
         let before = scheduling_result(&objects, "team", "app");
         for (scrub, pod) in [(false, "app"), (true, "pod-1")] {
             let text = captured(&objects, scrub, false);
-            let after = scheduling_result(&admitted(plan(&text).case.objects), "default", pod);
+            let after = scheduling_result(&with_priorities(plan(&text).case.objects), "default", pod);
             prop_assert_eq!(&after, &before, "{}", text);
             for part in ["unrelated", "secret-handle", "corp/app"] {
                 prop_assert!(!text.contains(part), "{part} in:\n{}", text);

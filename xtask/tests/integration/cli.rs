@@ -1,6 +1,6 @@
 //! The command line: output, streams and exit codes, especially for invalid input.
 
-use crate::program::{ended, xtask};
+use crate::program::{run_expecting, xtask};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -81,7 +81,7 @@ fn an_invalid_case_file_is_reported_with_its_position_and_exits_with_2() {
             "unknown requirement",
             GOOD.replace("\ntitle", "\nrequirements: [PUB-21, PUB-2I]\ntitle"),
             "publisher/a.yaml:2:24",
-            "no requirement has the id `PUB-2I`; `cargo xtask list --requirements` shows them all, which go from PUB-01 to",
+            "no requirement has the id `PUB-2I`; `cargo xtask list --requirements` shows all requirements; the ids of this area go from PUB-01 to",
         ),
         (
             "unknown class of a claim",
@@ -513,7 +513,7 @@ fn a_call_is_repeated_until_the_driver_has_updated_its_capacity() {
         let path = folder.path().join("driver/mine");
         std::fs::create_dir_all(&path).unwrap();
         std::fs::write(path.join("later.yaml"), case(until)).unwrap();
-        let (out, error) = ended(
+        let (out, error) = run_expecting(
             code,
             &["e2e", "--simulate", "--folder", folder.path().to_str().unwrap()],
         );
@@ -521,7 +521,7 @@ fn a_call_is_repeated_until_the_driver_has_updated_its_capacity() {
     }
     let unknown = case(", until: {available: = never.available}");
     std::fs::write(folder.path().join("driver/mine/later.yaml"), unknown).unwrap();
-    let (_, error) = ended(2, &["e2e", "--folder", folder.path().to_str().unwrap()]);
+    let (_, error) = run_expecting(2, &["e2e", "--folder", folder.path().to_str().unwrap()]);
     assert!(
         error.contains("no earlier `callDriver` has the name `never`"),
         "{error}"

@@ -71,16 +71,16 @@ const NO_SYSTEMS: &[(&str, &str)] = &[
     // The program does nothing, and ignores SIGTERM.
     (
         "[sleep, \"1000\"]",
-        "it sent no list or watch request within 3s; 0 other requests",
+        "the program sent no list or watch request within 3s; 0 other requests",
     ),
     (
         "[sh, -c, \"trap '' TERM; while true; do sleep 1; done\"]",
-        "it sent no list or watch request within 3s",
+        "the program sent no list or watch request within 3s",
     ),
 ];
 
 /// A program that floods its log. It uses a whole CPU, so it is tested in one role only.
-const FLOOD: (&str, &str) = ("[\"yes\"]", "it sent no list or watch request within 3s");
+const FLOOD: (&str, &str) = ("[\"yes\"]", "sent no list or watch request within 3s");
 
 fn all_fail(role: &str, feature: &str, case: &str, programs: &[(&str, &str)]) {
     let run = |argv: &str, expected: &str| {
@@ -137,7 +137,7 @@ fn a_program_that_is_no_driver_fails_with_a_description() {
         // The driver creates no socket.
         (
             "[sleep, \"1000\"]",
-            "driver@n1 was not ready: it did not answer Probe with ready within 3s: UNAVAILABLE",
+            "driver@n1 was not ready: the driver did not answer Probe with ready within 3s: UNAVAILABLE",
         ),
     ] {
         let manifest = Manifest::of(&format!(
@@ -333,15 +333,11 @@ fn an_invalid_manifest_is_rejected_with_its_position() {
 fn a_missing_program_is_an_environment_error() {
     for (program, why, remedy) in [
         ("./missing", "no program at", "build the program first"),
-        (
-            "missing-program",
-            "in no folder of PATH",
-            "build the program first",
-        ),
-        ("./folder", "a folder at", "name the program in it"),
-        ("./text", "a file that may not be executed, at", "chmod +x"),
-        ("./text/below", "at ", "Not a directory"),
-        ("/dev/null", "not a regular file at", "correct `argv`"),
+        ("missing-program", "not found in PATH", "build the program first"),
+        ("./folder", "is a folder", "name the program in it"),
+        ("./text", "is not executable", "chmod +x"),
+        ("./text/below", "the metadata of", "Not a directory"),
+        ("/dev/null", "is not a regular file", "correct `argv`"),
     ] {
         let manifest = Manifest::program(&format!("[{program}]"));
         std::fs::create_dir(manifest.folder.path().join("folder")).unwrap();
@@ -443,7 +439,7 @@ fn excessive_output_is_cut_and_its_error_lines_are_shown() {
         "{out}"
     );
     assert!(
-        out.contains(" bytes of its log were not stored: the log exceeds the limit]"),
+        out.contains(" bytes of the log were not stored: the log exceeds the limit]"),
         "{out}"
     );
     let run = output.join("cases").join(CASE.replace('/', "."));
@@ -522,12 +518,12 @@ fn a_partial_result_lists_its_reasons() {
         "partial: only some cases were selected",
         "partial: shard 1/1",
         "partial: timeouts were multiplied by 11",
-        "partial: publisher.reconnect is claimed, and no case of it was run",
+        "partial: publisher.reconnect is claimed, but no case that needs it was run",
     ] {
         assert!(out.contains(reason), "no “{reason}” in:\n{out}");
     }
     assert!(
-        !out.contains("publisher.central is claimed, and no case"),
+        !out.contains("publisher.central is claimed, but no case"),
         "{out}"
     );
 }

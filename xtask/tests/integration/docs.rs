@@ -113,7 +113,7 @@ impl WorkingFolder {
     }
 
     /// Checks that the words parse as a command. Optional arguments in brackets are left out.
-    fn is_understood(&self, program: &str, words: &str) -> Result<String, String> {
+    fn check_parses(&self, program: &str, words: &str) -> Result<String, String> {
         let words = words.split(" > ").next().unwrap_or_default();
         let words = words.split(" -- ").next().unwrap_or_default();
         let words = words.split_whitespace().filter(|word| !word.starts_with('['));
@@ -133,7 +133,7 @@ fn every_command_of_a_page_runs_or_parses() {
                     ran += 1;
                     folder_under_test.run(command)
                 }
-                Some((shown, program)) => folder_under_test.is_understood(program, &command[shown.len()..]),
+                Some((shown, program)) => folder_under_test.check_parses(program, &command[shown.len()..]),
                 None if UNCHECKED.iter().any(|it| command.starts_with(it)) => continue,
                 None => Err(format!(
                     "`{command}` is neither run nor known; name it in this test"

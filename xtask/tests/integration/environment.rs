@@ -13,7 +13,7 @@ const PASSING: &str = "scheduler/filter/limit/exactly";
 const FAILING: &str = "scheduler/filter/limit/maximum-refuses";
 
 /// Runs the program in a shell with these resource limits (`ulimit`).
-fn limited(limits: &str, args: &str) -> (i32, String, String) {
+fn run_with_limits(limits: &str, args: &str) -> (i32, String, String) {
     let line = format!("{limits}; exec {} {args}", env!("CARGO_BIN_EXE_csi-capacity"));
     run_to_end(Command::new("sh").args(["-c", &line]))
 }
@@ -39,14 +39,14 @@ fn record(folder: &Path) -> Value {
 
 #[test]
 fn the_soft_limit_of_open_files_is_raised() {
-    let (code, out, error) = limited("ulimit -Sn 80", "e2e scheduler/filter/limit");
+    let (code, out, error) = run_with_limits("ulimit -Sn 80", "e2e scheduler/filter/limit");
     assert_eq!(code, 0, "{out}{error}");
     assert!(!error.contains("ulimit"), "{error}");
 }
 
 #[test]
 fn the_number_of_concurrent_cases_follows_the_open_file_limit() {
-    let (code, out, error) = limited("ulimit -n 256", "e2e scheduler/filter --jobs 64");
+    let (code, out, error) = run_with_limits("ulimit -n 256", "e2e scheduler/filter --jobs 64");
     assert_eq!(code, 0, "{out}{error}");
     assert!(
         error.contains("cases run at once, not 64: this process may have 256 files open"),
@@ -56,7 +56,7 @@ fn the_number_of_concurrent_cases_follows_the_open_file_limit() {
 
 #[test]
 fn a_low_open_file_limit_is_an_environment_error() {
-    let (code, out, error) = limited("ulimit -n 90", "e2e scheduler/filter/limit");
+    let (code, out, error) = run_with_limits("ulimit -n 90", "e2e scheduler/filter/limit");
     assert_eq!(code, 3, "{out}{error}");
     assert!(
         error.contains("this process may have 90 files open") && error.contains("ulimit -n 4096"),
@@ -119,7 +119,7 @@ struct Run {
 
 impl Run {
     /// Starts the run, and waits until the first case has passed.
-    fn halfway() -> Self {
+    fn start_and_wait_for_first_case() -> Self {
         let (report, temporary) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let args = [
             "e2e",
@@ -182,7 +182,7 @@ fn an_interrupted_run_keeps_its_results_and_the_rest_can_be_rerun() {
         if signal == "-HUP" && ignores_hangup() {
             continue;
         }
-        let (report, out) = Run::halfway().end(signal);
+        let (report, out) = Run::start_and_wait_for_first_case().end(signal);
         assert!(
             out.contains("1 passed, 0 failed\n") && out.contains("\npartial: interrupted after 1 of 2 cases"),
             "{out}"
@@ -225,7 +225,7 @@ fn a_run_that_ignores_sighup_continues_after_its_terminal_closes() {
 }
 
 /// Writes a case with a unique id that always fails at once, and returns the path of the file.
-fn impossible(folder: &Path, name: &str) -> String {
+fn write_failing_case(folder: &Path, name: &str) -> String {
     let text = format!(
         "id: mine/{name}\ntitle: t\ncluster: {{nodes: [n1], classes: [fast], backend: {{n1: 1Gi}}}}\nsteps:\n- id: s\n  \
          expect: [{{always: true, capacities: {{fast: {{n1: 7Gi}}}}, why: w}}]\n"
@@ -246,7 +246,7 @@ fn folder_of(out: &str) -> String {
 fn with_an_output_folder_nothing_is_written_elsewhere() {
     let folder = tempfile::tempdir().unwrap();
     let name = format!("elsewhere-{}", std::process::id());
-    let file = impossible(folder.path(), &name);
+    let file = write_failing_case(folder.path(), &name);
     let (code, elsewhere, error) = run_to_end(&mut xtask(&["repro", &file, "--simulate=1"]));
     assert_eq!(code, 1, "{elsewhere}{error}");
     let runs = Path::new(&folder_of(&elsewhere)).to_owned();
@@ -261,7 +261,7 @@ fn with_an_output_folder_nothing_is_written_elsewhere() {
 #[test]
 fn concurrent_runs_of_one_checkout_use_separate_folders() {
     let folder = tempfile::tempdir().unwrap();
-    let file = impossible(folder.path(), &format!("twice-{}", std::process::id()));
+    let file = write_failing_case(folder.path(), &format!("twice-{}", std::process::id()));
     let kubeconfig = folder.path().join("kubeconfig");
     let words = [
         "repro",
@@ -286,7 +286,7 @@ fn concurrent_runs_of_one_checkout_use_separate_folders() {
 
 #[test]
 fn two_runs_cannot_write_the_same_report() {
-    let run = Run::halfway();
+    let run = Run::start_and_wait_for_first_case();
     let (code, out, error) = run_to_end(xtask(&["e2e", PASSING, "--output"]).arg(run.report.path()));
     assert_eq!(code, 3, "{out}{error}");
     assert!(error.contains("another run writes its report into"), "{error}");

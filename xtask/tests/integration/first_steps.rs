@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::program::{ended, text, xtask};
+use crate::program::{run_expecting, text, xtask};
 
 /// The example commands in a help text, without the program's name.
 fn examples(help: &str) -> Vec<Vec<String>> {
@@ -36,13 +36,13 @@ fn examples_in_the_help_parse() {
         "report",
         "completions",
     ] {
-        let (help, _) = ended(0, &[command, "--help"]);
+        let (help, _) = run_expecting(0, &[command, "--help"]);
         let examples = examples(&help);
         assert!(!examples.is_empty(), "{command} has no example:\n{help}");
         for words in examples {
             let before_program = words.iter().take_while(|word| *word != "--");
             let words: Vec<&str> = before_program.map(String::as_str).chain(["--help"]).collect();
-            ended(0, &words);
+            run_expecting(0, &words);
             shown += 1;
         }
     }
@@ -52,7 +52,7 @@ fn examples_in_the_help_parse() {
 #[test]
 fn completions_use_the_name_of_the_installed_program() {
     for shell in ["bash", "zsh", "fish"] {
-        let (script, _) = ended(0, &["completions", shell]);
+        let (script, _) = run_expecting(0, &["completions", shell]);
         for word in ["csi-capacity", "conformance", "simulate"] {
             assert!(script.contains(word), "{shell}: no {word}");
         }
@@ -61,21 +61,21 @@ fn completions_use_the_name_of_the_installed_program() {
 
 #[test]
 fn every_command_has_a_manual_page() {
-    let (page, _) = ended(0, &["man"]);
+    let (page, _) = run_expecting(0, &["man"]);
     assert!(
         page.contains(".TH csi-capacity 1") && page.contains("conformance"),
         "{page}"
     );
-    let (page, _) = ended(0, &["man", "conformance"]);
+    let (page, _) = run_expecting(0, &["man", "conformance"]);
     assert!(
         page.contains(".TH csi-capacity-conformance 1") && page.contains("accept"),
         "{page}"
     );
-    let (page, _) = ended(0, &["man", "report", "merge"]);
+    let (page, _) = run_expecting(0, &["man", "report", "merge"]);
     assert!(page.contains(".TH csi-capacity-report-merge 1"), "{page}");
-    let (_, error) = ended(2, &["man", "nothing"]);
+    let (_, error) = run_expecting(2, &["man", "nothing"]);
     assert!(error.contains("`nothing` is no command"), "{error}");
-    let (_, error) = ended(2, &["man", "report", "nothing"]);
+    let (_, error) = run_expecting(2, &["man", "report", "nothing"]);
     assert!(
         error.contains("`nothing` is no command; `csi-capacity report --help`"),
         "{error}"
@@ -84,7 +84,7 @@ fn every_command_has_a_manual_page() {
 
 #[test]
 fn doctor_names_problems_and_remedies() {
-    let (printed, _) = ended(0, &["doctor"]);
+    let (printed, _) = run_expecting(0, &["doctor"]);
     assert!(printed.contains("ok       temporary files"), "{printed}");
     let output = Command::new(env!("CARGO_BIN_EXE_csi-capacity"))
         .arg("doctor")
@@ -104,7 +104,7 @@ fn doctor_names_problems_and_remedies() {
 fn doctor_checks_the_programs_of_a_manifest_without_starting_them() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).display().to_string();
-    publisher(folder.path());
+    write_publisher_script(folder.path());
     let manifest = at("sut.yaml");
     let doctor = ["doctor", "--sut", &manifest];
     let role = |rest: &str| {
@@ -112,7 +112,7 @@ fn doctor_checks_the_programs_of_a_manifest_without_starting_them() {
         std::fs::write(&manifest, text).unwrap();
     };
     role("publisher: {argv: [./my-publisher]}");
-    let (printed, _) = ended(0, &doctor);
+    let (printed, _) = run_expecting(0, &doctor);
     assert!(
         printed.contains("ok       manifest          mine v1: publisher; 0 features claimed"),
         "{printed}"
@@ -124,28 +124,28 @@ fn doctor_checks_the_programs_of_a_manifest_without_starting_them() {
     role("publisher: {argv: [./my-publisher], processes: [{argv: [./no-shell]}]}");
     std::fs::write(at("no-shell"), "#!/no/such/shell\n").unwrap();
     std::fs::set_permissions(at("no-shell"), PermissionsExt::from_mode(0o755)).unwrap();
-    let (printed, _) = ended(3, &doctor);
+    let (printed, _) = run_expecting(3, &doctor);
     assert!(
         printed.contains("no-shell begins with `#!/no/such/shell`, which does not exist"),
         "{printed}"
     );
     role("driver: {socket: csi.sock, names: {name: disk.my.org, topologyKeys: [topology.disk.my.org/node]}}");
-    let (printed, _) = ended(3, &doctor);
+    let (printed, _) = run_expecting(3, &doctor);
     assert!(
         printed.contains("MISSING  driver's socket ") && printed.contains("start the driver, or correct"),
         "{printed}"
     );
     role("publisher: {argv: [./gone]}");
-    let (printed, error) = ended(3, &doctor);
+    let (printed, error) = run_expecting(3, &doctor);
     assert!(printed.contains("ok       temporary files"), "{printed}");
     assert!(error.contains("no program at "), "{error}");
     role("publisher: {argv: ./my-publisher}");
-    let (_, error) = ended(2, &doctor);
+    let (_, error) = run_expecting(2, &doctor);
     assert!(error.contains("sut.yaml:5:21: `argv` takes a list"), "{error}");
 }
 
 /// Writes a publisher script that has the usual flags and exits at once.
-fn publisher(folder: &Path) {
+fn write_publisher_script(folder: &Path) {
     let path = folder.join("my-publisher");
     let text = "#!/bin/sh\ntest \"$1\" = --help || exit 7\n\
                 echo '  --kubeconfig FILE  -csi-address PATH  --poll-interval TIME  --strict-topology'\n";
@@ -173,7 +173,7 @@ fn run_with_input(folder: &Path, args: &[&str], answers: &str) -> (Option<i32>, 
 #[test]
 fn usual_flags_are_recognised_and_tried() {
     let folder = tempfile::tempdir().unwrap();
-    publisher(folder.path());
+    write_publisher_script(folder.path());
     let arguments = ["init", "--role=publisher", "--", "./my-publisher", "--plain"];
     let (code, out, error) = run_with_input(folder.path(), &arguments, "");
     assert_eq!(code, Some(1), "{out}{error}");
@@ -198,7 +198,7 @@ fn usual_flags_are_recognised_and_tried() {
     // The trial cases of these features failed, so the manifest does not claim them.
     assert!(!written.contains("publisher.strict-topology"), "{written}");
     let sut = folder.path().join("sut.yaml");
-    ended(0, &["list", "publisher", "--sut", sut.to_str().unwrap()]);
+    run_expecting(0, &["list", "publisher", "--sut", sut.to_str().unwrap()]);
 }
 
 #[test]
@@ -276,7 +276,7 @@ fn a_driver_is_called_for_its_names_and_tried() {
     let sut = sut.to_str().unwrap();
     let written = std::fs::read_to_string(sut).unwrap();
     assert!(written.contains("name: disk.my.org"), "{written}");
-    let (messages, _) = ended(
+    let (messages, _) = run_expecting(
         0,
         &[
             "conformance",

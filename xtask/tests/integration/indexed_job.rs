@@ -10,12 +10,12 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client};
 use serde_json::Value;
 
-use crate::program::{Serving, ended, text};
+use crate::program::{Serving, run_expecting, text};
 
 const CASES: &str = "publisher/value";
 
 /// Runs a shard with the environment variable of an Indexed Job.
-fn part(index: &str, of: &str, output: &Path) -> (Option<i32>, String) {
+fn run_shard(index: &str, of: &str, output: &Path) -> (Option<i32>, String) {
     let shard = format!("index/{of}");
     let run = Command::new(env!("CARGO_BIN_EXE_csi-capacity"))
         .args([
@@ -52,17 +52,17 @@ fn the_shards_of_an_indexed_job_merge_to_the_full_run() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     let whole = path("whole");
-    ended(
+    run_expecting(
         0,
         &["e2e", "--simulate", CASES, "--output", whole.to_str().unwrap()],
     );
     for index in ["0", "1", "2"] {
-        let (code, error) = part(index, "3", &path("parts").join(index));
+        let (code, error) = run_shard(index, "3", &path("parts").join(index));
         assert_eq!(code, Some(0), "{error}");
     }
     let merge = |exit| {
         let (parts, output) = (path("parts"), path("parts").join("report"));
-        ended(
+        run_expecting(
             exit,
             &[
                 "report",
@@ -89,7 +89,7 @@ fn the_shards_of_an_indexed_job_merge_to_the_full_run() {
 #[test]
 fn a_missing_job_index_is_an_error_that_names_completion_mode() {
     let folder = tempfile::tempdir().unwrap();
-    let (code, error) = part("none", "3", folder.path());
+    let (code, error) = run_shard("none", "3", folder.path());
     assert_eq!(code, Some(2));
     assert!(error.contains("completionMode: Indexed"), "{error}");
 }

@@ -32,7 +32,7 @@ impl WorkingFolder {
     }
 
     /// Runs the program and checks the exit code. Returns standard output and standard error.
-    fn ended(&self, code: i32, args: &[&str]) -> (String, String) {
+    fn run_expecting(&self, code: i32, args: &[&str]) -> (String, String) {
         let output = self.run(args);
         let messages = (text(&output.stdout), text(&output.stderr));
         assert_eq!(
@@ -58,15 +58,15 @@ fn names(folder: &Path) -> Vec<String> {
 
 #[test]
 fn the_installed_program_has_the_cases_of_the_checkout() {
-    let listed = WorkingFolder::new().ended(0, &["list"]).0;
-    let of_checkout = crate::program::ended(0, &["list"]).0;
+    let listed = WorkingFolder::new().run_expecting(0, &["list"]).0;
+    let of_checkout = crate::program::run_expecting(0, &["list"]).0;
     assert_eq!(listed, of_checkout);
 }
 
 #[test]
 fn running_cases_leaves_nothing_in_the_working_directory() {
     let folder_under_test = WorkingFolder::new();
-    let (out, _) = folder_under_test.ended(0, &["e2e", "--simulate", "publisher/value/maximum"]);
+    let (out, _) = folder_under_test.run_expecting(0, &["e2e", "--simulate", "publisher/value/maximum"]);
     assert!(out.contains("1 passed, 0 failed"), "{out}");
     assert!(folder_under_test.is_untouched());
 }
@@ -80,7 +80,7 @@ fn a_failure_prints_commands_of_the_installed_program() {
         "--defect=publisher-ignores-maximum",
         "publisher/value/maximum",
     ];
-    let (out, _) = folder_under_test.ended(1, &arguments);
+    let (out, _) = folder_under_test.run_expecting(1, &arguments);
     let runs = folder_under_test.temporary.path().display().to_string();
     for part in [
         "built-in/publisher/value/maximum.yaml:",
@@ -89,13 +89,13 @@ fn a_failure_prints_commands_of_the_installed_program() {
     ] {
         assert!(out.contains(part), "no “{part}” in:\n{out}");
     }
-    folder_under_test.ended(1, &["rerun"]);
+    folder_under_test.run_expecting(1, &["rerun"]);
     assert!(folder_under_test.is_untouched());
 }
 
 #[test]
 fn a_mutant_is_rejected_with_a_hint_to_a_checkout() {
-    let (_, error) = WorkingFolder::new().ended(
+    let (_, error) = WorkingFolder::new().run_expecting(
         3,
         &["e2e", "--defect=publisher-deletes-manual", "publisher/prior"],
     );
@@ -109,10 +109,11 @@ fn built_in_manifests_are_found_by_name() {
     let program = folder_under_test.here.path().join("csi-provisioner");
     std::fs::write(&program, "").unwrap();
     std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
-    let (out, error) = folder_under_test.ended(0, &["list", "publisher/prior", "--sut=external-provisioner"]);
+    let (out, error) =
+        folder_under_test.run_expecting(0, &["list", "publisher/prior", "--sut=external-provisioner"]);
     assert!(error.contains("cases run for external-provisioner"), "{error}");
     assert!(out.contains("known to fail until"), "{out}");
-    let (_, error) = folder_under_test.ended(2, &["list", "--sut=external-provisoner"]);
+    let (_, error) = folder_under_test.run_expecting(2, &["list", "--sut=external-provisoner"]);
     let listed = error.contains("these manifests are built in: csi-driver-host-path, ");
     assert!(listed && error.contains(", external-provisioner, "), "{error}");
 }
@@ -120,7 +121,7 @@ fn built_in_manifests_are_found_by_name() {
 #[test]
 fn a_temporary_folder_of_another_user_is_not_used() {
     let (folder_under_test, theirs) = (WorkingFolder::new(), tempfile::tempdir().unwrap());
-    folder_under_test.ended(0, &["e2e", "--simulate", "publisher/value/maximum"]);
+    folder_under_test.run_expecting(0, &["e2e", "--simulate", "publisher/value/maximum"]);
     let own = names(folder_under_test.temporary.path());
     let own = folder_under_test
         .temporary
@@ -130,7 +131,7 @@ fn a_temporary_folder_of_another_user_is_not_used() {
     assert_eq!(mode & 0o777, 0o700);
     std::fs::remove_dir_all(&own).unwrap();
     symlink(theirs.path(), &own).unwrap();
-    let (_, error) = folder_under_test.ended(3, &["e2e", "--simulate", "publisher/value/maximum"]);
+    let (_, error) = folder_under_test.run_expecting(3, &["e2e", "--simulate", "publisher/value/maximum"]);
     assert!(error.contains("set TMPDIR to another folder"), "{error}");
     assert!(names(theirs.path()).is_empty());
 }

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use crate::program::{ended, text, xtask};
+use crate::program::{run_expecting, text, xtask};
 
 /// Output of the program before it exits with status 7.
 const FAILS: &str = "no socket";
@@ -75,7 +75,7 @@ impl KnownFailuresRun {
     }
 }
 
-fn ends() -> String {
+fn failing_script() -> String {
     format!("echo {FAILS} >&2; exit 7")
 }
 
@@ -85,7 +85,10 @@ fn entry(case: &str, fails: &str, more: &str) -> String {
 
 #[test]
 fn only_a_failure_that_matches_the_pattern_is_excused() {
-    let gate = KnownFailuresRun::new(&ends(), &[&entry("mine", "publisher ended * no socket", "")]);
+    let gate = KnownFailuresRun::new(
+        &failing_script(),
+        &[&entry("mine", "publisher ended * no socket", "")],
+    );
     gate.expect(0, &[], &["0 passed, 0 failed, 2 known to fail"]);
     // The cases now fail for another reason, which the entry does not match.
     std::fs::write(gate.path("program"), "echo NAMESPACE is not set >&2; exit 7").unwrap();
@@ -104,14 +107,14 @@ fn only_a_failure_that_matches_the_pattern_is_excused() {
 #[test]
 fn one_of_several_entries_suffices() {
     let other = entry("mine/one", "something that never happens", "");
-    let gate = KnownFailuresRun::new(&ends(), &[&other, &entry("mine", FAILS, "")]);
+    let gate = KnownFailuresRun::new(&failing_script(), &[&other, &entry("mine", FAILS, "")]);
     gate.expect(0, &["mine/one"], &["1 known to fail"]);
 }
 
 #[test]
 fn an_expired_entry_excuses_nothing_and_is_reported() {
     let entry = entry("mine", FAILS, "").replace("2999", "2020");
-    let gate = KnownFailuresRun::new(&ends(), &[&entry]);
+    let gate = KnownFailuresRun::new(&failing_script(), &[&entry]);
     gate.expect(
         1,
         &["mine/one"],
@@ -129,7 +132,7 @@ fn an_entry_applies_to_the_versions_that_it_lists() {
         ("[\"<1.4.0\", \">1.4.0\"]", 1),
     ] {
         let entry = entry("mine", FAILS, &format!(", versions: {versions}"));
-        let gate = KnownFailuresRun::new(&ends(), &[&entry]);
+        let gate = KnownFailuresRun::new(&failing_script(), &[&entry]);
         let (ended, messages) = gate.run(&["mine/one"]);
         assert_eq!(ended, code, "{versions}:\n{messages}");
     }
@@ -138,7 +141,7 @@ fn an_entry_applies_to_the_versions_that_it_lists() {
 #[test]
 fn a_build_after_a_release_counts_as_that_release() {
     let entry = entry("mine", FAILS, ", versions: [\">=1.4.0\"]");
-    let gate = KnownFailuresRun::new(&ends(), &[&entry]);
+    let gate = KnownFailuresRun::new(&failing_script(), &[&entry]);
     let manifest = std::fs::read_to_string(gate.path("sut.yaml")).unwrap();
     std::fs::write(
         gate.path("sut.yaml"),
@@ -193,7 +196,7 @@ fn an_invalid_entry_is_rejected_with_its_position() {
         ),
     ] {
         // The manifest is rejected whichever cases are selected.
-        let gate = KnownFailuresRun::new(&ends(), &[&entry]);
+        let gate = KnownFailuresRun::new(&failing_script(), &[&entry]);
         gate.expect(2, &["mine/one"], &[expected]);
     }
 }
@@ -204,7 +207,7 @@ fn entry_with(more: &str) -> String {
 
 #[test]
 fn versions_in_entries_need_a_version_of_the_program() {
-    let gate = KnownFailuresRun::new(&ends(), &[&entry_with("versions: [v1.4.0]")]);
+    let gate = KnownFailuresRun::new(&failing_script(), &[&entry_with("versions: [v1.4.0]")]);
     let manifest = std::fs::read_to_string(gate.path("sut.yaml")).unwrap();
     std::fs::write(gate.path("sut.yaml"), manifest.replace("v1.4.0\n", "master\n")).unwrap();
     gate.expect(
@@ -220,7 +223,7 @@ fn versions_in_entries_need_a_version_of_the_program() {
 #[test]
 fn entries_may_name_cases_of_this_repository_and_of_another_folder() {
     let own = entry("publisher/value", "some words of it", "");
-    let gate = KnownFailuresRun::new(&ends(), &[&entry("mine", FAILS, ""), &own]);
+    let gate = KnownFailuresRun::new(&failing_script(), &[&entry("mine", FAILS, ""), &own]);
     gate.expect(0, &[], &["2 known to fail"]);
 }
 
@@ -237,14 +240,14 @@ fn entries_for_exploration_and_sweeps_are_never_stale_in_a_run_of_cases() {
     let mut entries: Vec<&str> = others.iter().map(String::as_str).collect();
     let known = entry("mine", FAILS, "");
     entries.push(&known);
-    let gate = KnownFailuresRun::new(&ends(), &entries);
+    let gate = KnownFailuresRun::new(&failing_script(), &entries);
     gate.expect(0, &[], &["2 known to fail"]);
 }
 
 #[test]
 fn a_stale_entry_in_a_full_run_is_an_error() {
     let idle = entry("mine/two", "something that never happens", "");
-    let gate = KnownFailuresRun::new(&ends(), &[&entry("mine", FAILS, ""), &idle]);
+    let gate = KnownFailuresRun::new(&failing_script(), &[&entry("mine", FAILS, ""), &idle]);
     let wrong = format!(
         "WRONG  {}:10:12: nothing failed with “something that never happens”",
         gate.path("sut.yaml").display()
@@ -274,7 +277,7 @@ fn a_stale_entry_in_a_full_run_is_an_error() {
 #[test]
 fn stale_entries_of_shards_are_detected_by_the_merge() {
     let idle = entry("mine/two", "something that never happens", "");
-    let gate = KnownFailuresRun::new(&ends(), &[&entry("mine", FAILS, ""), &idle]);
+    let gate = KnownFailuresRun::new(&failing_script(), &[&entry("mine", FAILS, ""), &idle]);
     let mut records = Vec::new();
     for part in ["1", "2"] {
         let folder = gate.path(part);
@@ -298,7 +301,7 @@ fn stale_entries_of_shards_are_detected_by_the_merge() {
 
 #[test]
 fn accepted_failures_become_entries_that_count_once_a_reason_is_given() {
-    let gate = KnownFailuresRun::new(&ends(), &[]);
+    let gate = KnownFailuresRun::new(&failing_script(), &[]);
     let path = gate.path("sut.accepted.yaml");
     gate.expect(
         1,
@@ -335,7 +338,7 @@ fn accepted_failures_become_entries_that_count_once_a_reason_is_given() {
 
 #[test]
 fn entries_for_a_manifest_with_known_failures_are_list_items() {
-    let gate = KnownFailuresRun::new(&ends(), &[&entry("mine/one", FAILS, "")]);
+    let gate = KnownFailuresRun::new(&failing_script(), &[&entry("mine/one", FAILS, "")]);
     gate.expect(1, &["--accept"], &["1 entry is in"]);
     let entries = std::fs::read_to_string(gate.path("sut.accepted.yaml")).unwrap();
     let manifest = std::fs::read_to_string(gate.path("sut.yaml")).unwrap();
@@ -407,12 +410,12 @@ fn failure_rates_are_measured_and_printed_as_entries() {
 
 #[test]
 fn one_run_is_recorded_per_verdict() {
-    let gate = KnownFailuresRun::new(&ends(), &[]);
+    let gate = KnownFailuresRun::new(&failing_script(), &[]);
     let folder = gate.path("runs");
     let record = || {
         let words = ["sut.yaml", "cases"].map(|name| gate.path(name).to_str().unwrap().to_owned());
         let output = folder.to_str().unwrap();
-        let (out, error) = ended(
+        let (out, error) = run_expecting(
             0,
             &[
                 "record", "--sut", &words[0], "--folder", &words[1], "--output", output, "mine/one",

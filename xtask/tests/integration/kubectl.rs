@@ -45,7 +45,7 @@ impl Plugin {
     }
 
     /// Runs the plugin and checks the exit code.
-    fn ended(&self, code: i32, args: &[&str]) -> (String, String) {
+    fn run_expecting(&self, code: i32, args: &[&str]) -> (String, String) {
         let mut command = Command::new(self.path().join("kubectl-capacity"));
         let output = command
             .args(args)
@@ -68,12 +68,12 @@ impl Plugin {
 #[test]
 fn why_and_objects_support_kubectls_output_formats() {
     let plugin = Plugin::installed();
-    let (out, _) = plugin.ended(
+    let (out, _) = plugin.run_expecting(
         0,
         &["why", "pod", "ledger-0", "-n", "payments", "--file", "dump.yaml"],
     );
     assert!(out.contains("did not have enough free storage"), "{out}");
-    let (out, _) = plugin.ended(
+    let (out, _) = plugin.run_expecting(
         0,
         &[
             "why",
@@ -89,7 +89,7 @@ fn why_and_objects_support_kubectls_output_formats() {
     );
     let found: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(found["nodes"][0]["fits"], false);
-    let (out, _) = plugin.ended(
+    let (out, _) = plugin.run_expecting(
         0,
         &[
             "why",
@@ -102,7 +102,7 @@ fn why_and_objects_support_kubectls_output_formats() {
         ],
     );
     assert!(out.contains("fits: true"), "{out}");
-    let (out, _) = plugin.ended(0, &["objects", "--file", "dump.yaml", "-o", "wide"]);
+    let (out, _) = plugin.run_expecting(0, &["objects", "--file", "dump.yaml", "-o", "wide"]);
     assert!(
         out.contains("csistoragecapacity d/nowhere: nodeTopology is unset"),
         "{out}"
@@ -112,7 +112,7 @@ fn why_and_objects_support_kubectls_output_formats() {
 #[test]
 fn capture_writes_to_standard_output() {
     let plugin = Plugin::installed();
-    let (out, _) = plugin.ended(
+    let (out, _) = plugin.run_expecting(
         0,
         &[
             "capture",
@@ -130,15 +130,15 @@ fn capture_writes_to_standard_output() {
 #[test]
 fn every_error_exits_with_1_as_with_kubectl() {
     let plugin = Plugin::installed();
-    let (_, error) = plugin.ended(1, &["why", "pod", "none", "--file", "dump.yaml"]);
+    let (_, error) = plugin.run_expecting(1, &["why", "pod", "none", "--file", "dump.yaml"]);
     assert!(error.contains("no pod is named default/none"), "{error}");
-    let (_, error) = plugin.ended(1, &["whi"]);
+    let (_, error) = plugin.run_expecting(1, &["whi"]);
     assert!(error.contains("kubectl capacity"), "{error}");
-    plugin.ended(
+    plugin.run_expecting(
         1,
         &["why", "pod", "p", "--context", "none", "--kubeconfig", "no-file"],
     );
-    let (help, _) = plugin.ended(0, &["--help"]);
+    let (help, _) = plugin.run_expecting(0, &["--help"]);
     assert!(
         help.contains("kubectl capacity capture --pod ledger-0 -n payments --scrub > bug.yaml"),
         "{help}"
@@ -152,18 +152,18 @@ fn cluster_and_namespace_come_from_the_context() {
     let serving = Serving::start(&["up", "--kubeconfig", kubeconfig.to_str().unwrap()]);
     let text = std::fs::read_to_string(&kubeconfig).unwrap();
     let kubeconfig = kubeconfig.to_str().unwrap();
-    let (out, _) = plugin.ended(0, &["objects", "--kubeconfig", kubeconfig]);
+    let (out, _) = plugin.run_expecting(0, &["objects", "--kubeconfig", kubeconfig]);
     assert!(
         out.contains("nothing is wrong with the 0 capacity objects"),
         "{out}"
     );
-    let (_, error) = plugin.ended(1, &["objects", "--kubeconfig", kubeconfig, "--context", "other"]);
+    let (_, error) = plugin.run_expecting(1, &["objects", "--kubeconfig", kubeconfig, "--context", "other"]);
     assert!(error.contains("other"), "{error}");
     // The context of the kubeconfig sets the namespace.
     let context = text.replace("  context:\n", "  context:\n    namespace: payments\n");
     assert_ne!(context, text, "{text}");
     std::fs::write(kubeconfig, context).unwrap();
-    let (_, error) = plugin.ended(1, &["why", "pod", "p", "--kubeconfig", kubeconfig]);
+    let (_, error) = plugin.run_expecting(1, &["why", "pod", "p", "--kubeconfig", kubeconfig]);
     assert!(error.contains("no pod is named payments/p"), "{error}");
     assert!(serving.end("-INT").success());
 }

@@ -1,6 +1,6 @@
 //! Messages for users: what timed out, why a node was rejected, corrections of typos, and the next command to run.
 
-use crate::program::ended;
+use crate::program::run_expecting;
 
 /// A case with one pod and two nodes, with the given table, placement and time limit.
 fn case(table: &str, place: &str, within: &str) -> String {
@@ -29,7 +29,7 @@ fn repro(code: i32, text: &str) -> (String, String) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("with a space.yaml");
     std::fs::write(&file, text).unwrap();
-    let (out, error) = ended(code, &["repro", file.to_str().unwrap()]);
+    let (out, error) = run_expecting(code, &["repro", file.to_str().unwrap()]);
     if code == 1 {
         assert!(out.contains("rerun   cargo xtask repro '/"), "{out}");
     }
@@ -79,7 +79,7 @@ fn errors_in_a_case_have_suggestions() {
             "the error has no position: {error}"
         );
     }
-    let (_, error) = ended(2, &["e2e", "--defect=publisher-ignores-maxima"]);
+    let (_, error) = run_expecting(2, &["e2e", "--defect=publisher-ignores-maxima"]);
     assert!(
         error.contains(
             "unknown defect `publisher-ignores-maxima` (did you mean `publisher-ignores-maximum`?)"
@@ -264,7 +264,7 @@ fn invalid_arguments_are_reported_with_an_example() {
             "did you mean `publisher/value/maximum`?",
         ),
     ] {
-        let (_, error) = ended(2, args);
+        let (_, error) = run_expecting(2, args);
         assert!(error.contains(words), "{words}: {error}");
     }
 }
@@ -275,9 +275,9 @@ fn the_text_of_a_case_runs_and_a_row_of_a_file_is_explained() {
     let file = folder.path().join("mine.yaml");
     let file = file.to_str().unwrap();
     for id in ["publisher/value/maximum", "publisher/class/lifecycle/central"] {
-        let (text, _) = ended(0, &["explain", "--yaml", id]);
+        let (text, _) = run_expecting(0, &["explain", "--yaml", id]);
         std::fs::write(file, text).unwrap();
-        let (out, _) = ended(0, &["repro", file]);
+        let (out, _) = run_expecting(0, &["repro", file]);
         assert!(out.contains("1 passed"), "{out}");
     }
     std::fs::write(
@@ -289,9 +289,9 @@ fn the_text_of_a_case_runs_and_a_row_of_a_file_is_explained() {
         ),
     )
     .unwrap();
-    let (_, error) = ended(2, &["explain", file]);
+    let (_, error) = run_expecting(2, &["explain", file]);
     assert!(error.contains("2 cases match; name one of them:"), "{error}");
-    let (out, _) = ended(0, &["explain", file, "b"]);
+    let (out, _) = run_expecting(0, &["explain", file, "b"]);
     assert!(
         out.contains("placement: {app: n2}") && out.contains(" repro ") && out.ends_with(" b\n"),
         "{out}"
@@ -300,7 +300,7 @@ fn the_text_of_a_case_runs_and_a_row_of_a_file_is_explained() {
 
 #[test]
 fn a_case_is_explained_without_repetitions() {
-    let (out, _) = ended(0, &["explain", "publisher/value/maximum"]);
+    let (out, _) = run_expecting(0, &["explain", "publisher/value/maximum"]);
     assert!(
         out.contains("expect  capacities: {fast: {n1: {capacity: 10Gi, maximum: 4Gi}}}"),
         "{out}"
@@ -337,8 +337,8 @@ fn a_judged_run_is_rerun_with_its_defect() {
         "--output",
         report,
     ];
-    ended(1, &run);
-    let (out, _) = ended(1, &["judge", &format!("{report}/cases/publisher.value.maximum")]);
+    run_expecting(1, &run);
+    let (out, _) = run_expecting(1, &["judge", &format!("{report}/cases/publisher.value.maximum")]);
     assert!(
         out.contains(&format!(
             "rerun   cargo xtask e2e --defect=publisher-ignores-maximum {case}"
@@ -360,7 +360,7 @@ fn failures_with_the_same_first_missing_link_form_one_group() {
     .unwrap();
     let cases = folder.path().join("cases");
     let (cases, output) = (cases.to_str().unwrap(), output.to_str().unwrap());
-    let (out, _) = ended(1, &["e2e", "--simulate=1", "--folder", cases, "--output", output]);
+    let (out, _) = run_expecting(1, &["e2e", "--simulate=1", "--folder", cases, "--output", output]);
     let link = "n2 is chosen for pod app";
     let group = format!("2 failures have the same first missing link: {link}");
     assert!(out.contains(&group), "{out}");

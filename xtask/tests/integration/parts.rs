@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::program::{ended, text};
+use crate::program::{run_expecting, text};
 
 /// A command that runs unsharded and in shards.
 struct ShardedCommand {
@@ -38,14 +38,14 @@ impl ShardedCommand {
     }
 
     /// Runs the command without shards, and returns the output.
-    fn whole(&self) -> String {
+    fn run_unsharded(&self) -> String {
         let (code, messages, error) = self.run(&[], &self.path("whole"));
         assert_eq!(code, Some(self.exit), "{messages}{error}");
         messages
     }
 
     /// Runs all shards. Each shard passes, or exits with the code of the unsharded command.
-    fn parts(&self, of: usize) {
+    fn run_shards(&self, of: usize) {
         for part in 1..=of {
             let output = self.path("parts").join(part.to_string());
             let (code, messages, error) = self.run(&["--shard", &format!("{part}/{of}")], &output);
@@ -56,12 +56,12 @@ impl ShardedCommand {
 
     fn merge(&self, exit: i32) -> (String, String) {
         let [parts, output] = ["parts", "merged"].map(|name| self.path(name).display().to_string());
-        ended(exit, &["report", "merge", "--parts", &parts, "--output", &output])
+        run_expecting(exit, &["report", "merge", "--parts", &parts, "--output", &output])
     }
 
     /// A text without paths and times.
-    fn plain(&self, text: &str) -> String {
-        let text = self.in_one_place(text);
+    fn without_paths_and_times(&self, text: &str) -> String {
+        let text = self.with_equal_paths(text);
         let lines = text.lines().map(|line| {
             let words = line.split(' ').filter(|word| !is_time(word));
             words.collect::<Vec<_>>().join(" ")
@@ -76,18 +76,23 @@ impl ShardedCommand {
         let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
         let meant = paths.filter(|path| ends.iter().any(|end| name(path).ends_with(end)));
         meant
-            .map(|path| (name(&path), self.plain(&std::fs::read_to_string(&path).unwrap())))
+            .map(|path| {
+                (
+                    name(&path),
+                    self.without_paths_and_times(&std::fs::read_to_string(&path).unwrap()),
+                )
+            })
             .collect()
     }
 
     fn record(&self, folder: &str, name: &str) -> Value {
         let text = std::fs::read_to_string(self.path(folder).join(name)).unwrap();
-        let mut record: Value = serde_json::from_str(&self.in_one_place(&text)).unwrap();
+        let mut record: Value = serde_json::from_str(&self.with_equal_paths(&text)).unwrap();
         without_times(&mut record);
         record
     }
 
-    fn in_one_place(&self, text: &str) -> String {
+    fn with_equal_paths(&self, text: &str) -> String {
         ["merged", "whole", "parts/1", "parts/2", "parts/3"]
             .iter()
             .fold(text.to_owned(), |text, place| {
@@ -128,10 +133,13 @@ fn exploration_in_three_shards_equals_a_single_run() {
         ],
         1,
     );
-    let whole = explore.whole();
-    explore.parts(3);
+    let whole = explore.run_unsharded();
+    explore.run_shards(3);
     let (merged, _) = explore.merge(1);
-    assert_eq!(explore.plain(&merged), explore.plain(&whole));
+    assert_eq!(
+        explore.without_paths_and_times(&merged),
+        explore.without_paths_and_times(&whole)
+    );
     assert!(whole.contains("FOUND"), "{whole}");
     let record = |folder| explore.record(folder, "report.json");
     assert_eq!(record("merged"), record("whole"));
@@ -155,10 +163,13 @@ fn a_sweep_in_two_shards_equals_a_single_run() {
         ],
         1,
     );
-    let whole = sweep.whole();
-    sweep.parts(2);
+    let whole = sweep.run_unsharded();
+    sweep.run_shards(2);
     let (merged, _) = sweep.merge(1);
-    assert_eq!(sweep.plain(&merged), sweep.plain(&whole));
+    assert_eq!(
+        sweep.without_paths_and_times(&merged),
+        sweep.without_paths_and_times(&whole)
+    );
     assert!(
         whole.contains("FAIL  publisher-") && whole.contains("skip  scheduler/extender/bind"),
         "{whole}"
@@ -182,10 +193,13 @@ fn a_selftest_in_two_shards_equals_a_single_run() {
         ],
         0,
     );
-    let whole = selftest.whole();
-    selftest.parts(2);
+    let whole = selftest.run_unsharded();
+    selftest.run_shards(2);
     let (merged, _) = selftest.merge(0);
-    assert_eq!(selftest.plain(&merged), selftest.plain(&whole));
+    assert_eq!(
+        selftest.without_paths_and_times(&merged),
+        selftest.without_paths_and_times(&whole)
+    );
     let record = |folder| selftest.record(folder, "selftest.json");
     assert_eq!(record("merged"), record("whole"));
     assert!(record("whole")["runs"].as_u64().unwrap() > 5);
@@ -237,7 +251,7 @@ fn a_shard_that_could_not_be_merged_is_rejected_before_it_runs() {
             "use fewer shards",
         ),
     ] {
-        let (_, error) = ended(exit, words);
+        let (_, error) = run_expecting(exit, words);
         assert!(error.contains(printed), "{words:?}: {error}");
     }
 }

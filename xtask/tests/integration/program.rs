@@ -15,7 +15,7 @@ pub(crate) fn text(bytes: &[u8]) -> String {
 }
 
 /// Runs the program and checks the exit code. Returns standard output and standard error.
-pub(crate) fn ended(code: i32, args: &[&str]) -> (String, String) {
+pub(crate) fn run_expecting(code: i32, args: &[&str]) -> (String, String) {
     let output = xtask(args);
     let streams = (text(&output.stdout), text(&output.stderr));
     assert_eq!(

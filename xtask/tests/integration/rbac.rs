@@ -1,10 +1,10 @@
 //! `cargo xtask rbac`: the derived permissions suffice, and the output lists cases from which none can be derived.
 
-use crate::program::ended;
+use crate::program::run_expecting;
 
 #[test]
 fn minimal_permissions_are_printed_and_verified() {
-    let (out, printed_text) = ended(
+    let (out, printed_text) = run_expecting(
         0,
         &[
             "rbac",
@@ -34,6 +34,6 @@ fn minimal_permissions_are_printed_and_verified() {
 
 #[test]
 fn without_usable_cases_nothing_is_derived() {
-    let (out, _) = ended(4, &["rbac", "publisher/permissions/off"]);
+    let (out, _) = run_expecting(4, &["rbac", "publisher/permissions/off"]);
     assert_eq!(out, "");
 }

@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::program::{Serving, ended, text, xtask};
+use crate::program::{Serving, run_expecting, text, xtask};
 use k8s_openapi::api::core::v1::Pod;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client};
@@ -45,7 +45,7 @@ impl File {
     }
 
     /// The bug report with a unique id, so that tests do not share the folder of a run.
-    fn named(word: &str) -> Self {
+    fn with_id_word(word: &str) -> Self {
         Self::of(&REPORT.replace("fragmented", word))
     }
 
@@ -57,7 +57,7 @@ impl File {
         self.path().to_str().unwrap().to_owned()
     }
 
-    fn beside(&self, name: &str) -> String {
+    fn sibling_path(&self, name: &str) -> String {
         self.0.path().join(name).to_str().unwrap().to_owned()
     }
 }
@@ -65,10 +65,10 @@ impl File {
 #[test]
 fn a_user_file_runs_and_one_row_can_be_selected() {
     let file = File::of(REPORT);
-    let (out, _) = ended(0, &["repro", &file.name(), "-v"]);
+    let (out, _) = run_expecting(0, &["repro", &file.name(), "-v"]);
     assert!(out.contains("2 passed, 0 failed"), "{out}");
     assert!(out.contains("partial: only the cases of"), "{out}");
-    let (out, _) = ended(0, &["repro", &file.name(), "large", "-v"]);
+    let (out, _) = run_expecting(0, &["repro", &file.name(), "large", "-v"]);
     assert!(
         out.contains("1 passed") && out.contains("mine/fragmented/large"),
         "{out}"
@@ -77,14 +77,14 @@ fn a_user_file_runs_and_one_row_can_be_selected() {
 
 #[test]
 fn a_repeated_run_stops_at_the_first_failure() {
-    let file = File::named("repeated");
-    let (_, error) = ended(0, &["repro", &file.name(), "large", "--repeat=2", "--simulate"]);
+    let file = File::with_id_word("repeated");
+    let (_, error) = run_expecting(0, &["repro", &file.name(), "large", "--repeat=2", "--simulate"]);
     assert!(
         error.contains("run 1 of 2") && error.contains("run 2 of 2"),
         "{error}"
     );
     let defect = "--defect=publisher-ignores-maximum";
-    let (_, error) = ended(
+    let (_, error) = run_expecting(
         1,
         &["repro", &file.name(), "large", "--repeat=3", "--simulate", defect],
     );
@@ -96,12 +96,12 @@ fn a_repeated_run_stops_at_the_first_failure() {
 
 #[test]
 fn judge_prints_the_timeline_of_a_passed_case() {
-    let file = File::named("timeline");
-    let output = file.beside("out");
+    let file = File::with_id_word("timeline");
+    let output = file.sibling_path("out");
     let output = ["--simulate", "--keep-passed", "--output", &output];
-    ended(0, &[&["repro", &file.name(), "large"], &output[..]].concat());
-    let run = file.beside("out/cases/mine.timeline.large");
-    let (out, _) = ended(0, &["judge", &run, "--timeline"]);
+    run_expecting(0, &[&["repro", &file.name(), "large"], &output[..]].concat());
+    let run = file.sibling_path("out/cases/mine.timeline.large");
+    let (out, _) = run_expecting(0, &["judge", &run, "--timeline"]);
     for words in [
         "create by harness: pods p",
         "GetCapacity",
@@ -113,8 +113,8 @@ fn judge_prints_the_timeline_of_a_passed_case() {
 
 #[test]
 fn a_failure_is_explained_and_its_rerun_command_reproduces_it() {
-    let file = File::named("told-twice");
-    let (out, _) = ended(
+    let file = File::with_id_word("told-twice");
+    let (out, _) = run_expecting(
         1,
         &[
             "repro",
@@ -135,7 +135,7 @@ fn a_failure_is_explained_and_its_rerun_command_reproduces_it() {
         .lines()
         .find_map(|line| line.trim().strip_prefix("rerun   cargo xtask "));
     let words: Vec<&str> = rerun.unwrap().split(' ').collect();
-    let (again, _) = ended(1, &words);
+    let (again, _) = run_expecting(1, &words);
     assert!(again.contains("0 passed, 1 failed"), "{again}");
     assert!(again.trim_end().ends_with("mine/told-twice/small"), "{again}");
     // The first run printed a `judge` command, and the output of `judge` contains the command that repeats the run.
@@ -143,16 +143,16 @@ fn a_failure_is_explained_and_its_rerun_command_reproduces_it() {
         .lines()
         .find_map(|line| line.trim().strip_prefix("judge   cargo xtask judge "));
     let stored = judge.unwrap();
-    let (judged, _) = ended(1, &["judge", stored]);
+    let (judged, _) = run_expecting(1, &["judge", stored]);
     let rerun = judged
         .lines()
         .find_map(|line| line.trim().strip_prefix("rerun   cargo xtask "));
     let words: Vec<&str> = rerun.unwrap().split(' ').collect();
     assert_eq!(words[..2], ["repro", "--defect=publisher-ignores-maximum"]);
-    let (broken, _) = ended(1, &words);
+    let (broken, _) = run_expecting(1, &words);
     assert!(broken.contains("0 passed, 1 failed"), "{broken}");
     // The scenario.yaml of the stored run is a case file, which passes without the defect.
-    let (healthy, _) = ended(0, &["repro", &format!("{stored}/scenario.yaml")]);
+    let (healthy, _) = run_expecting(0, &["repro", &format!("{stored}/scenario.yaml")]);
     assert!(healthy.contains("1 passed"), "{healthy}");
 }
 
@@ -170,29 +170,29 @@ fn an_invalid_file_exits_with_2_and_its_position() {
         ("id: [".to_owned(), "bug.yaml:"),
     ] {
         let file = File::of(&text);
-        let (_, error) = ended(2, &["repro", &file.name()]);
+        let (_, error) = run_expecting(2, &["repro", &file.name()]);
         assert!(error.contains(words), "{error}");
     }
     let file = File::of(REPORT);
-    let (_, error) = ended(2, &["repro", &file.name(), "huge"]);
+    let (_, error) = run_expecting(2, &["repro", &file.name(), "huge"]);
     assert!(
         error.contains("has no case `huge`; its cases: mine/fragmented/small, mine/fragmented/large"),
         "{error}"
     );
-    let (_, error) = ended(2, &["repro", "/nowhere/bug.yaml"]);
+    let (_, error) = run_expecting(2, &["repro", "/nowhere/bug.yaml"]);
     assert!(error.contains("/nowhere/bug.yaml: cannot be read"), "{error}");
-    let (_, error) = ended(2, &["repro", &file.name(), "--keep"]);
+    let (_, error) = run_expecting(2, &["repro", &file.name(), "--keep"]);
     assert!(error.contains("name one case of"), "{error}");
-    let (_, error) = ended(2, &["repro", &file.name(), "--sut=/nowhere/sut.yaml"]);
+    let (_, error) = run_expecting(2, &["repro", &file.name(), "--sut=/nowhere/sut.yaml"]);
     assert!(error.contains("/nowhere/sut.yaml"), "{error}");
 }
 
 #[test]
 fn two_systems_are_compared_with_their_first_difference() {
     let file = File::of(REPORT);
-    let output = format!("--output={}", file.beside("out"));
+    let output = format!("--output={}", file.sibling_path("out"));
     let broken = "--defect=publisher-ignores-maximum";
-    let (out, _) = ended(
+    let (out, _) = run_expecting(
         1,
         &[
             "repro",
@@ -227,20 +227,20 @@ fn two_systems_are_compared_with_their_first_difference() {
 #[test]
 fn a_system_does_not_differ_from_itself_without_timing_effects() {
     let file = File::of(REPORT);
-    let output = format!("--output={}", file.beside("out"));
-    let (out, _) = ended(
+    let output = format!("--output={}", file.sibling_path("out"));
+    let (out, _) = run_expecting(
         0,
         &["repro", &file.name(), "large", "--compare=built-in", &output],
     );
     assert!(out.contains("No difference in the compared facts"), "{out}");
-    let sut = file.beside("sut.yaml");
+    let sut = file.sibling_path("sut.yaml");
     std::fs::write(
         &sut,
         "name: nobody\nfeatures: [publisher.central]\nroles: {publisher: {argv: [\"false\"]}}\n",
     )
     .unwrap();
     let compare = format!("--compare={sut}");
-    let (out, _) = ended(0, &["repro", &file.name(), "large", &compare, &output]);
+    let (out, _) = run_expecting(0, &["repro", &file.name(), "large", &compare, &output]);
     assert!(
         out.contains("no comparison: one of the two systems was not run"),
         "it was skipped: {out}"
@@ -250,8 +250,8 @@ fn a_system_does_not_differ_from_itself_without_timing_effects() {
 
 #[test]
 fn the_cluster_stays_up_after_the_verdict_which_decides_the_exit_code() {
-    let file = File::named("kept");
-    let kubeconfig = file.beside("kubeconfig");
+    let file = File::with_id_word("kept");
+    let kubeconfig = file.sibling_path("kubeconfig");
     for (defect, code) in [("", 0), ("--defect=publisher-ignores-maximum", 1)] {
         let kubeconfig_flag = format!("--kubeconfig={kubeconfig}");
         let path = file.name();
@@ -285,12 +285,12 @@ fn node_of(pod: &str, kubeconfig: &str) -> Option<String> {
 #[test]
 fn only_cases_that_did_not_pass_run_again_with_the_same_options() {
     let file = File::of(REPORT);
-    let output = file.beside("report");
+    let output = file.sibling_path("report");
     let broken = "--defect=publisher-ignores-maximum";
     let case = "publisher/value/maximum";
     let good = "publisher/topology/new-node-gains-object/central";
-    ended(1, &["e2e", case, good, broken, "--output", &output]);
-    let (out, error) = ended(1, &["rerun", &output, "-v"]);
+    run_expecting(1, &["e2e", case, good, broken, "--output", &output]);
+    let (out, error) = run_expecting(1, &["rerun", &output, "-v"]);
     assert!(
         error.starts_with(&format!("cargo xtask e2e {broken} ")),
         "{error}"
@@ -300,22 +300,22 @@ fn only_cases_that_did_not_pass_run_again_with_the_same_options() {
         "only the one that failed: {out}"
     );
     // The report is changed as if the case had passed.
-    let record = file.beside("report/report.json");
+    let record = file.sibling_path("report/report.json");
     let healed = std::fs::read_to_string(&record)
         .unwrap()
         .replace(&format!(",\n    \"{broken}\""), "");
     std::fs::write(&record, healed).unwrap();
-    let (out, _) = ended(0, &["rerun", &record, "--output", &output]);
+    let (out, _) = run_expecting(0, &["rerun", &record, "--output", &output]);
     assert!(out.contains("1 passed, 0 failed"), "{out}");
-    let (_, error) = ended(4, &["rerun", &output]);
+    let (_, error) = run_expecting(4, &["rerun", &output]);
     assert!(error.contains("has no case to rerun: 1 passed"), "{error}");
 }
 
 #[test]
 fn a_report_with_another_command_is_rejected() {
     let file = File::of(REPORT);
-    let output = file.beside("report");
-    ended(
+    let output = file.sibling_path("report");
+    run_expecting(
         1,
         &[
             "e2e",
@@ -325,19 +325,19 @@ fn a_report_with_another_command_is_rejected() {
             &output,
         ],
     );
-    let record = file.beside("report/report.json");
+    let record = file.sibling_path("report/report.json");
     let mut text = String::new();
     std::fs::File::open(&record)
         .unwrap()
         .read_to_string(&mut text)
         .unwrap();
     std::fs::write(&record, text.replace("\"e2e\"", "\"up\"")).unwrap();
-    let (_, error) = ended(2, &["rerun", &record]);
+    let (_, error) = run_expecting(2, &["rerun", &record]);
     assert!(
         error.contains("cannot be parsed") || error.contains("runs no cases"),
         "{error}"
     );
-    let (_, error) = ended(2, &["rerun", "/nowhere/report.json"]);
+    let (_, error) = run_expecting(2, &["rerun", "/nowhere/report.json"]);
     assert!(error.contains("name the report.json of a run"), "{error}");
 }
 
@@ -362,18 +362,18 @@ fn a_report_that_other_users_may_write_is_rejected() {
         text(&output.stderr)
     };
     std::os::unix::fs::symlink("foreign", &own).unwrap();
-    assert!(refused().contains("another user owns it, or it is not a folder; remove it"));
+    assert!(refused().contains("another user owns the folder, or the path is not a folder; remove it"));
     std::fs::remove_file(&own).unwrap();
     std::fs::rename(folder.path().join("foreign"), &own).unwrap();
     std::fs::set_permissions(&own, PermissionsExt::from_mode(0o777)).unwrap();
-    assert!(refused().contains("other users may write into it; remove it"));
+    assert!(refused().contains("other users may write into the folder; remove it"));
 }
 
 #[test]
 fn control_characters_of_a_file_are_escaped_on_the_terminal() {
     let acting = "\\e[2J\\e]0;title\\a\\x9b31m\\u202e\\r\\b";
     let file = File::of(&REPORT.replacen("title: ", &format!("title: \"{acting}\"\n#"), 1));
-    let (out, error) = ended(0, &["explain", &file.name(), "small"]);
+    let (out, error) = run_expecting(0, &["explain", &file.name(), "small"]);
     let is_printable = |c: char| c == '\n' || !(c.is_control() || c == '\u{202e}');
     assert!(out.contains("\\u001b[2J") && out.contains("\\u202e"), "{out:?}");
     assert!((out + &error).chars().all(is_printable));
@@ -412,5 +412,5 @@ steps:
 #[test]
 fn a_volume_provisioned_by_the_harness_is_accessible_from_its_segment() {
     let file = File::of(ZONE);
-    ended(0, &["repro", &file.name()]);
+    run_expecting(0, &["repro", &file.name()]);
 }

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use suites::Catalogue;
 
-use crate::program::ended;
+use crate::program::run_expecting;
 
 #[test]
 fn the_table_lists_every_requirement_once_and_its_counts_add_up() {
-    let (out, _) = ended(0, &["list", "--requirements"]);
+    let (out, _) = run_expecting(0, &["list", "--requirements"]);
     let (mut document, mut section) = ("", "");
     let mut found = BTreeSet::new();
     for line in out.lines() {
@@ -38,7 +38,7 @@ fn the_table_lists_every_requirement_once_and_its_counts_add_up() {
 
 #[test]
 fn one_requirement_is_shown_with_all_its_evidence() {
-    let (out, _) = ended(0, &["list", "--requirement", "PUB-36"]);
+    let (out, _) = run_expecting(0, &["list", "--requirement", "PUB-36"]);
     let lines: Vec<&str> = out.lines().collect();
     assert!(
         lines[0].starts_with("PUB-36  ") && lines[0].contains("external-provisioner 2.0.0"),
@@ -62,20 +62,20 @@ fn one_requirement_is_shown_with_all_its_evidence() {
         ("SCALE-22", "bench     cargo xtask bench scheduler"),
         ("GATE-35", "Not testable with a program: "),
     ] {
-        let (out, _) = ended(0, &["list", "--requirement", id]);
+        let (out, _) = run_expecting(0, &["list", "--requirement", id]);
         assert!(out.starts_with(id) && out.contains(words), "{out}");
     }
 }
 
 #[test]
 fn an_unknown_requirement_exits_with_2_and_lists_the_valid_range() {
-    let (_, error) = ended(2, &["list", "--requirement", "PUB-999"]);
-    assert!(error.contains("which go from PUB-01 to PUB-"), "{error}");
+    let (_, error) = run_expecting(2, &["list", "--requirement", "PUB-999"]);
+    assert!(error.contains("go from PUB-01 to PUB-"), "{error}");
 }
 
 #[test]
 fn a_requirement_without_cases_cannot_be_run_and_its_evidence_is_named() {
-    let (_, error) = ended(4, &["e2e", "--requirement", "SCALE-22"]);
+    let (_, error) = run_expecting(4, &["e2e", "--requirement", "SCALE-22"]);
     let words =
         "no case verifies SCALE-22; `cargo xtask list --requirement SCALE-22` shows its other evidence";
     assert!(error.contains(words), "{error}");

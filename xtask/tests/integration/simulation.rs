@@ -11,7 +11,7 @@ use suites::harness::{Outcome, RunOptions, simulate};
 use suites::{case_files, plan, plans};
 use tokio::sync::oneshot;
 
-use crate::program::ended;
+use crate::program::run_expecting;
 
 /// Only every n-th case is run twice, to save time.
 const EACH: usize = 8;
@@ -62,7 +62,7 @@ fn another_seed_yields_other_names() {
 #[test]
 fn a_failure_prints_the_command_with_its_seed() {
     let case = "fail/driver/restart/central";
-    let (messages, _) = ended(
+    let (messages, _) = run_expecting(
         1,
         &["e2e", "--simulate=7", "--defect=publisher-connects-once", case],
     );
@@ -72,7 +72,7 @@ fn a_failure_prints_the_command_with_its_seed() {
 
 #[test]
 fn simulate_and_apiserver_are_mutually_exclusive() {
-    let (_, messages) = ended(2, &["e2e", "--simulate", "--apiserver=kubeconfig"]);
+    let (_, messages) = run_expecting(2, &["e2e", "--simulate", "--apiserver=kubeconfig"]);
     assert!(messages.contains("cannot be used with"), "{messages}");
 }
 
@@ -99,7 +99,7 @@ fn programs_that_never_become_idle_still_get_a_verdict() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("without-end.yaml");
     std::fs::write(&file, WITHOUT_END).unwrap();
-    ended(0, &["repro", "--simulate=1", &file.display().to_string()]);
+    run_expecting(0, &["repro", "--simulate=1", &file.display().to_string()]);
 }
 
 #[tokio::test]
@@ -113,7 +113,7 @@ async fn a_dropped_simulation_leaves_no_task_behind() {
         Box::pin(async move {
             let (begin, _end) = printed.expect("one publisher is started");
             begin.send(()).unwrap();
-            // The loop never waits. The simulated clock advances only while all tasks wait, so it stands still.
+            // The loop never waits. The simulated clock advances only while all tasks wait, so the clock stands still.
             loop {
                 tokio::task::yield_now().await;
             }

@@ -6,13 +6,13 @@ use std::path::Path;
 use serde_json::Value;
 use suites::Catalogue;
 
-use crate::program::ended;
+use crate::program::run_expecting;
 
 /// Runs a study that must hold, and checks its output.
 fn assert_study_holds(name: &str) {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().to_str().unwrap();
-    let (printed, _) = ended(0, &["study", name, "--small", "--json", "--output", output]);
+    let (printed, _) = run_expecting(0, &["study", name, "--small", "--json", "--output", output]);
     let study: Value = serde_json::from_str(&printed).unwrap();
     assert_eq!(study["name"], name);
     let findings = study["findings"].as_array().unwrap();
@@ -25,7 +25,7 @@ fn assert_study_holds(name: &str) {
     let written = |end: &str| std::fs::read_to_string(Path::new(output).join(format!("study-{name}.{end}")));
     assert_eq!(written("json").unwrap(), printed.trim_end());
     assert_page_is_complete(&written("html").unwrap(), &study);
-    let (text, _) = ended(0, &["study", name, "--small"]);
+    let (text, _) = run_expecting(0, &["study", name, "--small"]);
     let all = format!("{} hold, 0 do not", findings.len());
     assert!(text.trim_end().ends_with(&all), "{text}");
 }
@@ -91,7 +91,7 @@ fn a_burst_runs_in_real_time_with_the_selected_variants_only() {
         &wanted,
     ]
     .concat();
-    let (printed, _) = ended(0, &args);
+    let (printed, _) = run_expecting(0, &args);
     let study: Value = serde_json::from_str(&printed).unwrap();
     let rows = study["tables"][1]["rows"].as_array().unwrap();
     assert_eq!(rows.len(), 2, "{printed}");
@@ -112,7 +112,7 @@ fn a_burst_skips_variants_that_programs_do_not_support() {
     let manifest = folder.path().join("sut.yaml");
     let cleaner = "name: other\nversion: '1'\nfeatures: []\nroles:\n  cleaner:\n    argv: [/bin/false]\n";
     std::fs::write(&manifest, cleaner).unwrap();
-    let (printed, messages) = ended(
+    let (printed, messages) = run_expecting(
         1,
         &["study", "burst", "--small", "--sut", manifest.to_str().unwrap()],
     );
@@ -121,13 +121,13 @@ fn a_burst_skips_variants_that_programs_do_not_support() {
         "{messages}"
     );
     assert!(printed.contains("0 hold, 0 do not"), "{printed}");
-    ended(2, &["study", "burst", "--sut", "nowhere.yaml"]);
+    run_expecting(2, &["study", "burst", "--sut", "nowhere.yaml"]);
 }
 
 #[test]
 fn a_burst_without_published_capacity_fails_its_findings() {
     let defect = "--defect=publisher-never-refreshes";
-    let (printed, _) = ended(1, &["study", "burst", "--small", "--json", defect]);
+    let (printed, _) = run_expecting(1, &["study", "burst", "--small", "--json", defect]);
     let study: Value = serde_json::from_str(&printed).unwrap();
     let findings = study["findings"].as_array().unwrap().iter();
     let failed = findings.filter(|finding| finding["holds"] == false);
@@ -147,7 +147,7 @@ fn defects_of_publisher_and_cleaner_fail_their_cost_findings() {
         ("publisher-repeats-get-capacity", &["SCALE-12"]),
         ("cleaner-idle", &["SCALE-07"]),
     ] {
-        let (printed, _) = ended(1, &["study", "cost", "--small", "--json", "--defect", defect]);
+        let (printed, _) = run_expecting(1, &["study", "cost", "--small", "--json", "--defect", defect]);
         let study: Value = serde_json::from_str(&printed).unwrap();
         let findings = study["findings"].as_array().unwrap().iter();
         let failed: BTreeSet<&str> = findings
@@ -170,7 +170,7 @@ fn the_cost_of_a_given_cluster_is_calculated() {
         "--classes=4",
         "--poll=1m",
     ];
-    let (printed, _) = ended(0, &args);
+    let (printed, _) = run_expecting(0, &args);
     let row = |mode: &str| {
         let mut rows = printed
             .lines()
@@ -182,7 +182,7 @@ fn the_cost_of_a_given_cluster_is_calculated() {
         (row("central"), row("distributed")),
         ("12000".into(), "12000".into())
     );
-    let (_, messages) = ended(2, &["study", "cost", "--nodes=3000", "--poll=1"]);
+    let (_, messages) = run_expecting(2, &["study", "cost", "--nodes=3000", "--poll=1"]);
     assert!(
         messages.contains("`1` has no unit of time; write 500ms, 10s, 1m or 1h"),
         "{messages}"
@@ -191,7 +191,7 @@ fn the_cost_of_a_given_cluster_is_calculated() {
 
 #[test]
 fn an_unknown_study_is_an_error_that_lists_the_valid_ones() {
-    let (_, messages) = ended(2, &["study", "design"]);
+    let (_, messages) = run_expecting(2, &["study", "design"]);
     assert!(messages.contains("designs"), "{messages}");
 }
 
@@ -209,7 +209,7 @@ fn the_pictures_of_the_readme_are_current() {
         let picture = std::fs::read_to_string(root.join(&path)).unwrap();
         let picture = roxmltree::Document::parse(&picture).unwrap();
         let messages: BTreeSet<&str> = picture.descendants().filter_map(|node| node.text()).collect();
-        let (printed, _) = ended(0, &["study", name, "--small", "--json"]);
+        let (printed, _) = run_expecting(0, &["study", name, "--small", "--json"]);
         let study: Value = serde_json::from_str(&printed).unwrap();
         let plot = &study["plots"][0];
         let lines = plot["lines"].as_array().unwrap().iter();

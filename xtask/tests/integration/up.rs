@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::process::{ChildStderr, ChildStdout, Command, Stdio};
 
-use crate::program::{Serving, ended};
+use crate::program::{Serving, run_expecting};
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::{Namespace, PersistentVolumeClaim, ServiceAccount};
 use k8s_openapi::api::storage::v1::CSIStorageCapacity;
@@ -42,7 +42,7 @@ async fn client(kubeconfig: &Path, token: Option<&str>) -> Client {
 }
 
 /// The path of the kubeconfig that `up` printed.
-fn named(up: &Serving) -> PathBuf {
+fn printed_kubeconfig(up: &Serving) -> PathBuf {
     let mut lines = up
         .messages
         .iter()
@@ -53,7 +53,7 @@ fn named(up: &Serving) -> PathBuf {
 #[test]
 fn clusters_served_at_the_same_time_have_separate_temporary_kubeconfigs() {
     let (one, other) = (Serving::start(&["up"]), Serving::start(&["up"]));
-    let (first, second) = (named(&one), named(&other));
+    let (first, second) = (printed_kubeconfig(&one), printed_kubeconfig(&other));
     assert_ne!(first, second);
     let server = |path: &Path| {
         Kubeconfig::read_from(path).unwrap().clusters[0]
@@ -251,7 +251,7 @@ fn a_file_with_only_a_cluster_is_served_but_is_no_case() {
             up.messages
         );
         assert!(up.end("-TERM").success());
-        let (_, error) = ended(2, &["repro", file]);
+        let (_, error) = run_expecting(2, &["repro", file]);
         assert!(error.contains("missing field `"), "{error}");
     }
 }

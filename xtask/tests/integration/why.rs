@@ -2,7 +2,7 @@
 
 use std::process::{Command, Output};
 
-use crate::program::{Serving, ended};
+use crate::program::{Serving, run_expecting};
 use k8s_openapi::api::core::v1::Node;
 use kube::api::PostParams;
 use kube::config::{KubeConfigOptions, Kubeconfig};
@@ -229,7 +229,7 @@ fn a_duplicate_field_is_an_error_with_its_position() {
     let file = folder.path().join("pools.yaml");
     let text = "kind: CSIStoragePool\nmetadata: {name: east}\nstatus: {classes: []}\nspec: {}\nstatus: {classes: []}\n";
     std::fs::write(&file, text).unwrap();
-    let (_, error) = ended(2, &["why", "objects", "--file", file.to_str().unwrap()]);
+    let (_, error) = run_expecting(2, &["why", "objects", "--file", file.to_str().unwrap()]);
     for words in ["pools.yaml", "line 5 column 1", "duplicate mapping key: status"] {
         assert!(error.contains(words), "no “{words}” in {error}");
     }
@@ -253,7 +253,7 @@ fn a_report_has_the_health_indicators_at_the_end_of_a_run() {
     let output = folder.path().to_str().unwrap();
     let case = "fail/publisher/one-verb/create";
     let defect = "--defect=publisher-never-refreshes";
-    ended(1, &["e2e", case, defect, "--simulate", "--output", output]);
+    run_expecting(1, &["e2e", case, defect, "--simulate", "--output", output]);
     let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
     let report: Value = serde_json::from_str(&read("report.json")).unwrap();
     let health = report["cases"][0]["health"].as_array().unwrap();
@@ -284,7 +284,7 @@ fn health_is_reported_for_runs_files_and_clusters() {
     let driver = "kind: CSIDriver\nmetadata: {name: disk.example.com}\nspec: {storageCapacity: true}\n---\n\
                   {kind: StorageClass, metadata: {name: fast}, provisioner: disk.example.com, volumeBindingMode: WaitForFirstConsumer}\n";
     let (dump, metrics) = (file("dump.yaml", driver), file("metrics.txt", METRICS));
-    let (text, _) = ended(1, &["why", "health", "--file", &dump, "--metrics", &metrics]);
+    let (text, _) = run_expecting(1, &["why", "health", "--file", &dump, "--metrics", &metrics]);
     for line in [
         "  BAD      driver disk.example.com: storageCapacity is true, but there are no objects",
         "  good     publisher: 1 objects are desired, and 0 exist",
@@ -294,7 +294,7 @@ fn health_is_reported_for_runs_files_and_clusters() {
     ] {
         assert!(text.contains(line), "no “{line}” in {text}");
     }
-    let (text, _) = ended(1, &["why", "health", "--json", "--file", &dump]);
+    let (text, _) = run_expecting(1, &["why", "health", "--json", "--file", &dump]);
     let all: Vec<Value> = serde_json::from_str(&text).unwrap();
     let unknown = all.iter().filter(|it| it["state"] == "unknown").count();
     assert_eq!(unknown, 5, "{text}");

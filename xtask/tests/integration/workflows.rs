@@ -17,7 +17,7 @@ fn read(name: &str) -> (String, Value) {
 }
 
 /// The names after `prefix` in expressions such as `${{ inputs.sut }}`.
-fn named<'t>(text: &'t str, prefix: &str) -> BTreeSet<&'t str> {
+fn expression_names<'t>(text: &'t str, prefix: &str) -> BTreeSet<&'t str> {
     let is_of_name = |letter: char| letter.is_ascii_alphanumeric() || "_-".contains(letter);
     let expressions = text
         .split("${{")
@@ -46,7 +46,7 @@ fn the_action_uses_exactly_its_inputs() {
         .keys()
         .map(String::as_str)
         .collect();
-    assert_eq!(named(&text, "inputs."), declared);
+    assert_eq!(expression_names(&text, "inputs."), declared);
     for (name, input) in action["inputs"].as_object().unwrap() {
         assert!(input["description"].is_string(), "{name} has no description");
         assert!(
@@ -108,7 +108,7 @@ fn workflows_have_runnable_steps_and_existing_files() {
             let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(script);
             assert!(path.is_file(), "{name} runs {script}, which does not exist");
         }
-        for key in named(&text, "matrix.") {
+        for key in expression_names(&text, "matrix.") {
             let jobs = workflow["jobs"].as_object().unwrap().values();
             let rows = jobs.flat_map(|job| {
                 job["strategy"]["matrix"]["include"]
@@ -125,7 +125,7 @@ fn workflows_have_runnable_steps_and_existing_files() {
 }
 
 /// Packs the program into an archive with this name in a folder.
-fn packed(folder: &Path, name: &str) {
+fn package_program(folder: &Path, name: &str) {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../.ci/package");
     let mut command = Command::new(script);
     command
@@ -138,7 +138,7 @@ fn packed(folder: &Path, name: &str) {
 #[test]
 fn a_package_has_the_program_its_pages_and_a_valid_checksum() {
     let folder = tempfile::tempdir().unwrap();
-    packed(folder.path(), "csi-capacity-test");
+    package_program(folder.path(), "csi-capacity-test");
     let run = |program: &str, args: &[&str]| {
         let output = Command::new(program)
             .args(args)
@@ -194,7 +194,7 @@ fn install(release: &Path, runner: &Path) -> Output {
 fn the_action_installs_a_release_only_if_its_checksum_matches() {
     let (release, runner) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let name = "csi-capacity-v0.1.0-x86_64-unknown-linux-musl";
-    packed(release.path(), name);
+    package_program(release.path(), name);
     let sums = release.path().join(format!("{name}.tar.gz.sha256"));
     let sums = std::fs::read_to_string(sums).unwrap();
     std::fs::write(release.path().join("SHA256SUMS"), &sums).unwrap();

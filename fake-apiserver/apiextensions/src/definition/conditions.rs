@@ -1,4 +1,4 @@
-//! Conditions of CRDs: reading and setting them. Does not know which conditions exist, nor when they change.
+//! Reading and setting conditions of CRDs. Does not know which conditions exist, nor when conditions change.
 
 use fake_apiserver::extension::json;
 use serde_json::{Value, json};

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 pub(super) fn validate(schema: &Value, at: &str, errors: &mut ErrorList) {
     if schema.get("default").is_some_and(|default| !default.is_null()) {
-        fits(schema, at, errors);
+        validate_default(schema, at, errors);
     }
     if schema["items"].is_object() {
         validate(&schema["items"], &format!("{at}.items"), errors);
@@ -16,7 +16,7 @@ pub(super) fn validate(schema: &Value, at: &str, errors: &mut ErrorList) {
     }
 }
 
-fn fits(text: &Value, at: &str, errors: &mut ErrorList) {
+fn validate_default(text: &Value, at: &str, errors: &mut ErrorList) {
     let schema = read(text);
     let (default, place) = (&text["default"], format!("{at}.default"));
     let mut pruned = default.clone();

@@ -14,7 +14,7 @@ pub(crate) fn default(definition: &mut Value) {
         }
     }
     if json::list(&definition["status"]["storedVersions"]).is_empty() {
-        store(definition);
+        add_stored_version(definition);
     }
 }
 
@@ -29,7 +29,7 @@ fn names(names: &mut Value) {
 }
 
 /// Adds the storage version to `status.storedVersions`.
-pub(crate) fn store(definition: &mut Value) {
+pub(crate) fn add_stored_version(definition: &mut Value) {
     let mut versions = json::list(&definition["spec"]["versions"]).iter();
     let Some(storage) = versions.find(|version| version["storage"] == true) else {
         return;

@@ -28,7 +28,7 @@ struct Names {
     kinds: BTreeSet<String>,
 }
 
-/// The names that the other CRDs of a group have accepted.
+/// The names in an API group that CRDs other than a given one have accepted.
 pub(crate) struct OtherNames<'a> {
     group: Option<&'a Group>,
     own: Names,
@@ -62,7 +62,7 @@ impl AcceptedNames {
         known.flat_map(|group| group.waiting.iter().cloned()).collect()
     }
 
-    /// The names that other CRDs of the group have accepted. `definition` is the stored CRD, whose own names are left out.
+    /// The names that other CRDs of the group have accepted. `definition`: the stored CRD, whose own accepted names are left out.
     pub(crate) fn of_other_crds(&self, definition: &Value) -> OtherNames<'_> {
         OtherNames {
             group: self.0.get(json::string(&definition["spec"], "group")),

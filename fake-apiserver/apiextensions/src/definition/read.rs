@@ -8,10 +8,10 @@ use crate::strategy::SchemaStrategy;
 use crate::structural;
 use fake_apiserver::extension::json_path::JsonPath;
 use fake_apiserver::extension::resource::{
-    Generation, Life, MetadataChecks, NAME_AND_AGE, NO_HOOKS, PLAIN, ResourceDefinition, Selectable,
-    StatusMetadata, not_supported, selectable,
+    Generation, MetadataChecks, NAME_AND_AGE, NO_HOOKS, PLAIN, ResourceDefinition, Selectable,
+    ServedReleases, StatusMetadata, not_supported, selectable,
 };
-use fake_apiserver::extension::{Defined, Kind, PrinterColumn, ScalePaths, Subresource};
+use fake_apiserver::extension::{CustomResourceVersion, Kind, PrinterColumn, ScalePaths, Subresource};
 use fake_apiserver::extension::{intern, json, versions};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -43,7 +43,7 @@ pub(crate) fn kinds(definition: &Value, table_index: usize) -> Vec<Kind> {
     kinds.collect()
 }
 
-/// The fields of a CRD that determine its resources.
+/// The fields of a CRD from which its resource definitions are built. A change of these fields requires new resource definitions.
 fn origin(definition: &Value) -> Value {
     json!({
         "uid": definition["metadata"]["uid"],
@@ -53,15 +53,15 @@ fn origin(definition: &Value) -> Value {
     })
 }
 
-/// Whether the CRD still defines the resource `defined`, so that the resource need not be rebuilt.
-pub(crate) fn is_made_of(defined: &Defined, definition: &Value) -> bool {
-    forms_as(defined, definition)
+/// Whether `defined` is still the resource that the CRD defines, so that it need not be rebuilt.
+pub(crate) fn is_up_to_date(defined: &CustomResourceVersion, definition: &Value) -> bool {
+    has_same_spec(defined, definition)
         && defined.origin["names"] == definition["status"]["acceptedNames"]
         && defined.origin["isEnding"] == is_true(definition, "Terminating")
 }
 
-/// Whether uid and spec of the CRD are still those of `defined`, so that stored objects need not be rewritten.
-pub(crate) fn forms_as(defined: &Defined, definition: &Value) -> bool {
+/// Whether uid and spec of the CRD have not changed since `defined` was built, so that stored objects need not be rewritten.
+pub(crate) fn has_same_spec(defined: &CustomResourceVersion, definition: &Value) -> bool {
     defined.origin["uid"] == definition["metadata"]["uid"] && defined.origin["spec"] == definition["spec"]
 }
 
@@ -71,11 +71,11 @@ fn defined(
     table_index: usize,
     versions: Arc<[&'static str]>,
     origin: Arc<Value>,
-) -> Defined {
+) -> CustomResourceVersion {
     let text = &version["schema"]["openAPIV3Schema"];
     let mut schema = structural::read(text);
     schema.preserve |= definition["spec"]["preserveUnknownFields"] == true;
-    Defined {
+    CustomResourceVersion {
         definition: resource_definition(definition, version),
         table_index,
         versions,
@@ -86,7 +86,7 @@ fn defined(
         columns: columns(version),
         selectable: json::list(&version["selectableFields"])
             .iter()
-            .map(selected)
+            .map(selectable_field)
             .collect(),
         scale: scale(&version["subresources"]["scale"]),
         deprecation: deprecation(definition, version),
@@ -121,8 +121,12 @@ fn resource_definition(definition: &Value, version: &Value) -> ResourceDefinitio
         hooks: NO_HOOKS,
         unknown_label: not_supported,
         columns: NAME_AND_AGE,
-        life: if is_served { Life::ALWAYS } else { Life::NEVER },
-        metadata_checks: MetadataChecks::machinery(1),
+        life: if is_served {
+            ServedReleases::ALWAYS
+        } else {
+            ServedReleases::NEVER
+        },
+        metadata_checks: MetadataChecks::apimachinery_checks(1),
         ..PLAIN
     }
 }
@@ -168,7 +172,7 @@ fn members(path: &str) -> Vec<String> {
         .collect()
 }
 
-fn selected(field: &Value) -> Selectable {
+fn selectable_field(field: &Value) -> Selectable {
     let path = json::string(field, "jsonPath");
     let pointer = intern::name(&format!("/{}", members(path).join("/")));
     selectable(

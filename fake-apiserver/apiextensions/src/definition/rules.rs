@@ -40,7 +40,7 @@ pub(crate) fn validate_name(definition: &Value, errors: &mut ErrorList) {
 
 /// Validation for both create and update.
 pub(crate) fn validate(definition: &Value, errors: &mut ErrorList) {
-    let spec = &moved(&definition["spec"]);
+    let spec = &to_internal_spec(&definition["spec"]);
     group(spec, errors);
     match string(spec, "scope") {
         "" => errors.required("spec.scope", ""),
@@ -53,7 +53,7 @@ pub(crate) fn validate(definition: &Value, errors: &mut ErrorList) {
         }
     }
     names_of(&spec["names"], "spec.names", errors);
-    shared(spec, errors);
+    validate_common_settings(spec, errors);
     conversion(spec, errors);
     stored_versions(definition, errors);
     if spec["preserveUnknownFields"] == true {
@@ -76,7 +76,7 @@ pub(crate) fn validate_update(new: &Value, old: &Value, errors: &mut ErrorList) 
     }
     for pointer in fixed {
         let at = |definition: &Value| definition["spec"].pointer(pointer).cloned().unwrap_or_default();
-        errors.unchanged(&format!("spec{}", pointer.replace('/', ".")), &at(new), &at(old));
+        errors.require_unchanged(&format!("spec{}", pointer.replace('/', ".")), &at(new), &at(old));
     }
 }
 
@@ -92,7 +92,7 @@ fn group(spec: &Value, errors: &mut ErrorList) {
     }
 }
 
-/// Settings that each version has: the field name in a version, and the name of the field at the top of the internal spec.
+/// The settings that the internal type has at the top of the spec if they are equal in all versions: name in a version, name at the top.
 const SHAREABLE: [(&str, &str); 4] = [
     ("schema", "validation"),
     ("subresources", "subresources"),
@@ -101,7 +101,7 @@ const SHAREABLE: [(&str, &str); 4] = [
 ];
 
 /// Converts a CRD spec to kube-apiserver's internal form: settings that are equal in all versions move to the top.
-fn moved(spec: &Value) -> Value {
+fn to_internal_spec(spec: &Value) -> Value {
     let mut spec = spec.clone();
     for version in json::entries(&mut spec, "/versions") {
         if list(&version["additionalPrinterColumns"]).is_empty() {
@@ -150,7 +150,7 @@ fn versions(spec: &Value, errors: &mut ErrorList) {
     }
     // The internal type also has the first version in `spec.version`.
     let first = names.first().copied().unwrap_or_default();
-    let complaints = names::label_1035(first);
+    let complaints = names::dns_label_1035(first);
     if !first.is_empty() && !complaints.is_empty() {
         errors.invalid("spec.version", first, &complaints.join(","));
     }
@@ -158,14 +158,14 @@ fn versions(spec: &Value, errors: &mut ErrorList) {
 
 fn version(version: &Value, at: &str, errors: &mut ErrorList) {
     let name = string(version, "name");
-    let complaints = names::label_1035(name);
+    let complaints = names::dns_label_1035(name);
     if !complaints.is_empty() {
         errors.invalid(format!("{at}.name"), name, &complaints.join(","));
     }
     deprecation(version, at, errors);
     let schema = &version["schema"];
     self::schema(schema, &format!("{at}.schema"), errors);
-    parts(version, at, errors);
+    validate_subresources_and_columns(version, at, errors);
     let without = schema["openAPIV3Schema"]
         .is_null()
         .then_some("may only be set when `version.schema.openAPIV3Schema` is not included");
@@ -173,10 +173,10 @@ fn version(version: &Value, at: &str, errors: &mut ErrorList) {
 }
 
 /// Validates the settings that are equal in all versions.
-fn shared(spec: &Value, errors: &mut ErrorList) {
+fn validate_common_settings(spec: &Value, errors: &mut ErrorList) {
     let schema = &spec["validation"];
     self::schema(schema, "spec.validation", errors);
-    parts(spec, "spec", errors);
+    validate_subresources_and_columns(spec, "spec", errors);
     let without = schema
         .is_null()
         .then_some("may only be set when validations.schema is included");
@@ -190,8 +190,8 @@ fn schema(schema: &Value, at: &str, errors: &mut ErrorList) {
     }
 }
 
-/// Validates subresources and printer columns of a version, or those at the top of the internal spec.
-fn parts(of: &Value, at: &str, errors: &mut ErrorList) {
+/// Validates the subresources and printer columns of a version, or those at the top of the internal spec.
+fn validate_subresources_and_columns(of: &Value, at: &str, errors: &mut ErrorList) {
     scale(
         &of["subresources"]["scale"],
         &format!("{at}.subresources"),
@@ -265,8 +265,8 @@ fn column(column: &Value, at: &str, errors: &mut ErrorList) {
     }
 }
 
-/// Validates the `selectableFields` of a version, or those at the top of the internal spec. `without`: why selectable fields are not
-/// allowed here.
+/// Validates the `selectableFields` of a version, or those at the top of the internal spec. `without`: the error message if selectable
+/// fields are not allowed because there is no schema.
 fn selectable(of: &Value, schema: &Value, at: &str, without: Option<&str>, errors: &mut ErrorList) {
     let (fields, root) = (list(&of["selectableFields"]), &schema["openAPIV3Schema"]);
     let all = format!("{at}.selectableFields");
@@ -283,7 +283,7 @@ fn selectable(of: &Value, schema: &Value, at: &str, without: Option<&str>, error
             errors.required(place, "");
             continue;
         }
-        let Some(found) = led_to(path, root) else {
+        let Some(found) = schema_at(path, root) else {
             let why = "is an invalid path: does not refer to a valid field";
             errors.invalid(place, path, why);
             continue;
@@ -307,8 +307,8 @@ fn selectable(of: &Value, schema: &Value, at: &str, without: Option<&str>, error
     }
 }
 
-/// The schema of the field at a path such as `.spec.name`.
-fn led_to<'s>(path: &str, root: &'s Value) -> Option<&'s Value> {
+/// The schema of the field at a path such as `.spec.name`; None if the schema does not declare the field.
+fn schema_at<'s>(path: &str, root: &'s Value) -> Option<&'s Value> {
     let mut names = path.strip_prefix('.')?.split('.');
     names.try_fold(root, |schema, name| {
         let found = schema["properties"]
@@ -320,7 +320,7 @@ fn led_to<'s>(path: &str, root: &'s Value) -> Option<&'s Value> {
 
 fn names_of(wanted: &Value, at: &str, errors: &mut ErrorList) {
     let check = |field: String, name: &str, mixed: &str, errors: &mut ErrorList| {
-        let complaints = names::label_1035(&match mixed {
+        let complaints = names::dns_label_1035(&match mixed {
             "" => Cow::Borrowed(name),
             _ => name.to_lowercase().into(),
         });
@@ -412,7 +412,7 @@ fn review_versions(versions: &Value, at: &str, errors: &mut ErrorList) {
             errors.invalid(format!("{at}[{index}]"), *version, "duplicate version");
             continue;
         }
-        errors.invalid_all(&format!("{at}[{index}]"), version, names::label_1035(version));
+        errors.invalid_all(&format!("{at}[{index}]"), version, names::dns_label_1035(version));
     }
     if !known.iter().any(|version| ["v1", "v1beta1"].contains(version)) {
         errors.invalid(at, versions.clone(), "must include at least one of v1, v1beta1");

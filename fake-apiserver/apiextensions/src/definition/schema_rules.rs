@@ -36,7 +36,7 @@ pub(super) fn validate(schema: &Value, at: &str, errors: &mut ErrorList) {
 }
 
 fn visit(schema: &Value, at: &str, errors: &mut ErrorList) {
-    words(schema, at, errors);
+    validate_keywords(schema, at, errors);
     additional(schema, at, errors);
     for (name, property) in schema["properties"].as_object().into_iter().flatten() {
         visit(property, &format!("{at}.properties[{name}]"), errors);
@@ -61,7 +61,7 @@ fn visit(schema: &Value, at: &str, errors: &mut ErrorList) {
 }
 
 /// Validates the keywords of one schema, without nested schemas.
-fn words(schema: &Value, at: &str, errors: &mut ErrorList) {
+fn validate_keywords(schema: &Value, at: &str, errors: &mut ErrorList) {
     let of = string(schema, "type");
     if !of.is_empty() && !TYPES.contains(&of) {
         errors.not_supported(format!("{at}.type"), of, &TYPES);
@@ -98,7 +98,7 @@ fn map_type(schema: &Value, at: &str, errors: &mut ErrorList) {
     let Some(map_type) = schema["x-kubernetes-map-type"].as_str() else {
         return;
     };
-    typed(schema, "object", "x-kubernetes-map-type", at, errors);
+    require_type(schema, "object", "x-kubernetes-map-type", at, errors);
     errors.one_of(
         &format!("{at}.x-kubernetes-map-type"),
         map_type,
@@ -106,8 +106,8 @@ fn map_type(schema: &Value, at: &str, errors: &mut ErrorList) {
     );
 }
 
-/// Requires type `of` if the schema has the keyword `word`.
-fn typed(schema: &Value, of: &str, word: &str, at: &str, errors: &mut ErrorList) {
+/// Adds an error unless the schema has type `of`, which the keyword `word` requires.
+fn require_type(schema: &Value, of: &str, word: &str, at: &str, errors: &mut ErrorList) {
     let text = format!("must be {of} if {word} is specified");
     match string(schema, "type") {
         "" => errors.required(format!("{at}.type"), &text),
@@ -128,7 +128,7 @@ fn list_type(schema: &Value, at: &str, errors: &mut ErrorList) {
         }
         return;
     };
-    typed(schema, "array", "x-kubernetes-list-type", at, errors);
+    require_type(schema, "array", "x-kubernetes-list-type", at, errors);
     errors.one_of(&of_list, list_type, &["atomic", "set", "map"]);
     if !keys.is_empty() && list_type != "map" {
         errors.invalid(

@@ -11,12 +11,12 @@ use serde_json::{Value, json};
 pub(crate) const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
 
 /// Whether the names of a CRD were accepted, so that its resources are served.
-pub(crate) fn accepted(definition: &Value) -> bool {
+pub(crate) fn are_names_accepted(definition: &Value) -> bool {
     is_true(definition, "NamesAccepted") || is_true(definition, "Established")
 }
 
-/// Marks a CRD as terminating. It exists until its custom resources are deleted.
-pub(crate) fn end(definition: &mut Value, now: &str) {
+/// Marks a CRD as terminating. The CRD exists until its custom resources are deleted.
+pub(crate) fn mark_terminating(definition: &mut Value, now: &str) {
     metadata::set(definition, "deletionTimestamp", Some(now.into()));
     let mut finalizers = definition["metadata"]["finalizers"]
         .as_array()
@@ -31,7 +31,7 @@ pub(crate) fn end(definition: &mut Value, now: &str) {
     set_condition(definition, condition, now);
 }
 
-/// Fields with a single name: the field, the reason for a conflict, and whether it names a kind.
+/// Fields with a single name: the field, the reason in a conflict, and whether the field names a kind (otherwise a resource).
 const SINGLE: [(&str, &str, bool); 4] = [
     ("plural", "PluralConflict", false),
     ("singular", "SingularConflict", false),
@@ -39,8 +39,11 @@ const SINGLE: [(&str, &str, bool); 4] = [
     ("listKind", "ListKindConflict", true),
 ];
 
-/// Accepts the names of a CRD that are not in use; returns reason and message of the last conflict.
-pub(crate) fn conflicts(definition: &mut Value, others: &OtherNames<'_>) -> Option<(&'static str, String)> {
+/// Accepts the names of a CRD that no other CRD has accepted; returns reason and message of the last conflict.
+pub(crate) fn accept_names(
+    definition: &mut Value,
+    others: &OtherNames<'_>,
+) -> Option<(&'static str, String)> {
     let wanted = definition["spec"]["names"].clone();
     let mut conflict = None;
     let given = json::member(definition, "status")

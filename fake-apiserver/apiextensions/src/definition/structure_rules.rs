@@ -70,7 +70,7 @@ fn visit(schema: &Value, at: &str, level: Level, errors: &mut ErrorList) {
             errors,
         );
     }
-    combined(schema, at, is_int_or_string(schema), errors);
+    validate_combined_schemas(schema, at, is_int_or_string(schema), errors);
     types(schema, at, level, errors);
 }
 
@@ -102,7 +102,7 @@ fn types(schema: &Value, at: &str, level: Level, errors: &mut ErrorList) {
     }
 }
 
-/// The only `anyOf` that may contain types: that of `x-kubernetes-int-or-string` values.
+/// The `anyOf` of `x-kubernetes-int-or-string` values, the only one that may contain types.
 fn int_or_string() -> Value {
     json!([{"type": "integer"}, {"type": "string"}])
 }
@@ -112,7 +112,7 @@ fn is_int_or_string(schema: &Value) -> bool {
 }
 
 /// Validates the schemas within `allOf`, `anyOf`, `oneOf` and `not`.
-fn combined(schema: &Value, at: &str, may_be_either: bool, errors: &mut ErrorList) {
+fn validate_combined_schemas(schema: &Value, at: &str, may_be_either: bool, errors: &mut ErrorList) {
     let is_either = |inner: &Value| may_be_either && *inner == int_or_string();
     if !is_either(&schema["anyOf"]) {
         each(schema, "anyOf", at, errors);
@@ -123,11 +123,11 @@ fn combined(schema: &Value, at: &str, may_be_either: bool, errors: &mut ErrorLis
         if index == 0 && is_either(&inner["anyOf"]) {
             inner["anyOf"] = Value::Null;
         }
-        nested(&inner, &place, errors);
+        validate_nested_schema(&inner, &place, errors);
     }
     each(schema, "oneOf", at, errors);
     if schema["not"].is_object() {
-        nested(&schema["not"], &format!("{at}.not"), errors);
+        validate_nested_schema(&schema["not"], &format!("{at}.not"), errors);
     }
     let pattern = string(schema, "pattern");
     if let Err(error) = pattern::read(pattern) {
@@ -138,17 +138,17 @@ fn combined(schema: &Value, at: &str, may_be_either: bool, errors: &mut ErrorLis
 
 fn each(schema: &Value, word: &str, at: &str, errors: &mut ErrorList) {
     for (index, inner) in list(&schema[word]).iter().enumerate() {
-        nested(inner, &format!("{at}.{word}[{index}]"), errors);
+        validate_nested_schema(inner, &format!("{at}.{word}[{index}]"), errors);
     }
 }
 
-fn nested(schema: &Value, at: &str, errors: &mut ErrorList) {
-    combined(schema, at, false, errors);
+fn validate_nested_schema(schema: &Value, at: &str, errors: &mut ErrorList) {
+    validate_combined_schemas(schema, at, false, errors);
     if schema["items"].is_object() {
-        nested(&schema["items"], &format!("{at}.items"), errors);
+        validate_nested_schema(&schema["items"], &format!("{at}.items"), errors);
     }
     for (name, property) in schema["properties"].as_object().into_iter().flatten() {
-        nested(property, &format!("{at}.properties[{name}]"), errors);
+        validate_nested_schema(property, &format!("{at}.properties[{name}]"), errors);
     }
     for (word, text) in NOT_NESTED {
         let is_set = schema

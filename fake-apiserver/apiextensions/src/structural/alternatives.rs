@@ -1,21 +1,21 @@
 //! Validation against `anyOf`, `oneOf`, `allOf` and `not`.
 
-use super::correlated::Before;
+use super::correlated::OldValue;
 use super::failure::Failure;
 use super::trail::Trail;
 use super::verdict::Verdict;
 use fake_apiserver::extension::schema::{Checks, Schema};
 use serde_json::Value;
 
-/// The function that validates a value against one of the schemas.
-type Look = fn(&Value, &Schema, Before<'_>, &mut Trail) -> Verdict;
+/// The function that validates a value against one schema.
+type ValidateFn = fn(&Value, &Schema, OldValue<'_>, &mut Trail) -> Verdict;
 
 /// Validates a value against the schemas in `allOf`, `anyOf`, `oneOf` and `not`.
-pub(super) fn judge(
-    look: Look,
+pub(super) fn validate_alternatives(
+    look: ValidateFn,
     value: &Value,
     checks: &Checks,
-    before: Before<'_>,
+    before: OldValue<'_>,
     trail: &mut Trail,
 ) -> Verdict {
     let mut verdict = Verdict::default();
@@ -42,7 +42,7 @@ pub(super) fn judge(
 }
 
 fn fail(verdict: &mut Verdict, trail: &Trail, what: &str) {
-    let failure = Failure::bare(format!("{:?} {what}", trail.as_str()));
+    let failure = Failure::without_path(format!("{:?} {what}", trail.as_str()));
     Failure::add(&mut verdict.failures, vec![failure]);
 }
 
@@ -91,7 +91,7 @@ fn all_of(found: Vec<Verdict>, trail: &Trail) -> Verdict {
     verdict
 }
 
-/// The verdict with the most passed checks; the first one if several have equally many.
+/// The verdict with the most passed checks; of several such verdicts, the first.
 fn best(found: Vec<Verdict>) -> Verdict {
     let first = found
         .into_iter()

@@ -1,20 +1,20 @@
 //! Correlation of old and new values, for ratcheting: unchanged values are not validated again.
 //!
-//! Owns how the old item of a list is found. Does not know validation rules.
+//! Owns the search for the old item that corresponds to a list item. Does not know validation rules.
 
 use fake_apiserver::extension::schema::{ListType, Schema};
 use serde_json::Value;
 
 /// The value in the old object; None if the old object has no such value.
-pub(crate) type Before<'a> = Option<&'a Value>;
+pub(crate) type OldValue<'a> = Option<&'a Value>;
 
 /// The old value of an object's member.
-pub(crate) fn member<'a>(before: Before<'a>, name: &str) -> Before<'a> {
+pub(crate) fn member<'a>(before: OldValue<'a>, name: &str) -> OldValue<'a> {
     before?.as_object()?.get(name)
 }
 
-/// The old value of a list item. Only items of lists of type `map` can be correlated, by their keys.
-pub(crate) fn entry<'a>(before: Before<'a>, schema: &Schema, item: &Value) -> Before<'a> {
+/// The old value of a list item: the item with the same keys. None unless the list has the type `map`.
+pub(crate) fn entry<'a>(before: OldValue<'a>, schema: &Schema, item: &Value) -> OldValue<'a> {
     let ListType::Map(keys) = &schema.list else {
         return None;
     };

@@ -1,15 +1,15 @@
-//! Embedded resources (`x-kubernetes-embedded-resource`): their type and metadata are decoded and validated like those of any object.
+//! Embedded resources (`x-kubernetes-embedded-resource`): their type and metadata are decoded and validated as in any object.
 //!
 //! Owns which values are embedded resources. The `fake-apiserver` crate decodes and validates their metadata.
 
 use super::trail::Trail;
 use fake_apiserver::extension::ErrorList;
 use fake_apiserver::extension::schema::Schema;
-use fake_apiserver::extension::{Unfit, conform_metadata, json, metadata, names};
+use fake_apiserver::extension::{EmbeddedObjectError, conform_metadata, json, metadata, names};
 use serde_json::{Map, Value};
 
 /// Decodes type and metadata of all embedded resources. Returns the sorted paths of the unknown fields that were dropped.
-pub(crate) fn coerce(value: &mut Value, schema: &Schema) -> Result<Vec<String>, Unfit> {
+pub(crate) fn coerce(value: &mut Value, schema: &Schema) -> Result<Vec<String>, EmbeddedObjectError> {
     let mut unknown = Vec::new();
     visit(value, schema, &mut Trail::default(), &mut unknown)?;
     unknown.sort();
@@ -21,7 +21,7 @@ fn visit(
     schema: &Schema,
     trail: &mut Trail,
     unknown: &mut Vec<String>,
-) -> Result<(), Unfit> {
+) -> Result<(), EmbeddedObjectError> {
     if schema.embedded {
         fit(value, trail, unknown)?;
     }
@@ -45,9 +45,9 @@ fn visit(
 }
 
 /// Decodes type and metadata of one embedded resource.
-fn fit(value: &mut Value, trail: &Trail, unknown: &mut Vec<String>) -> Result<(), Unfit> {
-    let unfit = |name: &str, value: &Value, why: String| Unfit {
-        path: trail.to(name),
+fn fit(value: &mut Value, trail: &Trail, unknown: &mut Vec<String>) -> Result<(), EmbeddedObjectError> {
+    let unfit = |name: &str, value: &Value, why: String| EmbeddedObjectError {
+        path: trail.member_path(name),
         value: value.clone(),
         why,
     };
@@ -61,7 +61,7 @@ fn fit(value: &mut Value, trail: &Trail, unknown: &mut Vec<String>) -> Result<()
     }
     let dropped =
         conform_metadata(value).map_err(|why| unfit("metadata", &value["metadata"], why.to_string()))?;
-    unknown.extend(dropped.iter().map(|path| trail.to(path)));
+    unknown.extend(dropped.iter().map(|path| trail.member_path(path)));
     if let Some(metadata) = value.get_mut("metadata")
         && metadata["creationTimestamp"].is_null()
     {
@@ -79,7 +79,7 @@ fn validate_nested(value: &Value, schema: &Schema, trail: &mut Trail, errors: &m
     match value {
         Value::Object(members) => {
             if schema.embedded {
-                object(members, value, trail, errors);
+                validate_embedded_object(members, value, trail, errors);
             }
             for (name, member) in members {
                 if let Some(inner) = schema.properties.get(name) {
@@ -101,26 +101,31 @@ fn validate_nested(value: &Value, schema: &Schema, trail: &mut Trail, errors: &m
 }
 
 /// Validates the type and metadata of one embedded resource.
-fn object(members: &Map<String, Value>, value: &Value, trail: &Trail, errors: &mut ErrorList) {
+fn validate_embedded_object(
+    members: &Map<String, Value>,
+    value: &Value,
+    trail: &Trail,
+    errors: &mut ErrorList,
+) {
     for name in ["apiVersion", "kind"] {
         match members.get(name) {
-            None => errors.required(trail.to(name), ""),
+            None => errors.required(trail.member_path(name), ""),
             Some(Value::String(text)) if text.is_empty() => {
-                errors.invalid(trail.to(name), "", "must not be empty");
+                errors.invalid(trail.member_path(name), "", "must not be empty");
             }
             Some(Value::String(text)) if name == "kind" => kind(text, trail, errors),
             Some(Value::String(text)) if text.matches('/').count() > 1 => {
                 let why = format!("unexpected GroupVersion string: {text}");
-                errors.invalid(trail.to(name), text.as_str(), &why);
+                errors.invalid(trail.member_path(name), text.as_str(), &why);
             }
             Some(Value::String(_)) => {}
-            Some(other) => errors.invalid(trail.to(name), other.clone(), "must be a string"),
+            Some(other) => errors.invalid(trail.member_path(name), other.clone(), "must be a string"),
         }
     }
     if members.contains_key("metadata") {
         let mut named = value.clone();
         if metadata::text(value, "name").is_empty() {
-            // An embedded resource needs no name, unlike any other object.
+            // The name of an embedded resource is optional, so a valid name replaces a missing one for the validation.
             metadata::set(&mut named, "name", Some("fakename".into()));
         }
         let mut found = ErrorList::default();
@@ -130,12 +135,12 @@ fn object(members: &Map<String, Value>, value: &Value, trail: &Trail, errors: &m
 }
 
 fn kind(text: &str, trail: &Trail, errors: &mut ErrorList) {
-    let complaints = names::label_1035(&text.to_lowercase());
+    let complaints = names::dns_label_1035(&text.to_lowercase());
     if !complaints.is_empty() {
         let why = format!(
             "may have mixed case, but should otherwise match: {}",
             complaints.join(",")
         );
-        errors.invalid(trail.to("kind"), text, &why);
+        errors.invalid(trail.member_path("kind"), text, &why);
     }
 }

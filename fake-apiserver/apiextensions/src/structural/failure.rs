@@ -5,7 +5,7 @@
 use fake_apiserver::extension::ErrorList;
 use serde_json::Value;
 
-/// A violation of the schema by a value.
+/// A validation error: a value violates its schema.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Failure {
     /// The path of the invalid field; None if the error has no path.
@@ -33,7 +33,7 @@ impl Failure {
     }
 
     /// An error without a path.
-    pub(super) fn bare(text: String) -> Self {
+    pub(super) fn without_path(text: String) -> Self {
         let kind = FailureKind::Rule("".into(), text);
         Self { path: None, kind }
     }

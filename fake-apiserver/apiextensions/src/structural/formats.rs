@@ -14,14 +14,14 @@ use std::sync::LazyLock;
 /// Checks whether a string matches a format.
 type Fits = fn(&str) -> bool;
 
-/// String formats, named without dashes.
+/// String formats with their validation. The names are without dashes.
 const TEXTS: [(&str, Fits); 26] = [
     ("uri", is_uri),
     ("email", is_email),
     ("hostname", is_host),
     ("ipv4", |text| text.contains('.') && ip::parse(text).is_some()),
     ("ipv6", |text| text.parse::<Ipv6Addr>().is_ok()),
-    ("cidr", ip::is_range),
+    ("cidr", ip::is_cidr),
     ("mac", |text| matches(&MAC, text)),
     ("uuid", |text| matches(&UUID, text)),
     ("uuid3", |text| is_uuid(text, "3", "")),
@@ -29,7 +29,7 @@ const TEXTS: [(&str, Fits); 26] = [
     ("uuid5", |text| is_uuid(text, "5", "89ab")),
     ("byte", |text| !text.is_empty() && BASE64.decode(text).is_ok()),
     ("password", |_| true),
-    // `bsonobjectid` is a supported format, so no warning is returned; its values are not validated.
+    // Known formats, which cause no warning, but whose values are not validated.
     ("bsonobjectid", |_| true),
     ("isbn", |_| true),
     ("isbn10", |_| true),
@@ -89,7 +89,7 @@ fn matches(pattern: &LazyLock<Regex>, text: &str) -> bool {
 }
 
 /// The canonical name of a format; empty if the format is not supported for the type `of`.
-pub(super) fn of(of: &str, format: &str) -> &'static str {
+pub(super) fn canonical_format(of: &str, format: &str) -> &'static str {
     let number = NUMBERS.iter().find(|known| **known == (of, format));
     if let Some((_, format)) = number {
         return format;
@@ -105,7 +105,7 @@ pub(super) fn of(of: &str, format: &str) -> &'static str {
 
 /// Whether a format is supported for the type `of`.
 pub(crate) fn is_known(of: &str, format: &str) -> bool {
-    !self::of(of, format).is_empty()
+    !canonical_format(of, format).is_empty()
 }
 
 /// Whether a string matches a format; unsupported formats match any string.

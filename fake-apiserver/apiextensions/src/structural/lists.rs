@@ -26,7 +26,7 @@ fn visit(value: &Value, schema: &Schema, trail: &mut Trail, errors: &mut ErrorLi
             match &schema.list {
                 ListType::Atomic => {}
                 ListType::Set => duplicates(items.iter().cloned(), trail, errors),
-                ListType::Map(keys) => keyed(items, keys, trail, errors),
+                ListType::Map(keys) => report_duplicate_keys(items, keys, trail, errors),
             }
             if let Some(inner) = schema.items.as_deref() {
                 for (index, item) in items.iter().enumerate() {
@@ -38,7 +38,7 @@ fn visit(value: &Value, schema: &Schema, trail: &mut Trail, errors: &mut ErrorLi
     }
 }
 
-fn keyed(items: &[Value], keys: &[String], trail: &Trail, errors: &mut ErrorList) {
+fn report_duplicate_keys(items: &[Value], keys: &[String], trail: &Trail, errors: &mut ErrorList) {
     let wrong = items.iter().position(|item| !item.is_object() && !item.is_null());
     if let Some(index) = wrong {
         let text = "must be an object for an array of list-type map";
@@ -53,7 +53,7 @@ fn keyed(items: &[Value], keys: &[String], trail: &Trail, errors: &mut ErrorList
     duplicates(items.iter().map(key), trail, errors);
 }
 
-/// Reports the second of several equal items, but not the third and later ones.
+/// Reports duplicate items: the second of several equal items, but not the third and later ones.
 fn duplicates(items: impl Iterator<Item = Value>, trail: &Trail, errors: &mut ErrorList) {
     let mut seen: HashMap<Value, usize> = HashMap::new();
     for (index, item) in items.enumerate() {

@@ -19,7 +19,7 @@ mod trail;
 mod validate;
 mod verdict;
 
-pub(crate) use correlated::Before;
+pub(crate) use correlated::OldValue;
 pub(crate) use defaults::{default, drop_nulls};
 pub(crate) use embedded::{coerce, validate as validate_embedded};
 pub(crate) use formats::is_known as is_known_format;

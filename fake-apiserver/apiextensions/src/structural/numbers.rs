@@ -16,19 +16,22 @@ pub(super) fn validate(number: &Number, schema: &Schema, checks: &Checks, trail:
         ));
     };
     if let Some(factor) = checks.multiple_of.filter(|factor| !is_multiple(number, *factor)) {
-        fail(format!("a multiple of {}", go(number, factor)));
+        fail(format!("a multiple of {}", format_bound(number, factor)));
     }
     if let Some(most) = checks.maximum {
         match (compare(number, most), checks.exclusive_maximum) {
-            (1.., false) => fail(format!("less than or equal to {}", go(number, most))),
-            (0.., true) => fail(format!("less than {}", go(number, most))),
+            (1.., false) => fail(format!("less than or equal to {}", format_bound(number, most))),
+            (0.., true) => fail(format!("less than {}", format_bound(number, most))),
             _ => {}
         }
     }
     if let Some(least) = checks.minimum {
         match (compare(number, least), checks.exclusive_minimum) {
-            (..=-1, false) => fail(format!("greater than or equal to {}", go(number, least))),
-            (..=0, true) => fail(format!("greater than {}", go(number, least))),
+            (..=-1, false) => fail(format!(
+                "greater than or equal to {}",
+                format_bound(number, least)
+            )),
+            (..=0, true) => fail(format!("greater than {}", format_bound(number, least))),
             _ => {}
         }
     }
@@ -41,8 +44,8 @@ fn out_of_range(number: &Number, schema: &Schema, checks: &Checks, trail: &Trail
         return None;
     }
     let fits = match (schema.of, checks.format) {
-        ("integer", "int32") => whole(number).is_some_and(|whole| i32::try_from(whole).is_ok()),
-        ("integer", _) => whole(number).is_some(),
+        ("integer", "int32") => to_integer(number).is_some_and(|whole| i32::try_from(whole).is_ok()),
+        ("integer", _) => to_integer(number).is_some(),
         ("number", "float") => number
             .as_f64()
             .is_none_or(|number| number.abs() <= f64::from(f32::MAX)),
@@ -55,15 +58,15 @@ fn out_of_range(number: &Number, schema: &Schema, checks: &Checks, trail: &Trail
         "" => " (default format)".to_owned(),
         format => format!(" with format {format}"),
     };
-    Some(Failure::bare(format!(
+    Some(Failure::without_path(format!(
         "Checked value must be of type {}{format} in {}",
         schema.of,
         trail.as_str()
     )))
 }
 
-/// The number as an integer, also if it is written as `1.0`.
-pub(super) fn whole(number: &Number) -> Option<i64> {
+/// The number as an integer, also if written as `1.0`; None if the number is not integral.
+pub(super) fn to_integer(number: &Number) -> Option<i64> {
     number.as_i64().or_else(|| {
         let float = number.as_f64()?;
         is_whole(float).then_some(float as i64)
@@ -101,7 +104,7 @@ fn is_multiple(number: &Number, factor: f64) -> bool {
 }
 
 /// The bound as shown in error messages: an integer if the number is an integer.
-fn go(number: &Number, bound: f64) -> String {
+fn format_bound(number: &Number, bound: f64) -> String {
     match number.as_i64() {
         Some(_) => (bound as i64).to_string(),
         None => Value::from(bound).to_string().trim_end_matches(".0").to_owned(),

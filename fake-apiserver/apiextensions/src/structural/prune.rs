@@ -14,7 +14,7 @@ const UNKNOWN_MAX: usize = 100;
 /// preserved even if the schema does not declare them.
 pub(crate) fn prune(value: &mut Value, schema: &Schema, is_object: bool) -> Vec<String> {
     let mut unknown = Vec::new();
-    let place = Place {
+    let place = SchemaPosition {
         schema: Some(schema),
         is_object,
     };
@@ -23,15 +23,15 @@ pub(crate) fn prune(value: &mut Value, schema: &Schema, is_object: bool) -> Vec<
     unknown
 }
 
-/// The schema that applies to the value being visited.
+/// The schema of the value that is being visited.
 #[derive(Clone, Copy)]
-struct Place<'a> {
-    /// None if no schema applies: all members of the value are unknown.
+struct SchemaPosition<'a> {
+    /// None if the value has no schema: all its members are unknown.
     schema: Option<&'a Schema>,
     is_object: bool,
 }
 
-impl<'a> Place<'a> {
+impl<'a> SchemaPosition<'a> {
     fn of(schema: Option<&'a Schema>) -> Self {
         let is_object = schema.is_some_and(|schema| schema.embedded);
         Self { schema, is_object }
@@ -57,9 +57,9 @@ impl<'a> Place<'a> {
     }
 }
 
-fn visit(value: &mut Value, at: Place<'_>, trail: &mut Trail, unknown: &mut Vec<String>) {
+fn visit(value: &mut Value, at: SchemaPosition<'_>, trail: &mut Trail, unknown: &mut Vec<String>) {
     if at.schema.is_some_and(|schema| schema.preserve) {
-        return pass(value, at, trail, unknown);
+        return visit_preserving(value, at, trail, unknown);
     }
     match value {
         Value::Object(members) => members.retain(|name, member| {
@@ -82,8 +82,8 @@ fn visit(value: &mut Value, at: Place<'_>, trail: &mut Trail, unknown: &mut Vec<
     }
 }
 
-/// Visits a value with `x-kubernetes-preserve-unknown-fields`: only members with a schema are pruned.
-fn pass(value: &mut Value, at: Place<'_>, trail: &mut Trail, unknown: &mut Vec<String>) {
+/// Visits a value with `x-kubernetes-preserve-unknown-fields`: retains all members, and prunes the values of members with a schema.
+fn visit_preserving(value: &mut Value, at: SchemaPosition<'_>, trail: &mut Trail, unknown: &mut Vec<String>) {
     match value {
         Value::Object(members) => {
             for (name, member) in members.iter_mut().filter(|(name, _)| !at.is_meta(name)) {
@@ -94,7 +94,7 @@ fn pass(value: &mut Value, at: Place<'_>, trail: &mut Trail, unknown: &mut Vec<S
         }
         Value::Array(items) if at.entry().schema.is_some() => {
             for (index, item) in items.iter_mut().enumerate() {
-                trail.entry(index, |trail| pass(item, at.entry(), trail, unknown));
+                trail.entry(index, |trail| visit_preserving(item, at.entry(), trail, unknown));
             }
         }
         _ => {}
@@ -104,6 +104,6 @@ fn pass(value: &mut Value, at: Place<'_>, trail: &mut Trail, unknown: &mut Vec<S
 fn report(name: &str, trail: &Trail, unknown: &mut Vec<String>) {
     let is_type = trail.is_root() && META.contains(&name);
     if !is_type && unknown.len() < UNKNOWN_MAX {
-        unknown.push(trail.to(name));
+        unknown.push(trail.member_path(name));
     }
 }

@@ -1,6 +1,6 @@
 //! Parses schemas.
 //!
-//! Owns the parsing of schema keywords. Validation of the CRD rejected unsupported keywords; keywords with unreadable values are ignored.
+//! Owns the parsing of schema keywords. Unsupported keywords were rejected by the validation of the CRD; invalid values are ignored.
 
 use super::formats;
 use fake_apiserver::extension::schema::{Additional, Checks, ListType, Pattern, Schema};
@@ -92,7 +92,7 @@ fn checks(text: &Value, of: &str) -> Option<Box<Checks>> {
     let matcher = Some(pattern).filter(|pattern| !pattern.is_empty());
     let matcher = matcher.and_then(|pattern| pattern::read(pattern).ok());
     Some(Box::new(Checks {
-        format: formats::of(of, json::string(text, "format")),
+        format: formats::canonical_format(of, json::string(text, "format")),
         maximum: text["maximum"].as_f64(),
         exclusive_maximum: text["exclusiveMaximum"] == true,
         minimum: text["minimum"].as_f64(),

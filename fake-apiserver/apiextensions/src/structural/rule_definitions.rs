@@ -23,8 +23,8 @@ pub(crate) fn validate_expressions(text: &Value, at: &str, errors: &mut ErrorLis
     visit(text, &read(text), at, (true, None), errors);
 }
 
-/// Validates the expressions of one schema. `is_root`: the schema is that of a whole object. `lost`: path of the enclosing schema whose
-/// values cannot be correlated with the old object.
+/// Validates the expressions of a schema and of its nested schemas. `is_root`: whether the schema is of a whole object. `lost`: the path of
+/// the enclosing schema, if any, whose values cannot be correlated with the old object.
 fn visit(
     text: &Value,
     schema: &Schema,
@@ -68,14 +68,14 @@ fn expressions(
 ) {
     let read = |name: &str| {
         let expression = Expression::read(json::string(rule, name))?;
-        expression.check(&["self", "oldSelf"])?;
+        expression.check_variables(&["self", "oldSelf"])?;
         let (of, why) = match name {
             "rule" => ("bool", "cel expression must evaluate to a bool"),
             _ => ("string", "must evaluate to a string"),
         };
         expression.check_type(&[of]).map_err(|_| why)?;
         let mut members = expression.members();
-        let undefined = members.find_map(|path| undefined(path, schema, is_root));
+        let undefined = members.find_map(|path| undeclared_member_error(path, schema, is_root));
         drop(members);
         undefined.map_or(Ok(expression), Err)
     };
@@ -108,8 +108,8 @@ fn expressions(
     }
 }
 
-/// The error if the schema does not declare the last member of a path. Members of values that preserve unknown fields are accepted.
-fn undefined(path: &[String], schema: &Schema, is_root: bool) -> Option<String> {
+/// The error for the first member of a path that the schema does not declare. Members of values that preserve unknown fields are accepted.
+fn undeclared_member_error(path: &[String], schema: &Schema, is_root: bool) -> Option<String> {
     let (variable, members) = path.split_first()?;
     if variable != "self" && variable != "oldSelf" {
         return None;
@@ -143,11 +143,11 @@ fn undefined(path: &[String], schema: &Schema, is_root: bool) -> Option<String> 
     None
 }
 
-/// Reports errors in the fields of rules other than expressions.
+/// Validates the fields of rules (`message`, `reason`, `fieldPath` …) except the expressions.
 pub(crate) fn validate_rules(schema: &Value, at: &str, errors: &mut ErrorList) {
     // Parsed lazily, since only rules with `fieldPath` need the schema.
     let read = LazyCell::new(|| read(schema));
-    let is_path = |path: &str| leads_somewhere(path, &read);
+    let is_path = |path: &str| is_declared_path(path, &read);
     let rules = json::list(&schema["x-kubernetes-validations"]);
     for (index, rule) in rules.iter().enumerate() {
         let at = format!("{at}.x-kubernetes-validations[{index}]");
@@ -192,7 +192,7 @@ fn fields(rule: &Value, is_path: impl Fn(&str) -> bool, at: &str, errors: &mut E
 }
 
 /// Whether the path (`.name` or `['name']`) refers to a field that the schema declares.
-fn leads_somewhere(path: &str, schema: &Schema) -> bool {
+fn is_declared_path(path: &str, schema: &Schema) -> bool {
     let mut schema = schema;
     let mut rest = path;
     while !rest.is_empty() {

@@ -3,7 +3,7 @@
 //! Owns the order of rules and the error messages. Ratcheting: if the value of a failing rule is unchanged, the failure is only a warning,
 //! unless the rule uses `oldSelf`.
 
-use super::correlated::{Before, entry as entry_before, is_same, member as member_before};
+use super::correlated::{OldValue, entry as entry_before, is_same, member as member_before};
 use super::trail::Trail;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -26,7 +26,7 @@ struct Rule {
     message: String,
     message_expression: Option<Expression>,
     reason: String,
-    /// `fieldPath`, relative to the value that the rule applies to; empty for that value.
+    /// `fieldPath`: the path of the error, relative to the validated value; empty if the error concerns the validated value itself.
     field_path: String,
     uses_old: bool,
     optional_old: bool,
@@ -43,7 +43,7 @@ pub(crate) struct Rules {
 }
 
 impl Rule {
-    /// None if the expression does not parse: CRDs stored by an older release may contain such rules.
+    /// Parses a rule. None if the expression is invalid: CRDs stored by an older release may contain such rules.
     fn read(rule: &Value) -> Option<Self> {
         let text = |name: &str| json::string(rule, name).trim();
         let expression = Expression::read(text("rule")).ok()?;
@@ -61,7 +61,7 @@ impl Rule {
         })
     }
 
-    /// The rule as shown in error messages: its message, or its expression if it has no message.
+    /// The rule as shown in error messages: its `message` or, if the rule has none, its expression.
     fn shown(&self) -> &str {
         match self.message.as_str() {
             "" => self.expression.text(),
@@ -105,13 +105,13 @@ impl Rules {
         &self,
         value: &Value,
         schema: &Schema,
-        before: Before<'_>,
+        before: OldValue<'_>,
         errors: &mut ErrorList,
     ) -> Vec<String> {
         let mut walk = Walk {
             errors,
             warnings: Vec::new(),
-            budget: Budget::validation(),
+            budget: Budget::for_validation(),
             is_over: false,
         };
         let node = Node {
@@ -128,14 +128,14 @@ impl Rules {
 #[derive(Clone, Copy)]
 struct Node<'a> {
     schema: &'a Schema,
-    before: Before<'a>,
-    /// Whether the value is unchanged. For a value without an old value: whether the nearest enclosing value with an old value is
+    before: OldValue<'a>,
+    /// Whether the value is unchanged. If there is no old value to compare with: whether the nearest enclosing value with an old value is
     /// unchanged.
     is_old: bool,
 }
 
 impl<'a> Node<'a> {
-    fn part(self, value: &Value, schema: &'a Schema, before: Before<'a>) -> Self {
+    fn part(self, value: &Value, schema: &'a Schema, before: OldValue<'a>) -> Self {
         Self {
             schema,
             before,
@@ -156,7 +156,7 @@ impl Walk<'_> {
         if value.is_null() || self.is_over {
             return;
         }
-        self.own(value, &rules.own, node, trail);
+        self.evaluate_own_rules(value, &rules.own, node, trail);
         for rules in &rules.all_of {
             self.visit(value, rules, node, trail);
         }
@@ -194,7 +194,7 @@ impl Walk<'_> {
         }
     }
 
-    fn own(&mut self, value: &Value, rules: &[Rule], node: Node<'_>, trail: &Trail) {
+    fn evaluate_own_rules(&mut self, value: &Value, rules: &[Rule], node: Node<'_>, trail: &Trail) {
         if rules.is_empty() {
             return;
         }
@@ -268,11 +268,11 @@ fn field(trail: &Trail, below: &str) -> String {
     match (trail.is_root(), below) {
         (true, "") => "<nil>".to_owned(),
         (false, "") => trail.as_str().to_owned(),
-        (_, below) => trail.to(below),
+        (_, below) => trail.member_path(below),
     }
 }
 
-/// The evaluated `messageExpression`; None if the result is not a valid message.
+/// The evaluated `messageExpression`; None if the evaluation fails or the result is not a valid message.
 fn message(rule: &Rule, scope: &Scope<'_>) -> Option<String> {
     let text = rule.message_expression.as_ref()?.evaluate(scope).ok()?;
     let text = text.as_str()?.trim();

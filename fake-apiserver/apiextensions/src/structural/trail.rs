@@ -46,7 +46,7 @@ impl Trail {
     }
 
     /// The path of a member of the current value.
-    pub(crate) fn to(&self, name: &str) -> String {
+    pub(crate) fn member_path(&self, name: &str) -> String {
         match self.is_root() {
             true => name.to_owned(),
             false => format!("{}.{name}", self.0),

@@ -3,7 +3,7 @@
 //! Owns the order of the checks. Unchanged values are ratcheted: see `correlated`.
 
 use super::alternatives;
-use super::correlated::{self, Before};
+use super::correlated::{self, OldValue};
 use super::failure::{Failure, FailureKind};
 use super::trail::Trail;
 use super::verdict::Verdict;
@@ -15,13 +15,18 @@ use serde_json::{Map, Value};
 const TYPE_META: [&str; 2] = ["kind", "apiVersion"];
 
 /// The validation errors of a value. `before`: the old value, for ratcheting.
-pub(crate) fn validate(value: &Value, schema: &Schema, before: Before<'_>) -> Vec<Failure> {
-    correlate(value, schema, before, &mut Trail::default()).failures
+pub(crate) fn validate(value: &Value, schema: &Schema, before: OldValue<'_>) -> Vec<Failure> {
+    validate_with_ratcheting(value, schema, before, &mut Trail::default()).failures
 }
 
-/// Validates a value; without errors if the value is unchanged.
-fn correlate(value: &Value, schema: &Schema, before: Before<'_>, trail: &mut Trail) -> Verdict {
-    let mut verdict = judge(value, schema, before, trail);
+/// Validates a value. Errors are dropped if the value is unchanged (ratcheting).
+fn validate_with_ratcheting(
+    value: &Value,
+    schema: &Schema,
+    before: OldValue<'_>,
+    trail: &mut Trail,
+) -> Verdict {
+    let mut verdict = validate_value(value, schema, before, trail);
     let is_old = |before: &&Value| correlated::is_same(value, before, Some(schema));
     if !verdict.is_valid() && before.as_ref().is_some_and(is_old) {
         verdict.failures.clear();
@@ -29,8 +34,8 @@ fn correlate(value: &Value, schema: &Schema, before: Before<'_>, trail: &mut Tra
     verdict
 }
 
-/// Validates a value without ratcheting.
-fn judge(value: &Value, schema: &Schema, before: Before<'_>, trail: &mut Trail) -> Verdict {
+/// Validates a value, even if the value is unchanged. Only nested values are ratcheted.
+fn validate_value(value: &Value, schema: &Schema, before: OldValue<'_>, trail: &mut Trail) -> Verdict {
     let mut verdict = Verdict::default();
     match wrong_type(value, schema, trail) {
         Some(failure) => verdict.fail(failure),
@@ -45,7 +50,13 @@ fn judge(value: &Value, schema: &Schema, before: Before<'_>, trail: &mut Trail) 
     }
     verdict.fits += 1;
     if let Some(checks) = checks {
-        verdict.merge(alternatives::judge(judge, value, checks, before, trail));
+        verdict.merge(alternatives::validate_alternatives(
+            validate_value,
+            value,
+            checks,
+            before,
+            trail,
+        ));
         match value {
             Value::String(text) => text_rules(text, checks, trail, &mut verdict),
             Value::Number(number) => {
@@ -67,7 +78,7 @@ fn judge(value: &Value, schema: &Schema, before: Before<'_>, trail: &mut Trail) 
     verdict
 }
 
-/// The JSON type of a value, and the Go type as its format.
+/// The JSON type of a value, and the Go type that error messages name as the format.
 fn type_of(value: &Value) -> (&'static str, &'static str) {
     match value {
         Value::Null => ("null", ""),
@@ -93,7 +104,7 @@ fn wrong_type(value: &Value, schema: &Schema, trail: &Trail) -> Option<Failure> 
         Value::Number(number) => {
             wanted.contains(&found)
                 || (found == "integer" && wanted.contains(&"number"))
-                || (wanted.contains(&"integer") && numbers::whole(number).is_some())
+                || (wanted.contains(&"integer") && numbers::to_integer(number).is_some())
         }
         _ => wanted.contains(&found),
     };
@@ -112,7 +123,7 @@ fn wrong_type(value: &Value, schema: &Schema, trail: &Trail) -> Option<Failure> 
     ))
 }
 
-/// Validates a string; only the first violation of length or pattern is reported.
+/// Validates the length, pattern and format of a string. Of length and pattern, only the first violation is reported.
 fn text_rules(text: &str, checks: &Checks, trail: &Trail, verdict: &mut Verdict) {
     let path = trail.as_str();
     let rule = |what: String| FailureKind::Rule(text.into(), format!("{path} in body should {what}"));
@@ -143,12 +154,14 @@ fn not_in_enum(value: &Value, checks: &Checks, trail: &Trail) -> Option<Failure>
     Some(Failure::at(trail.as_str(), what))
 }
 
-fn entries(items: &[Value], schema: &Schema, before: Before<'_>, trail: &mut Trail) -> Verdict {
+fn entries(items: &[Value], schema: &Schema, before: OldValue<'_>, trail: &mut Trail) -> Verdict {
     let mut verdict = Verdict::default();
     if let Some(inner) = schema.items.as_deref() {
         for (index, item) in items.iter().enumerate() {
             let before = correlated::entry(before, schema, item);
-            let found = trail.entry(index, |trail| correlate(item, inner, before, trail));
+            let found = trail.entry(index, |trail| {
+                validate_with_ratcheting(item, inner, before, trail)
+            });
             verdict.merge(found);
         }
     }
@@ -176,7 +189,7 @@ fn count_entries(items: &[Value], checks: &Checks, trail: &Trail, verdict: &mut 
     }
 }
 
-fn object(members: &Map<String, Value>, schema: &Schema, before: Before<'_>, trail: &mut Trail) -> Verdict {
+fn object(members: &Map<String, Value>, schema: &Schema, before: OldValue<'_>, trail: &mut Trail) -> Verdict {
     let mut verdict = Verdict::default();
     if let Some(checks) = schema.checks.as_deref() {
         count_members(members, checks, trail, &mut verdict);
@@ -209,7 +222,7 @@ fn object(members: &Map<String, Value>, schema: &Schema, before: Before<'_>, tra
         .as_deref()
         .map_or(&[][..], |checks| &checks.required);
     for name in required.iter().filter(|name| !members.contains_key(*name)) {
-        verdict.fail(Failure::at(&trail.to(name), FailureKind::Required));
+        verdict.fail(Failure::at(&trail.member_path(name), FailureKind::Required));
     }
     verdict
 }
@@ -218,7 +231,7 @@ fn member(
     members: &Map<String, Value>,
     name: &str,
     schema: &Schema,
-    before: Before<'_>,
+    before: OldValue<'_>,
     trail: &mut Trail,
 ) -> Verdict {
     let is_type = trail.is_root() && TYPE_META.contains(&name);
@@ -226,7 +239,9 @@ fn member(
     let Some(value) = members.get(name) else {
         return Verdict::default();
     };
-    trail.member(name, |trail| correlate(value, schema, before, trail))
+    trail.member(name, |trail| {
+        validate_with_ratcheting(value, schema, before, trail)
+    })
 }
 
 fn count_members(members: &Map<String, Value>, checks: &Checks, trail: &Trail, verdict: &mut Verdict) {

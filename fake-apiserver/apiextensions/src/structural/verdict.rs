@@ -2,8 +2,8 @@
 
 use super::failure::Failure;
 
-/// Validation errors and the number of passed checks. If no alternative of `anyOf` or `oneOf` is valid, the errors of the alternative with
-/// the most passed checks are reported.
+/// The validation errors of a value, and the number of passed checks (`fits`). If no schema in `anyOf` or `oneOf` matches, the errors of
+/// the schema with the most passed checks are reported.
 #[derive(Debug, Default)]
 pub(super) struct Verdict {
     pub(super) failures: Vec<Failure>,

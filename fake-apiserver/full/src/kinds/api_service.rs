@@ -1,10 +1,10 @@
-//! apiregistration.k8s.io. APIServices of aggregated API servers are stored and printed, but
-//! not served.
+//! apiregistration.k8s.io: APIServices are stored and printed. Requests are not forwarded to aggregated
+//! API servers.
 
 use fake_apiserver::extension::json;
 use fake_apiserver::extension::names::Messages;
 use fake_apiserver::extension::resource::Cell::Of;
-use fake_apiserver::extension::resource::{AGE, NAME, condition, or, text};
+use fake_apiserver::extension::resource::{AGE, NAME, condition, text, text_or_default};
 use fake_apiserver::extension::resource::{
     Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, StatusMetadata,
 };
@@ -17,7 +17,7 @@ fn any_name(_: &str) -> Messages {
 
 pub(super) static API_SERVICE: ResourceDefinition = ResourceDefinition {
     kind: "APIService",
-    metadata_checks: MetadataChecks::machinery(2),
+    metadata_checks: MetadataChecks::apimachinery_checks(2),
     plural: "apiservices",
     registry: Some("apiregistration.k8s.io/apiservices"),
     singular: "apiservice",
@@ -38,7 +38,7 @@ pub(super) static API_SERVICE: ResourceDefinition = ResourceDefinition {
     },
     columns: &[
         NAME,
-        text("Service", Of(served_by)),
+        text("Service", Of(service_cell)),
         text("Available", Of(availability)),
         AGE,
     ],
@@ -52,7 +52,7 @@ pub(super) static API_SERVICE: ResourceDefinition = ResourceDefinition {
     ..PLAIN
 };
 
-fn served_by(api: &Value) -> Value {
+fn service_cell(api: &Value) -> Value {
     let service = &api["spec"]["service"];
     match service.is_object() {
         true => format!(
@@ -72,6 +72,6 @@ fn availability(api: &Value) -> Value {
     let status = json::string(condition, "status");
     match condition["reason"].as_str() {
         Some(reason) if status != "True" => format!("{status} ({reason})").into(),
-        _ => or(status, "Unknown"),
+        _ => text_or_default(status, "Unknown"),
     }
 }

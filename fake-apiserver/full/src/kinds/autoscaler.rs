@@ -4,9 +4,9 @@
 
 use fake_apiserver::extension::json;
 use fake_apiserver::extension::resource::Cell::{Digits, Number, Of};
-use fake_apiserver::extension::resource::Life;
-use fake_apiserver::extension::resource::{AGE, NAME, first, text};
-use fake_apiserver::extension::resource::{Hooks, NO_HOOKS, PLAIN, ResourceDefinition, View};
+use fake_apiserver::extension::resource::ServedReleases;
+use fake_apiserver::extension::resource::{AGE, NAME, join_first, text};
+use fake_apiserver::extension::resource::{Hooks, NO_HOOKS, PLAIN, ResourceDefinition, StorageConversion};
 use serde_json::{Value, json};
 
 const ANY_AUTOSCALER: ResourceDefinition = ResourceDefinition {
@@ -32,12 +32,12 @@ const ANY_AUTOSCALER: ResourceDefinition = ResourceDefinition {
 
 pub(super) static HORIZONTAL_POD_AUTOSCALER: ResourceDefinition = ResourceDefinition {
     version: "v2",
-    life: Life::since(23),
+    life: ServedReleases::since(23),
     ..ANY_AUTOSCALER
 };
 
 pub(super) static HORIZONTAL_POD_AUTOSCALER_V1: ResourceDefinition = ResourceDefinition {
-    view: Some(View {
+    view: Some(StorageConversion {
         stored: &HORIZONTAL_POD_AUTOSCALER,
         from_stored: autoscaler_as_v1,
         to_stored: autoscaler_from_v1,
@@ -56,8 +56,8 @@ fn default(object: &mut Value) {
     }
 }
 
-/// Where CPU utilization, the only metric in v1, is stored: section and list in v2, field in v1, then member and location of the value in a
-/// v2 metric.
+/// Where CPU utilization, the only metric of v1, is stored. Each row: section, list of v2, field of v1, member of a v2 metric (`target` or
+/// `current`), and JSON pointer to the value in a v2 metric.
 const CPU: [(&str, &str, &str, &str, &str); 2] = [
     (
         "spec",
@@ -128,7 +128,7 @@ fn autoscaler_from_v1(shown: &Value) -> Value {
     object
 }
 
-/// The number of metrics that the TARGETS cell contains.
+/// Maximum number of metrics in the TARGETS cell.
 const METRICS_SHOWN: usize = 2;
 
 fn scale_target(autoscaler: &Value) -> Value {
@@ -142,15 +142,15 @@ fn targets(autoscaler: &Value) -> String {
     let current = &autoscaler["status"]["currentMetrics"];
     let all: Vec<String> = wanted
         .enumerate()
-        .map(|(i, metric)| target(metric, &current[i]))
+        .map(|(i, metric)| format_metric_target(metric, &current[i]))
         .collect();
     if all.is_empty() {
         return "<none>".to_owned();
     }
-    first(&all, METRICS_SHOWN, ", ")
+    join_first(&all, METRICS_SHOWN, ", ")
 }
 
-fn target(metric: &Value, current: &Value) -> String {
+fn format_metric_target(metric: &Value, current: &Value) -> String {
     let of = metric["type"].as_str().unwrap_or_default();
     let mut member = of.to_owned();
     if let Some(first) = member.get_mut(..1) {

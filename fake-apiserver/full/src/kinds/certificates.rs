@@ -1,13 +1,13 @@
 //! certificates.k8s.io: CertificateSigningRequests are stored with their requester; no signer issues certificates.
 
 use fake_apiserver::extension::resource::Cell::{At, Of, Text};
-use fake_apiserver::extension::resource::Life;
+use fake_apiserver::extension::resource::ServedReleases;
 use fake_apiserver::extension::resource::not_supported;
 use fake_apiserver::extension::resource::selectable;
 use fake_apiserver::extension::resource::since;
 use fake_apiserver::extension::resource::{AGE, NAME, condition, text};
 use fake_apiserver::extension::resource::{
-    Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, Setting, Subresource,
+    Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, StrategyContext, Subresource,
 };
 use fake_apiserver::extension::{json, names};
 use jiff::{SignedDuration, Timestamp};
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 pub(super) static CERTIFICATE_SIGNING_REQUEST: ResourceDefinition = ResourceDefinition {
     kind: "CertificateSigningRequest",
-    metadata_checks: MetadataChecks::core(2),
+    metadata_checks: MetadataChecks::core_v1_checks(2),
     plural: "certificatesigningrequests",
     singular: "certificatesigningrequest",
     group: "certificates.k8s.io",
@@ -30,7 +30,7 @@ pub(super) static CERTIFICATE_SIGNING_REQUEST: ResourceDefinition = ResourceDefi
     selectable: &[selectable("spec.signerName", &["/spec/signerName"])],
     unknown_label: not_supported,
     hooks: Hooks {
-        create: name_requester,
+        create: set_requester,
         // The spec is immutable; changes to it are ignored.
         update: |new, old, _| json::assign(new, "spec", old["spec"].clone()),
         ..NO_HOOKS
@@ -41,14 +41,14 @@ pub(super) static CERTIFICATE_SIGNING_REQUEST: ResourceDefinition = ResourceDefi
         text("SignerName", Text("/spec/signerName")),
         text("Requestor", Text("/spec/username")),
         text("RequestedDuration", At(requested_duration)),
-        text("Condition", Of(decision)),
+        text("Condition", Of(condition_cell)),
     ],
-    life: Life::since(19),
+    life: ServedReleases::since(19),
     ..PLAIN
 };
 
 /// Sets the user of the request as the requester, regardless of the values in the object.
-fn name_requester(object: &mut Value, setting: &Setting<'_>) {
+fn set_requester(object: &mut Value, setting: &StrategyContext<'_>) {
     let spec = json::slot(object, "spec");
     for field in ["username", "uid", "groups", "extra"] {
         json::assign(spec, field, Value::Null);
@@ -70,7 +70,7 @@ fn requested_duration(request: &Value, now: Timestamp) -> Value {
     end.map_or_else(|| "<none>".into(), |end| since(&now.to_string(), end).into())
 }
 
-fn decision(request: &Value) -> Value {
+fn condition_cell(request: &Value) -> Value {
     let decided = ["Approved", "Denied", "Failed"].into_iter();
     let mut states: Vec<&str> = decided.filter(|of| condition(request, of).is_some()).collect();
     if states.is_empty() {

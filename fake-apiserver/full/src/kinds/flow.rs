@@ -2,8 +2,8 @@
 
 use fake_apiserver::extension::json;
 use fake_apiserver::extension::resource::Cell::{Number, Of, Text, TextOr};
-use fake_apiserver::extension::resource::Life;
-use fake_apiserver::extension::resource::{AGE, NAME, condition, or, text};
+use fake_apiserver::extension::resource::ServedReleases;
+use fake_apiserver::extension::resource::{AGE, NAME, condition, text, text_or_default};
 use fake_apiserver::extension::resource::{
     Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, StatusMetadata,
 };
@@ -16,17 +16,17 @@ const FLOW_CONTROL: ResourceDefinition = ResourceDefinition {
     generation: Generation::FromCreation,
     status_metadata: StatusMetadata::Unchanged,
     status_resets: &[&["spec"], &["metadata"]],
-    life: Life::since(29),
+    life: ServedReleases::since(29),
     ..PLAIN
 };
 
 pub(super) static FLOW_SCHEMA: ResourceDefinition = ResourceDefinition {
     kind: "FlowSchema",
-    metadata_checks: MetadataChecks::core(1).alone(),
+    metadata_checks: MetadataChecks::core_v1_checks(1).without_comparison(),
     plural: "flowschemas",
     singular: "flowschema",
     hooks: Hooks {
-        default: |object| fill(&mut object["spec"], &[("matchingPrecedence", 1000)]),
+        default: |object| set_default_numbers(&mut object["spec"], &[("matchingPrecedence", 1000)]),
         ..NO_HOOKS
     },
     columns: &[
@@ -38,7 +38,7 @@ pub(super) static FLOW_SCHEMA: ResourceDefinition = ResourceDefinition {
             TextOr("/spec/distinguisherMethod/type", "<none>"),
         ),
         AGE,
-        text("MissingPL", Of(dangles)),
+        text("MissingPL", Of(missing_priority_level_cell)),
     ],
     ..FLOW_CONTROL
 };
@@ -76,7 +76,7 @@ pub(super) static PRIORITY_LEVEL_CONFIGURATION: ResourceDefinition = ResourceDef
 };
 
 /// Sets each named field to its number if it is unset or zero.
-fn fill(members: &mut Value, numbers: &[(&str, i64)]) {
+fn set_default_numbers(members: &mut Value, numbers: &[(&str, i64)]) {
     for (name, number) in numbers {
         if members[*name].as_i64().unwrap_or_default() == 0 {
             json::assign(members, name, (*number).into());
@@ -102,14 +102,14 @@ fn level_default(object: &mut Value) {
     json::default_member(limited, "lendablePercent", 0);
     let queuing = limited.pointer_mut("/limitResponse/queuing");
     if let Some(queuing) = queuing.filter(|queuing| queuing.is_object()) {
-        fill(
+        set_default_numbers(
             queuing,
             &[("queues", 64), ("handSize", 8), ("queueLengthLimit", 50)],
         );
     }
 }
 
-fn dangles(schema: &Value) -> Value {
+fn missing_priority_level_cell(schema: &Value) -> Value {
     let status = condition(schema, "Dangling").and_then(|one| one["status"].as_str());
-    or(status.unwrap_or_default(), "?")
+    text_or_default(status.unwrap_or_default(), "?")
 }

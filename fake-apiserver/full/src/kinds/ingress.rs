@@ -3,12 +3,12 @@
 use super::NETWORKING;
 use fake_apiserver::extension::json;
 use fake_apiserver::extension::resource::Cell::{Of, Text};
-use fake_apiserver::extension::resource::Life;
-use fake_apiserver::extension::resource::{AGE, NAME, count, first, or, text};
+use fake_apiserver::extension::resource::ServedReleases;
+use fake_apiserver::extension::resource::{AGE, NAME, count, join_first, text, text_or_default};
 use fake_apiserver::extension::resource::{Generation, Hooks, MetadataChecks, NO_HOOKS, ResourceDefinition};
 use serde_json::Value;
 
-/// Number of hosts that a cell shows.
+/// Maximum number of hosts in the HOSTS cell.
 const SHOWN: usize = 3;
 
 pub(super) static INGRESS_CLASS: ResourceDefinition = ResourceDefinition {
@@ -27,13 +27,13 @@ pub(super) static INGRESS_CLASS: ResourceDefinition = ResourceDefinition {
         text("Parameters", Of(class_parameters)),
         AGE,
     ],
-    life: Life::since(19),
+    life: ServedReleases::since(19),
     ..NETWORKING
 };
 
 pub(super) static INGRESS: ResourceDefinition = ResourceDefinition {
     kind: "Ingress",
-    metadata_checks: MetadataChecks::core(2).status(1, true),
+    metadata_checks: MetadataChecks::core_v1_checks(2).with_status_passes(1, true),
     plural: "ingresses",
     registry: Some("ingress"),
     singular: "ingress",
@@ -58,7 +58,7 @@ pub(super) static INGRESS: ResourceDefinition = ResourceDefinition {
         ),
         AGE,
     ],
-    life: Life::since(19),
+    life: ServedReleases::since(19),
     ..NETWORKING
 };
 
@@ -88,13 +88,13 @@ fn class_parameters(class: &Value) -> Value {
 fn ingress_class(ingress: &Value) -> Value {
     let annotated = ingress["metadata"]["annotations"][CLASS].as_str();
     let class = ingress["spec"]["ingressClassName"].as_str().or(annotated);
-    or(class.unwrap_or_default(), "<none>")
+    text_or_default(class.unwrap_or_default(), "<none>")
 }
 
 fn ingress_hosts(ingress: &Value) -> Value {
     let rules = json::list(&ingress["spec"]["rules"]).iter();
     let hosts = rules.filter_map(|rule| rule["host"].as_str()).map(str::to_owned);
-    or(&first(&hosts.collect::<Vec<_>>(), SHOWN, ","), "*")
+    text_or_default(&join_first(&hosts.collect::<Vec<_>>(), SHOWN, ","), "*")
 }
 
 fn ingress_addresses(ingress: &Value) -> Value {

@@ -11,7 +11,7 @@ mod runtime_class;
 
 use fake_apiserver::extension::resource::{PLAIN, ResourceDefinition};
 
-/// The definitions of these kinds. The preferred version of a resource is first.
+/// The definitions of the kinds of this module. If a kind has several versions, the preferred one is first.
 pub(super) fn definitions() -> Vec<&'static ResourceDefinition> {
     vec![
         &api_service::API_SERVICE,
@@ -29,7 +29,7 @@ pub(super) fn definitions() -> Vec<&'static ResourceDefinition> {
     ]
 }
 
-/// The base of the kinds of networking.k8s.io.
+/// The properties that all kinds of networking.k8s.io share.
 const NETWORKING: ResourceDefinition = ResourceDefinition {
     group: "networking.k8s.io",
     ..PLAIN

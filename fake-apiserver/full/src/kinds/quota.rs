@@ -3,14 +3,14 @@
 use fake_apiserver::extension::resource::Cell::Of;
 use fake_apiserver::extension::resource::{AGE, NAME, NAME_AND_CREATION, text};
 use fake_apiserver::extension::resource::{
-    Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, Setting,
+    Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, StrategyContext,
 };
 use fake_apiserver::extension::{json, metadata};
 use serde_json::Value;
 
 pub(super) static LIMIT_RANGE: ResourceDefinition = ResourceDefinition {
     kind: "LimitRange",
-    metadata_checks: MetadataChecks::core(1).alone(),
+    metadata_checks: MetadataChecks::core_v1_checks(1).without_comparison(),
     plural: "limitranges",
     singular: "limitrange",
     short_names: &["limits"],
@@ -33,8 +33,8 @@ pub(super) static RESOURCE_QUOTA: ResourceDefinition = ResourceDefinition {
     returns_deleted: true,
     columns: &[
         NAME,
-        text("Request", Of(|o| quota(o, false))),
-        text("Limit", Of(|o| quota(o, true))),
+        text("Request", Of(|o| used_and_hard_cell(o, false))),
+        text("Limit", Of(|o| used_and_hard_cell(o, true))),
         AGE,
     ],
     ..PLAIN
@@ -63,7 +63,7 @@ fn limit_range_default(object: &mut Value) {
 }
 
 /// Sets the name of a LimitRange to its uid if it has no name.
-fn name_limit_range(object: &mut Value, _: &Setting<'_>) {
+fn name_limit_range(object: &mut Value, _: &StrategyContext<'_>) {
     if metadata::text(object, "name").is_empty() {
         let name = metadata::text(object, "uid").to_owned();
         metadata::set(object, "name", Some(name.into()));
@@ -71,7 +71,7 @@ fn name_limit_range(object: &mut Value, _: &Setting<'_>) {
 }
 
 /// The cell with used and hard amounts, either of requests or of limits.
-fn quota(quota: &Value, of_limits: bool) -> Value {
+fn used_and_hard_cell(quota: &Value, of_limits: bool) -> Value {
     let all = json::pairs(&quota["status"]["hard"]);
     let matching = all.filter(|(resource, _)| resource.starts_with("limits.") == of_limits);
     let shown = matching.map(|(resource, hard)| {

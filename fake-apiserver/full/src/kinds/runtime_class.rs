@@ -3,7 +3,7 @@
 use fake_apiserver::extension::ErrorList;
 use fake_apiserver::extension::json::{list, string};
 use fake_apiserver::extension::resource::Cell::Text;
-use fake_apiserver::extension::resource::Life;
+use fake_apiserver::extension::resource::ServedReleases;
 use fake_apiserver::extension::resource::{AGE, NAME, text};
 use fake_apiserver::extension::resource::{
     Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, internal_form, overhead, pod_tolerations,
@@ -14,7 +14,7 @@ use std::collections::HashSet;
 
 pub(super) static RUNTIME_CLASS: ResourceDefinition = ResourceDefinition {
     kind: "RuntimeClass",
-    metadata_checks: MetadataChecks::machinery(2),
+    metadata_checks: MetadataChecks::apimachinery_checks(2),
     plural: "runtimeclasses",
     singular: "runtimeclass",
     group: "node.k8s.io",
@@ -22,27 +22,27 @@ pub(super) static RUNTIME_CLASS: ResourceDefinition = ResourceDefinition {
     unconditional_update: false,
     hooks: Hooks {
         validate,
-        validate_update: |new, old, errors| errors.members_unchanged(new, old, &["handler"]),
+        validate_update: |new, old, errors| errors.require_members_unchanged(new, old, &["handler"]),
         ..NO_HOOKS
     },
     columns: &[NAME, text("Handler", Text("/handler")), AGE],
-    life: Life::since(20),
+    life: ServedReleases::since(20),
     ..PLAIN
 };
 
 fn validate(class: &Value, errors: &mut ErrorList) {
-    errors.require_valid("handler", string(class, "handler"), names::label);
+    errors.require_valid("handler", string(class, "handler"), names::dns_label);
     if class["overhead"].is_object() {
         // The pod overhead is validated like the limits of a container.
         overhead(&class["overhead"]["podFixed"], "overhead", errors);
     }
     let scheduling = &class["scheduling"];
-    metadata::labels(&scheduling["nodeSelector"], "scheduling.nodeSelector", errors);
-    tolerations(&scheduling["tolerations"], errors);
+    metadata::validate_labels(&scheduling["nodeSelector"], "scheduling.nodeSelector", errors);
+    validate_tolerations(&scheduling["tolerations"], errors);
 }
 
 /// Validates tolerations, which must be unique.
-fn tolerations(all: &Value, errors: &mut ErrorList) {
+fn validate_tolerations(all: &Value, errors: &mut ErrorList) {
     let field = "scheduling.tolerations";
     pod_tolerations(all, field, errors);
     let mut seen = HashSet::new();

@@ -13,17 +13,17 @@ static THIRD: LazyLock<Messages> = LazyLock::new(|| read(include_str!("gnostic3.
 
 type Messages = HashMap<&'static str, Vec<GnosticField>>;
 
-/// A field of a gnostic message, and which part of the JSON it contains.
+/// A field of a gnostic message, and the part of the JSON document that the field encodes.
 struct GnosticField {
     number: u32,
-    from: From,
-    of: Of,
+    from: FieldSource,
+    of: FieldType,
     is_list: bool,
 }
 
-/// Which part of the JSON of a message is the value of a field.
+/// The part of a message's JSON value that a field encodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum From {
+enum FieldSource {
     /// The member with this name of the JSON object.
     Member(&'static str),
     /// All members whose name begins with `x-`, each as a message of name and value.
@@ -31,11 +31,11 @@ enum From {
     /// All members that have no field of their own, each as a message of name and value.
     Others,
     /// The whole JSON value, if the condition is true. At most one such field is written (`oneof`).
-    Whole(When),
+    Whole(ValueCondition),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum When {
+enum ValueCondition {
     Always,
     /// The value is an object with this member.
     Has(&'static str),
@@ -48,7 +48,7 @@ enum When {
 
 /// The type of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Of {
+enum FieldType {
     Text,
     Bool,
     Int,
@@ -58,52 +58,52 @@ enum Of {
     Message(&'static str),
 }
 
-const TYPES: [(&str, Of); 5] = [
-    ("string", Of::Text),
-    ("bool", Of::Bool),
-    ("int", Of::Int),
-    ("double", Of::Double),
-    ("any", Of::Any),
+const TYPES: [(&str, FieldType); 5] = [
+    ("string", FieldType::Text),
+    ("bool", FieldType::Bool),
+    ("int", FieldType::Int),
+    ("double", FieldType::Double),
+    ("any", FieldType::Any),
 ];
-/// Wire types: of numbers and booleans, of `double`, and of length-delimited fields.
+/// Protobuf wire types: varint (numbers and booleans), 64-bit (`double`), and length-delimited.
 const VARINT: u8 = 0;
 const FIXED64: u8 = 1;
 const BYTES: u8 = 2;
 
 /// Encodes an OpenAPI v2 document.
 pub(super) fn version2(document: &Value) -> Vec<u8> {
-    whole(&SECOND, document)
+    encode_document(&SECOND, document)
 }
 
 /// Encodes an OpenAPI v3 document.
 pub(super) fn version3(document: &Value) -> Vec<u8> {
-    whole(&THIRD, document)
+    encode_document(&THIRD, document)
 }
 
-fn whole(messages: &Messages, document: &Value) -> Vec<u8> {
+fn encode_document(messages: &Messages, document: &Value) -> Vec<u8> {
     let mut out = Vec::new();
-    message(messages, "Document", document, &mut out);
+    encode_message(messages, "Document", document, &mut out);
     out
 }
 
-fn message(messages: &Messages, name: &str, value: &Value, out: &mut Vec<u8>) {
+fn encode_message(messages: &Messages, name: &str, value: &Value, out: &mut Vec<u8>) {
     let fields = messages.get(name).map_or(&[][..], Vec::as_slice);
     for field in fields {
         match field.from {
-            From::Whole(when) if when.holds(value) => {
+            FieldSource::Whole(when) if when.holds(value) => {
                 // A boolean in a `oneof` is written even if it is false.
                 if value == &Value::Bool(false) {
                     put_number(out, field.number, 0);
                 }
-                return put_all(messages, field, value, out);
+                return put_field(messages, field, value, out);
             }
-            From::Whole(_) => {}
-            From::Member(member) => {
+            FieldSource::Whole(_) => {}
+            FieldSource::Member(member) => {
                 if let Some(value) = value.get(member) {
-                    put_all(messages, field, value, out);
+                    put_field(messages, field, value, out);
                 }
             }
-            From::Extensions | From::Others => put_members(messages, fields, field, value, out),
+            FieldSource::Extensions | FieldSource::Others => put_members(messages, fields, field, value, out),
         }
     }
 }
@@ -118,46 +118,46 @@ fn put_members(
 ) {
     let has_own = |name: &str| {
         let mut own = fields.iter();
-        own.any(|field| matches!(field.from, From::Member(member) if member == name))
+        own.any(|field| matches!(field.from, FieldSource::Member(member) if member == name))
     };
     for (name, value) in value.as_object().into_iter().flatten() {
-        if name.starts_with("x-") == (field.from == From::Extensions) && !has_own(name) {
+        if name.starts_with("x-") == (field.from == FieldSource::Extensions) && !has_own(name) {
             put_nested(out, field.number, |out| {
                 put_bytes(out, 1, name.as_bytes());
-                put(messages, 2, field.of, value, out);
+                put_value(messages, 2, field.of, value, out);
             });
         }
     }
 }
 
-fn put_all(messages: &Messages, field: &GnosticField, value: &Value, out: &mut Vec<u8>) {
+fn put_field(messages: &Messages, field: &GnosticField, value: &Value, out: &mut Vec<u8>) {
     match value {
         Value::Array(items) if field.is_list => items
             .iter()
-            .for_each(|item| put(messages, field.number, field.of, item, out)),
-        value => put(messages, field.number, field.of, value, out),
+            .for_each(|item| put_value(messages, field.number, field.of, item, out)),
+        value => put_value(messages, field.number, field.of, value, out),
     }
 }
 
 /// Writes a field. Like proto3, omits `false`.
-fn put(messages: &Messages, number: u32, of: Of, value: &Value, out: &mut Vec<u8>) {
+fn put_value(messages: &Messages, number: u32, of: FieldType, value: &Value, out: &mut Vec<u8>) {
     match of {
-        Of::Text => put_bytes(out, number, value.as_str().unwrap_or_default().as_bytes()),
-        Of::Bool if value == &Value::Bool(true) => put_number(out, number, 1),
-        Of::Int => put_number(out, number, value.as_u64().unwrap_or_default()),
-        Of::Double => {
+        FieldType::Text => put_bytes(out, number, value.as_str().unwrap_or_default().as_bytes()),
+        FieldType::Bool if value == &Value::Bool(true) => put_number(out, number, 1),
+        FieldType::Int => put_number(out, number, value.as_u64().unwrap_or_default()),
+        FieldType::Double => {
             put_tag(out, number, FIXED64);
             out.extend(value.as_f64().unwrap_or_default().to_le_bytes());
         }
-        Of::Any => put_nested(out, number, |out| {
+        FieldType::Any => put_nested(out, number, |out| {
             put_bytes(out, 2, format!("{value}\n").as_bytes());
         }),
-        Of::Message(name) => put_nested(out, number, |out| message(messages, name, value, out)),
-        Of::Bool => {}
+        FieldType::Message(name) => put_nested(out, number, |out| encode_message(messages, name, value, out)),
+        FieldType::Bool => {}
     }
 }
 
-impl When {
+impl ValueCondition {
     fn holds(self, value: &Value) -> bool {
         match self {
             Self::Always => true,
@@ -194,8 +194,8 @@ fn read(text: &'static str) -> Messages {
         match line.strip_prefix(' ') {
             None => name = line,
             Some(rest) => {
-                let field =
-                    GnosticField::read(rest).expect("a test holds that the embedded tables are well formed");
+                let field = GnosticField::read(rest)
+                    .expect("the embedded table is well formed, as a unit test checks");
                 messages.entry(name).or_default().push(field);
             }
         }
@@ -215,12 +215,12 @@ impl GnosticField {
         Some(Self {
             number: number.parse().ok()?,
             from: match (from, from.strip_prefix('=')) {
-                ("x-*", _) => From::Extensions,
-                ("*", _) => From::Others,
-                (_, Some(when)) => From::Whole(When::read(when)?),
-                (member, None) => From::Member(member),
+                ("x-*", _) => FieldSource::Extensions,
+                ("*", _) => FieldSource::Others,
+                (_, Some(when)) => FieldSource::Whole(ValueCondition::read(when)?),
+                (member, None) => FieldSource::Member(member),
             },
-            of: known.map_or(Of::Message(of), |(_, of)| *of),
+            of: known.map_or(FieldType::Message(of), |(_, of)| *of),
             is_list,
         })
     }
@@ -268,7 +268,7 @@ mod tests {
             assert!(messages.contains_key("Document"));
             for (name, fields) in messages.iter() {
                 for field in fields {
-                    if let Of::Message(of) = field.of {
+                    if let FieldType::Message(of) = field.of {
                         assert!(messages.contains_key(of), "{name} has a {of}");
                     }
                 }
@@ -277,7 +277,7 @@ mod tests {
     }
 
     /// Encodes a length-delimited field.
-    fn counted(number: u32, bytes: impl AsRef<[u8]>) -> Vec<u8> {
+    fn length_delimited(number: u32, bytes: impl AsRef<[u8]>) -> Vec<u8> {
         let mut out = Vec::new();
         put_bytes(&mut out, number, bytes.as_ref());
         out
@@ -288,11 +288,27 @@ mod tests {
         let document = json!({"swagger": "2.0", "definitions": {
             "a.B": {"properties": {"x-c": {"$ref": "#/d"}}, "x-e": ["f"]},
         }});
-        let property = [counted(1, "x-c"), counted(2, counted(1, "#/d"))].concat();
-        let extension = [counted(1, "x-e"), counted(2, counted(2, "[\"f\"]\n"))].concat();
-        let schema = [counted(25, counted(1, property)), counted(31, extension)].concat();
-        let named = [counted(1, "a.B"), counted(2, schema)].concat();
-        let wanted = [counted(1, "2.0"), counted(9, counted(1, named))].concat();
+        let property = [
+            length_delimited(1, "x-c"),
+            length_delimited(2, length_delimited(1, "#/d")),
+        ]
+        .concat();
+        let extension = [
+            length_delimited(1, "x-e"),
+            length_delimited(2, length_delimited(2, "[\"f\"]\n")),
+        ]
+        .concat();
+        let schema = [
+            length_delimited(25, length_delimited(1, property)),
+            length_delimited(31, extension),
+        ]
+        .concat();
+        let named = [length_delimited(1, "a.B"), length_delimited(2, schema)].concat();
+        let wanted = [
+            length_delimited(1, "2.0"),
+            length_delimited(9, length_delimited(1, named)),
+        ]
+        .concat();
         assert_eq!(version2(&document), wanted);
     }
 
@@ -303,8 +319,12 @@ mod tests {
             version3(&document)
         };
         let wanted = |default: &[u8]| {
-            let named = [counted(1, "a"), counted(2, counted(1, counted(33, default)))].concat();
-            counted(5, counted(1, counted(1, named)))
+            let named = [
+                length_delimited(1, "a"),
+                length_delimited(2, length_delimited(1, length_delimited(33, default))),
+            ]
+            .concat();
+            length_delimited(5, length_delimited(1, length_delimited(1, named)))
         };
         assert_eq!(schema(json!(false)), wanted(&[0x10, 0]));
         assert_eq!(schema(json!(true)), wanted(&[0x10, 1]));

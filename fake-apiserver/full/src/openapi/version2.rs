@@ -4,17 +4,17 @@
 
 use serde_json::{Map, Value, json};
 
-/// Prefix of references to schemas in v3.
+/// Prefix of references to schemas in OpenAPI v3.
 const COMPONENTS: &str = "#/components/schemas/";
 /// Prefix of references to schemas in OpenAPI v2.
 const DEFINITIONS: &str = "#/definitions/";
 /// Prefix of references to parameters in OpenAPI v2.
 const PARAMETERS: &str = "#/parameters/";
-/// Parameters that each operation lists inline: clients look for them there to detect supported features.
+/// Parameters that each operation lists inline instead of as a `$ref`, because old clients detect supported features by them.
 const INLINE: [&str; 3] = ["dryRun", "fieldValidation", "name"];
 
 /// Merges several v3 documents into one v2 document.
-pub(super) fn from(documents: &mut dyn Iterator<Item = Value>) -> Value {
+pub(super) fn merge_version3_documents(documents: &mut dyn Iterator<Item = Value>) -> Value {
     let mut shared = Map::new();
     let (mut paths, mut definitions) = (Map::new(), Map::new());
     let mut info = Value::Null;
@@ -23,7 +23,7 @@ pub(super) fn from(documents: &mut dyn Iterator<Item = Value>) -> Value {
         info = document["info"].take();
         security = document["components"]["securitySchemes"].take();
         for (path, item) in members(document["paths"].take()) {
-            paths.insert(path, self::item(item, &mut shared));
+            paths.insert(path, convert_path_item(item, &mut shared));
         }
         for (name, schema) in members(document["components"]["schemas"].take()) {
             definitions.entry(name).or_insert_with(|| self::schema(schema));
@@ -40,10 +40,10 @@ pub(super) fn from(documents: &mut dyn Iterator<Item = Value>) -> Value {
     })
 }
 
-fn item(item: Value, shared: &mut Map<String, Value>) -> Value {
+fn convert_path_item(item: Value, shared: &mut Map<String, Value>) -> Value {
     let convert = |(name, value): (String, Value)| match name.as_str() {
         "parameters" => (name, parameters(value, shared).into()),
-        _ => (name, operation(value, shared)),
+        _ => (name, convert_operation(value, shared)),
     };
     members(item)
         .into_iter()
@@ -52,7 +52,7 @@ fn item(item: Value, shared: &mut Map<String, Value>) -> Value {
         .into()
 }
 
-fn operation(mut operation: Value, shared: &mut Map<String, Value>) -> Value {
+fn convert_operation(mut operation: Value, shared: &mut Map<String, Value>) -> Value {
     let mut all = Vec::new();
     let mut consumes = vec![Value::from("*/*")];
     if let Value::Object(mut body) = operation["requestBody"].take() {
@@ -73,7 +73,7 @@ fn operation(mut operation: Value, shared: &mut Map<String, Value>) -> Value {
     let mut produces = Vec::new();
     let answers: Map<String, Value> = members(operation["responses"].take())
         .into_iter()
-        .map(|(code, answer)| (code, self::answer(answer, &mut produces)))
+        .map(|(code, answer)| (code, convert_response(answer, &mut produces)))
         .collect();
     if operation.get("x-kubernetes-action").is_none() {
         // As in kube-apiserver, discovery operations list the media types of the response also under `consumes`.
@@ -94,7 +94,7 @@ fn operation(mut operation: Value, shared: &mut Map<String, Value>) -> Value {
 }
 
 /// Converts a response; adds its media types to `produces`.
-fn answer(mut answer: Value, produces: &mut Vec<Value>) -> Value {
+fn convert_response(mut answer: Value, produces: &mut Vec<Value>) -> Value {
     let content = members(answer["content"].take());
     let mut v2 = json!({"description": answer["description"]});
     if let Some(media) = content.values().next() {
@@ -121,7 +121,7 @@ fn parameters(list: Value, shared: &mut Map<String, Value>) -> Vec<Value> {
                 return parameter;
             }
             let reference = json!({"$ref": format!("{PARAMETERS}{name}")});
-            // If another operation shares a different parameter of this name, this one is listed inline.
+            // If `shared` has a different parameter with this name, this parameter is listed inline.
             match shared.entry(name).or_insert_with(|| parameter.clone()) == &parameter {
                 true => reference,
                 false => parameter,
@@ -144,7 +144,7 @@ fn schema(schema: Value) -> Value {
         Value::Object(members) => {
             let mut v2 = Map::new();
             for (name, value) in members {
-                put(&mut v2, name, value);
+                convert_schema_keyword(&mut v2, name, value);
             }
             v2.into()
         }
@@ -153,7 +153,7 @@ fn schema(schema: Value) -> Value {
     }
 }
 
-fn put(v2: &mut Map<String, Value>, name: String, value: Value) {
+fn convert_schema_keyword(v2: &mut Map<String, Value>, name: String, value: Value) {
     match (name.as_str(), value) {
         ("default", _) => {}
         ("$ref", Value::String(target)) => {

@@ -1,6 +1,6 @@
 //! The checks of the Pod Security Standards, with their messages.
 
-use super::subject::{Subject, Texts, Violation, named, plural, quoted};
+use super::subject::{Subject, Texts, Violation, format_container_names, plural, quoted};
 use fake_apiserver::extension::json::{self, string};
 use serde_json::Value;
 
@@ -10,10 +10,14 @@ const SECCOMP: &str = "container.seccomp.security.alpha.kubernetes.io/";
 const APP_ARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
 use std::collections::BTreeSet;
 
-type Found = Option<Violation>;
+type CheckResult = Option<Violation>;
 
 /// Returns a violation unless `blamed` is empty.
-fn found<T>(blamed: &[T], reason: &'static str, detail: impl FnOnce() -> String) -> Found {
+fn violation_unless_empty<T>(
+    blamed: &[T],
+    reason: &'static str,
+    detail: impl FnOnce() -> String,
+) -> CheckResult {
     (!blamed.is_empty()).then(|| Violation {
         reason,
         detail: detail(),
@@ -21,7 +25,7 @@ fn found<T>(blamed: &[T], reason: &'static str, detail: impl FnOnce() -> String)
 }
 
 /// The verb form that agrees with the count.
-fn uses(count: usize) -> &'static str {
+fn conjugate_use(count: usize) -> &'static str {
     if count == 1 { "uses" } else { "use" }
 }
 
@@ -33,7 +37,7 @@ fn confines(profile: &Value) -> bool {
 /// The pod or containers with an unconfined profile, and the types of their profiles.
 fn unconfined<'a>(pod: &Subject<'a>, name: &str) -> (Vec<String>, Texts<'a>) {
     let mut types = Texts::new();
-    let setters = pod.setters(|context| {
+    let setters = pod.security_context_owners_that(|context| {
         let profile = &context[name];
         let is_bad = !profile.is_null() && !confines(profile);
         types.extend(is_bad.then(|| string(profile, "type")));
@@ -42,7 +46,7 @@ fn unconfined<'a>(pod: &Subject<'a>, name: &str) -> (Vec<String>, Texts<'a>) {
     (setters, types)
 }
 
-pub(super) fn app_armor(pod: &Subject<'_>) -> Found {
+pub(super) fn app_armor(pod: &Subject<'_>) -> CheckResult {
     let (mut setters, types) = unconfined(pod, "appArmorProfile");
     let mut annotations: Vec<String> = pod
         .annotations()
@@ -62,7 +66,7 @@ pub(super) fn app_armor(pod: &Subject<'_>) -> Found {
         1 => "forbidden AppArmor profile",
         _ => "forbidden AppArmor profiles",
     };
-    found(&setters, reason, || {
+    violation_unless_empty(&setters, reason, || {
         let setters = setters.join(" and ");
         format!(
             "{setters} must not set AppArmor profile type to {}",
@@ -88,7 +92,7 @@ const ADDED: &[&str] = &[
 ];
 
 /// The violation detail for containers that add capabilities other than `allowed`.
-fn adds_beyond(pod: &Subject<'_>, allowed: &[&str]) -> Option<String> {
+fn forbidden_capabilities_detail(pod: &Subject<'_>, allowed: &[&str]) -> Option<String> {
     let mut beyond = Texts::new();
     let containers = pod.containers_that(|container| {
         let added = json::texts(&container["securityContext"]["capabilities"]["add"]);
@@ -100,21 +104,21 @@ fn adds_beyond(pod: &Subject<'_>, allowed: &[&str]) -> Option<String> {
     (!containers.is_empty()).then(|| {
         format!(
             "{} must not include {} in securityContext.capabilities.add",
-            named(&containers),
+            format_container_names(&containers),
             quoted(beyond)
         )
     })
 }
 
-pub(super) fn added_capabilities(pod: &Subject<'_>) -> Found {
-    let detail = adds_beyond(pod, ADDED)?;
+pub(super) fn baseline_capabilities(pod: &Subject<'_>) -> CheckResult {
+    let detail = forbidden_capabilities_detail(pod, ADDED)?;
     Some(Violation {
         reason: "non-default capabilities",
         detail,
     })
 }
 
-pub(super) fn capabilities(pod: &Subject<'_>) -> Found {
+pub(super) fn restricted_capabilities(pod: &Subject<'_>) -> CheckResult {
     if pod.minor >= 25 && pod.is_for_windows() {
         return None;
     }
@@ -125,37 +129,37 @@ pub(super) fn capabilities(pod: &Subject<'_>) -> Found {
     let retaining = (!retaining.is_empty()).then(|| {
         format!(
             "{} must set securityContext.capabilities.drop=[\"ALL\"]",
-            named(&retaining)
+            format_container_names(&retaining)
         )
     });
     let details: Vec<String> = retaining
         .into_iter()
-        .chain(adds_beyond(pod, &["NET_BIND_SERVICE"]))
+        .chain(forbidden_capabilities_detail(pod, &["NET_BIND_SERVICE"]))
         .collect();
-    found(&details, "unrestricted capabilities", || details.join("; "))
+    violation_unless_empty(&details, "unrestricted capabilities", || details.join("; "))
 }
 
-pub(super) fn host_namespaces(pod: &Subject<'_>) -> Found {
+pub(super) fn host_namespaces(pod: &Subject<'_>) -> CheckResult {
     let names = ["hostNetwork", "hostPID", "hostIPC"].into_iter();
     let shared: Vec<String> = names
         .filter(|name| pod.spec[name] == true)
         .map(|name| format!("{name}=true"))
         .collect();
-    found(&shared, "host namespaces", || shared.join(", "))
+    violation_unless_empty(&shared, "host namespaces", || shared.join(", "))
 }
 
-pub(super) fn host_paths(pod: &Subject<'_>) -> Found {
+pub(super) fn host_paths(pod: &Subject<'_>) -> CheckResult {
     let volumes = pod.volumes().iter();
     let names: Vec<&str> = volumes
         .filter(|volume| !volume["hostPath"].is_null())
         .map(|volume| string(volume, "name"))
         .collect();
-    found(&names, "hostPath volumes", || {
+    violation_unless_empty(&names, "hostPath volumes", || {
         format!("{} {}", plural(names.len(), "volume"), quoted(&names))
     })
 }
 
-pub(super) fn host_ports(pod: &Subject<'_>) -> Found {
+pub(super) fn host_ports(pod: &Subject<'_>) -> CheckResult {
     // Ports are sorted as strings, as by kube-apiserver.
     let mut ports = BTreeSet::new();
     let containers = pod.containers_that(|container| {
@@ -167,11 +171,11 @@ pub(super) fn host_ports(pod: &Subject<'_>) -> Found {
         ports.extend(own.iter().map(i64::to_string));
         !own.is_empty()
     });
-    found(&containers, "hostPort", || {
+    violation_unless_empty(&containers, "hostPort", || {
         format!(
             "{} {} {} {}",
-            named(&containers),
-            uses(containers.len()),
+            format_container_names(&containers),
+            conjugate_use(containers.len()),
             plural(ports.len(), "hostPort"),
             Vec::from_iter(ports).join(", ")
         )
@@ -187,7 +191,7 @@ const HANDLERS: [&str; 5] = [
     "/lifecycle/preStop",
 ];
 
-pub(super) fn probed_hosts(pod: &Subject<'_>) -> Found {
+pub(super) fn probed_hosts(pod: &Subject<'_>) -> CheckResult {
     let mut hosts = Texts::new();
     let containers = pod.containers_that(|container| {
         let handlers = HANDLERS.iter().filter_map(|at| container.pointer(at));
@@ -199,36 +203,36 @@ pub(super) fn probed_hosts(pod: &Subject<'_>) -> Found {
         hosts.extend(&own);
         !own.is_empty()
     });
-    found(&containers, "probe or lifecycle host", || {
+    violation_unless_empty(&containers, "probe or lifecycle host", || {
         let containers: Vec<&str> = Texts::from_iter(containers.iter().copied()).into_iter().collect();
         format!(
             "{} {} {} {}",
-            named(&containers),
-            uses(containers.len()),
+            format_container_names(&containers),
+            conjugate_use(containers.len()),
             plural(hosts.len(), "probe or lifecycle host"),
             quoted(hosts)
         )
     })
 }
 
-pub(super) fn privileged(pod: &Subject<'_>) -> Found {
+pub(super) fn privileged(pod: &Subject<'_>) -> CheckResult {
     let containers = pod.containers_that(|container| container["securityContext"]["privileged"] == true);
-    found(&containers, "privileged", || {
+    violation_unless_empty(&containers, "privileged", || {
         format!(
             "{} must not set securityContext.privileged=true",
-            named(&containers)
+            format_container_names(&containers)
         )
     })
 }
 
-pub(super) fn proc_mount(pod: &Subject<'_>) -> Found {
+pub(super) fn proc_mount(pod: &Subject<'_>) -> CheckResult {
     match pod.minor >= 35 && pod.has_own_users() {
         true => None,
         false => any_proc_mount(pod),
     }
 }
 
-pub(super) fn any_proc_mount(pod: &Subject<'_>) -> Found {
+pub(super) fn any_proc_mount(pod: &Subject<'_>) -> CheckResult {
     let mut mounts = Texts::new();
     let containers = pod.containers_that(|container| {
         let mount = container["securityContext"]["procMount"].as_str();
@@ -236,8 +240,8 @@ pub(super) fn any_proc_mount(pod: &Subject<'_>) -> Found {
         mounts.extend(mount);
         mount.is_some()
     });
-    found(&containers, "procMount", || {
-        let containers = named(&containers);
+    violation_unless_empty(&containers, "procMount", || {
+        let containers = format_container_names(&containers);
         format!(
             "{containers} must not set securityContext.procMount to {}",
             quoted(mounts)
@@ -254,9 +258,9 @@ const LABELS: [(&str, u64); 5] = [
     ("container_engine_t", 31),
 ];
 
-pub(super) fn se_linux(pod: &Subject<'_>) -> Found {
+pub(super) fn se_linux(pod: &Subject<'_>) -> CheckResult {
     let (mut types, mut is_set) = (Texts::new(), [("user", false), ("role", false)]);
-    let setters = pod.setters(|context| {
+    let setters = pod.security_context_owners_that(|context| {
         let options = &context["seLinuxOptions"];
         let label = string(options, "type");
         let mut is_bad = !is_listed(&LABELS, label, pod.minor);
@@ -268,7 +272,7 @@ pub(super) fn se_linux(pod: &Subject<'_>) -> Found {
         }
         is_bad
     });
-    found(&setters, "seLinuxOptions", || {
+    violation_unless_empty(&setters, "seLinuxOptions", || {
         let types = (!types.is_empty()).then(|| format!("{} {}", plural(types.len(), "type"), quoted(types)));
         let set = is_set.iter().filter(|(_, is_set)| *is_set);
         let set = set.map(|(name, _)| format!("{name} may not be set"));
@@ -285,7 +289,7 @@ fn is_listed(list: &[(&str, u64)], text: &str, minor: u64) -> bool {
 }
 
 /// Checks the seccomp annotations, which were used before there were fields.
-fn seccomp_annotations(pod: &Subject<'_>) -> Found {
+fn seccomp_annotations(pod: &Subject<'_>) -> CheckResult {
     let is_good = |profile: &str| {
         ["runtime/default", "docker/default"].contains(&profile) || profile.starts_with("localhost/")
     };
@@ -296,17 +300,17 @@ fn seccomp_annotations(pod: &Subject<'_>) -> Found {
     let bad = annotations.filter(|(key, profile)| keys.iter().any(|own| own == key) && !is_good(profile));
     let mut bad: Vec<String> = bad.map(|(key, profile)| format!("{key}={profile:?}")).collect();
     bad.sort();
-    found(&bad, "seccompProfile", || {
+    violation_unless_empty(&bad, "seccompProfile", || {
         format!("forbidden {} {}", plural(bad.len(), "annotation"), bad.join(", "))
     })
 }
 
-pub(super) fn bad_seccomp(pod: &Subject<'_>) -> Found {
+pub(super) fn baseline_seccomp(pod: &Subject<'_>) -> CheckResult {
     if pod.minor < 19 {
         return seccomp_annotations(pod);
     }
     let (setters, types) = unconfined(pod, "seccompProfile");
-    found(&setters, "seccompProfile", || {
+    violation_unless_empty(&setters, "seccompProfile", || {
         let setters = setters.join(" and ");
         format!(
             "{setters} must not set securityContext.seccompProfile.type to {}",
@@ -315,7 +319,7 @@ pub(super) fn bad_seccomp(pod: &Subject<'_>) -> Found {
     })
 }
 
-pub(super) fn seccomp(pod: &Subject<'_>) -> Found {
+pub(super) fn seccomp(pod: &Subject<'_>) -> CheckResult {
     if pod.minor >= 25 && pod.is_for_windows() {
         return None;
     }
@@ -323,9 +327,9 @@ pub(super) fn seccomp(pod: &Subject<'_>) -> Found {
         true => Vec::new(),
         false => pod.containers_that(|container| container["securityContext"]["seccompProfile"].is_null()),
     };
-    bad_seccomp(pod).or_else(|| {
-        found(&without, "seccompProfile", || {
-            let without = named(&without);
+    baseline_seccomp(pod).or_else(|| {
+        violation_unless_empty(&without, "seccompProfile", || {
+            let without = format_container_names(&without);
             let types = "\"RuntimeDefault\" or \"Localhost\"";
             format!("pod or {without} must set securityContext.seccompProfile.type to {types}")
         })
@@ -348,31 +352,32 @@ const SYSCTLS: [(&str, u64); 12] = [
     ("net.ipv4.tcp_wmem", 32),
 ];
 
-pub(super) fn sysctls(pod: &Subject<'_>) -> Found {
+pub(super) fn sysctls(pod: &Subject<'_>) -> CheckResult {
     let set = json::list(&pod.spec["securityContext"]["sysctls"]).iter();
     let names = set.map(|sysctl| string(sysctl, "name"));
     let bad: Vec<&str> = names
         .filter(|name| !is_listed(&SYSCTLS, name, pod.minor))
         .collect();
-    found(&bad, "forbidden sysctls", || bad.join(", "))
+    violation_unless_empty(&bad, "forbidden sysctls", || bad.join(", "))
 }
 
-pub(super) fn host_process(pod: &Subject<'_>) -> Found {
-    let setters = pod.setters(|context| context["windowsOptions"]["hostProcess"] == true);
-    found(&setters, "hostProcess", || {
+pub(super) fn host_process(pod: &Subject<'_>) -> CheckResult {
+    let setters =
+        pod.security_context_owners_that(|context| context["windowsOptions"]["hostProcess"] == true);
+    violation_unless_empty(&setters, "hostProcess", || {
         let setters = setters.join(" and ");
         format!("{setters} must not set securityContext.windowsOptions.hostProcess=true")
     })
 }
 
-pub(super) fn privilege_escalation(pod: &Subject<'_>) -> Found {
+pub(super) fn privilege_escalation(pod: &Subject<'_>) -> CheckResult {
     if pod.minor >= 25 && pod.is_for_windows() {
         return None;
     }
     let containers =
         pod.containers_that(|container| container["securityContext"]["allowPrivilegeEscalation"] != false);
-    found(&containers, "allowPrivilegeEscalation != false", || {
-        let containers = named(&containers);
+    violation_unless_empty(&containers, "allowPrivilegeEscalation != false", || {
+        let containers = format_container_names(&containers);
         format!("{containers} must set securityContext.allowPrivilegeEscalation=false")
     })
 }
@@ -415,7 +420,7 @@ const OTHER_SOURCES: [&str; 21] = [
     "storageos",
 ];
 
-pub(super) fn volumes(pod: &Subject<'_>) -> Found {
+pub(super) fn volumes(pod: &Subject<'_>) -> CheckResult {
     let (mut names, mut sources) = (Vec::new(), Texts::new());
     for volume in pod.volumes() {
         let has = |source: &&&str| !volume[**source].is_null();
@@ -425,50 +430,50 @@ pub(super) fn volumes(pod: &Subject<'_>) -> Found {
         names.push(string(volume, "name"));
         sources.insert(OTHER_SOURCES.iter().find(has).copied().unwrap_or("unknown"));
     }
-    found(&names, "restricted volume types", || {
+    violation_unless_empty(&names, "restricted volume types", || {
         format!(
             "{} {} {} {} {}",
             plural(names.len(), "volume"),
             quoted(&names),
-            uses(names.len()),
+            conjugate_use(names.len()),
             plural(sources.len(), "restricted volume type"),
             quoted(sources)
         )
     })
 }
 
-pub(super) fn non_root(pod: &Subject<'_>) -> Found {
+pub(super) fn non_root(pod: &Subject<'_>) -> CheckResult {
     if pod.minor >= 35 && pod.has_own_users() {
         return None;
     }
     let reason = "runAsNonRoot != true";
-    let setters = pod.setters(|context| context["runAsNonRoot"] == false);
+    let setters = pod.security_context_owners_that(|context| context["runAsNonRoot"] == false);
     let without = match pod.spec["securityContext"]["runAsNonRoot"] == true {
         true => Vec::new(),
         false => pod.containers_that(|container| container["securityContext"]["runAsNonRoot"].is_null()),
     };
-    let set = found(&setters, reason, || {
+    let set = violation_unless_empty(&setters, reason, || {
         format!(
             "{} must not set securityContext.runAsNonRoot=false",
             setters.join(" and ")
         )
     });
     set.or_else(|| {
-        found(&without, reason, || {
+        violation_unless_empty(&without, reason, || {
             format!(
                 "pod or {} must set securityContext.runAsNonRoot=true",
-                named(&without)
+                format_container_names(&without)
             )
         })
     })
 }
 
-pub(super) fn root(pod: &Subject<'_>) -> Found {
+pub(super) fn run_as_user(pod: &Subject<'_>) -> CheckResult {
     if pod.minor >= 35 && pod.has_own_users() {
         return None;
     }
-    let setters = pod.setters(|context| context["runAsUser"] == 0);
-    found(&setters, "runAsUser=0", || {
+    let setters = pod.security_context_owners_that(|context| context["runAsUser"] == 0);
+    violation_unless_empty(&setters, "runAsUser=0", || {
         format!("{} must not set runAsUser=0", setters.join(" and "))
     })
 }

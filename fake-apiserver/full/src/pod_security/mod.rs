@@ -1,8 +1,8 @@
 //! The admission plugin PodSecurity: rejects pods that violate the `enforce` standard in the labels of their namespace, and warns about
 //! violations of the `warn` standard.
 //!
-//! Owns when pods are checked, and the messages. The standards are in `standard`, the labels in `policy`. There are no exemptions, as in
-//! kube-apiserver without a plugin configuration. The audit mode is ignored.
+//! Decides which requests are checked, and formats the messages. The standards are in `standard`, the labels in `policy`. There are no
+//! exemptions, as in kube-apiserver without a plugin configuration. The audit mode is ignored.
 
 mod checks;
 mod policy;
@@ -45,7 +45,7 @@ fn check(txn: &mut dyn Transaction, request: &Attributes<'_>, new: &Value) -> Re
     let (kind, old) = (request.kind, request.old);
     let Some(at) = kind.pod_template() else {
         return match request.part {
-            Part::Main if kind.is("", "namespaces") => namespace(txn, kind, new, old),
+            Part::Main if kind.is_resource("", "namespaces") => check_namespace(txn, kind, new, old),
             _ => Ok(()),
         };
     };
@@ -55,7 +55,7 @@ fn check(txn: &mut dyn Transaction, request: &Attributes<'_>, new: &Value) -> Re
         Part::Sub(Subresource::EphemeralContainers | Subresource::Resize) => is_pod,
         _ => false,
     };
-    let is_same = || is_pod && old.is_some_and(|old| runs_the_same(new, old));
+    let is_same = || is_pod && old.is_some_and(|old| has_unchanged_images(new, old));
     if !is_looked_at || is_same() {
         return Ok(());
     }
@@ -66,20 +66,20 @@ fn check(txn: &mut dyn Transaction, request: &Attributes<'_>, new: &Value) -> Re
     };
     let (policy, _) = Policy::of(&namespace.value()["metadata"]["labels"]);
     let pod = new.pointer(at).unwrap_or(&Value::Null);
-    if is_pod && let Some(found) = violations(policy.enforce, pod) {
+    if is_pod && let Some(found) = format_violations(policy.enforce, pod) {
         let why = format!("violates PodSecurity \"{}\": {found}", policy.enforce);
         return Err(forbidden(kind, new, &why));
     }
     // If both standards are equal, a pod that violates the `warn` standard was rejected above.
     let is_told = is_pod && policy.warn == policy.enforce;
-    if !is_told && let Some(found) = violations(policy.warn, pod) {
+    if !is_told && let Some(found) = format_violations(policy.warn, pod) {
         txn.warn(format!("would violate PodSecurity \"{}\": {found}", policy.warn));
     }
     Ok(())
 }
 
-/// The violations of a standard, each followed by its detail in parentheses.
-fn violations(standard: Standard, pod: &Value) -> Option<String> {
+/// Formats the violations of a standard, each followed by its detail in parentheses; None if there are none.
+fn format_violations(standard: Standard, pod: &Value) -> Option<String> {
     let found = standard::violations(standard, pod);
     let details = found
         .iter()
@@ -88,7 +88,7 @@ fn violations(standard: Standard, pod: &Value) -> Option<String> {
 }
 
 /// Whether a pod update changes no container image. Other mutable fields do not affect the checks.
-fn runs_the_same(new: &Value, old: &Value) -> bool {
+fn has_unchanged_images(new: &Value, old: &Value) -> bool {
     let images = |pod: &Value, list: &str| -> Vec<Value> {
         let containers = json::list(&pod["spec"][list]).iter();
         containers.map(|container| container["image"].clone()).collect()
@@ -107,13 +107,18 @@ fn runs_the_same(new: &Value, old: &Value) -> bool {
 }
 
 /// Validates the labels of a namespace. Existing pods that violate a stricter standard are not deleted but cause warnings.
-fn namespace(txn: &mut dyn Transaction, kind: &Kind, new: &Value, old: Option<&Value>) -> Result<(), Status> {
+fn check_namespace(
+    txn: &mut dyn Transaction,
+    kind: &Kind,
+    new: &Value,
+    old: Option<&Value>,
+) -> Result<(), Status> {
     let (policy, errors) = Policy::of(&new["metadata"]["labels"]);
     let before = old.map(|old| Policy::of(&old["metadata"]["labels"]));
     let is_known = before.as_ref().is_some_and(|(_, known)| *known == errors);
     let name = metadata::text(new, "name");
     if !errors.is_empty() && !is_known {
-        return Err(Status::invalid(kind.subject(), name, errors));
+        return Err(Status::invalid(kind.group_kind(), name, errors));
     }
     let (now, Some((Policy { enforce: before, .. }, _))) = (policy.enforce, before) else {
         return Ok(());
@@ -128,8 +133,8 @@ fn namespace(txn: &mut dyn Transaction, kind: &Kind, new: &Value, old: Option<&V
     Ok(())
 }
 
-/// Warnings about existing pods that violate the new standard of a namespace, grouped by violations: each names one pod and the number of
-/// other pods.
+/// Warnings about existing pods that violate the new standard of a namespace. Pods with the same violations share a warning, which names
+/// the first pod and the number of other pods.
 fn warnings(namespace: &str, standard: Standard, pods: Vec<Arc<Object>>) -> Vec<String> {
     let mut messages = Vec::new();
     let all = pods.len();

@@ -57,7 +57,7 @@ impl Policy {
         };
         let named = labels.level("enforce");
         let enforce = Standard {
-            level: named.or(Level::Privileged, Level::Restricted),
+            level: named.level_or(Level::Privileged, Level::Restricted),
             version: labels.version("enforce").flatten(),
         };
         // Audit labels are validated, but have no effect: there is no audit log.
@@ -65,8 +65,8 @@ impl Policy {
         labels.version("audit");
         // Without a `warn` label, the enforced standard applies.
         let (level, version) = match (labels.level("warn"), named) {
-            (Named::Nothing, Named::Level(level)) => (level, enforce.version),
-            (own, _) => (own.or(Level::Privileged, Level::Privileged), None),
+            (LevelLabel::Nothing, LevelLabel::Level(level)) => (level, enforce.version),
+            (own, _) => (own.level_or(Level::Privileged, Level::Privileged), None),
         };
         let warn = Standard {
             level,
@@ -76,19 +76,19 @@ impl Policy {
     }
 }
 
-/// The value of a label with a level.
+/// The value of a level label, such as `pod-security.kubernetes.io/enforce`.
 #[derive(Clone, Copy)]
-enum Named {
+enum LevelLabel {
     /// The namespace does not have the label.
     Nothing,
-    /// The label has a value that is no level.
+    /// The value of the label is not a level.
     NoLevel,
     Level(Level),
 }
 
-impl Named {
+impl LevelLabel {
     /// The level of the label; `nothing` if the label is absent, `no_level` if it is invalid.
-    fn or(self, nothing: Level, no_level: Level) -> Level {
+    fn level_or(self, nothing: Level, no_level: Level) -> Level {
         match self {
             Self::Nothing => nothing,
             Self::NoLevel => no_level,
@@ -104,40 +104,40 @@ struct Labels<'a> {
 }
 
 impl Labels<'_> {
-    fn level(&mut self, mode: &str) -> Named {
+    fn level(&mut self, mode: &str) -> LevelLabel {
         let Some(value) = self.labels.get(key(mode)).and_then(Value::as_str) else {
-            return Named::Nothing;
+            return LevelLabel::Nothing;
         };
         if let Some((level, _)) = LEVELS.iter().find(|(_, name)| *name == value) {
-            return Named::Level(*level);
+            return LevelLabel::Level(*level);
         }
-        self.refuse(mode, value, "must be one of privileged, baseline, restricted");
-        Named::NoLevel
+        self.add_invalid_label(mode, value, "must be one of privileged, baseline, restricted");
+        LevelLabel::NoLevel
     }
 
-    /// The minor release in a version label; None if the label is absent. `Some(None)` means `latest`, which also replaces invalid values.
+    /// The minor release in a version label. None: the label is absent. `Some(None)`: `latest`, or an invalid value.
     fn version(&mut self, mode: &str) -> Option<Option<u64>> {
         let mode = format!("{mode}-version");
         let value = self.labels.get(key(&mode))?.as_str().unwrap_or_default();
         if value == "latest" {
             return Some(None);
         }
-        let minor = value.strip_prefix("v1.").filter(|minor| is_number(minor));
+        let minor = value.strip_prefix("v1.").filter(|minor| is_minor_release(minor));
         let minor = minor.and_then(|minor| minor.parse().ok());
         if minor.is_none() {
-            self.refuse(&mode, value, "must be \"latest\" or \"v1.x\"");
+            self.add_invalid_label(&mode, value, "must be \"latest\" or \"v1.x\"");
         }
         Some(minor)
     }
 
-    fn refuse(&mut self, label: &str, value: &str, why: &str) {
+    fn add_invalid_label(&mut self, label: &str, value: &str, why: &str) {
         self.errors
             .invalid(format!("metadata.labels[{}]", key(label)), value, why);
     }
 }
 
 /// Whether a string is a minor release: digits without leading zero.
-fn is_number(text: &str) -> bool {
+fn is_minor_release(text: &str) -> bool {
     text == "0" || !text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 

@@ -11,7 +11,7 @@ struct Check {
     level: Level,
     /// The minor release that introduced the check.
     since: u64,
-    /// The check of the baseline level that this check replaces.
+    /// The name of the baseline check that this check replaces; empty if none.
     replaces: &'static str,
     of: fn(&Subject<'_>) -> Option<Violation>,
 }
@@ -44,7 +44,7 @@ const fn restricted(
 /// All checks in the order of their messages: by level, then by name.
 const CHECKS: &[Check] = &[
     baseline("appArmorProfile", 0, checks::app_armor),
-    baseline("capabilities_baseline", 0, checks::added_capabilities),
+    baseline("capabilities_baseline", 0, checks::baseline_capabilities),
     baseline("hostNamespaces", 0, checks::host_namespaces),
     baseline("hostPathVolumes", 0, checks::host_paths),
     baseline("hostPorts", 0, checks::host_ports),
@@ -52,7 +52,7 @@ const CHECKS: &[Check] = &[
     baseline("privileged", 0, checks::privileged),
     baseline("procMount", 0, checks::proc_mount),
     baseline("seLinuxOptions", 0, checks::se_linux),
-    baseline("seccompProfile_baseline", 0, checks::bad_seccomp),
+    baseline("seccompProfile_baseline", 0, checks::baseline_seccomp),
     baseline("sysctls", 0, checks::sysctls),
     baseline("windowsHostProcess", 0, checks::host_process),
     restricted("allowPrivilegeEscalation", 8, "", checks::privilege_escalation),
@@ -60,12 +60,12 @@ const CHECKS: &[Check] = &[
         "capabilities_restricted",
         22,
         "capabilities_baseline",
-        checks::capabilities,
+        checks::restricted_capabilities,
     ),
     restricted("procMount_restricted", 35, "procMount", checks::any_proc_mount),
     restricted("restrictedVolumes", 0, "hostPathVolumes", checks::volumes),
     restricted("runAsNonRoot", 0, "", checks::non_root),
-    restricted("runAsUser", 23, "", checks::root),
+    restricted("runAsUser", 23, "", checks::run_as_user),
     restricted(
         "seccompProfile_restricted",
         19,

@@ -16,7 +16,7 @@ pub(super) struct Subject<'a> {
     pub(super) minor: u64,
 }
 
-/// What a check rejects, for the message of the admission plugin.
+/// A violation of a check, as texts for the message of the admission plugin.
 pub(super) struct Violation {
     /// The short reason, for example `privileged`.
     pub(super) reason: &'static str,
@@ -42,11 +42,14 @@ impl<'a> Subject<'a> {
         found.map(|container| json::string(container, "name")).collect()
     }
 
-    /// The owners of the security contexts for which `does` is true: `pod`, and containers by name.
-    pub(super) fn setters(&self, mut does: impl FnMut(&'a Value) -> bool) -> Vec<String> {
+    /// Formats the owners of the security contexts for which `does` is true: `pod`, and the names of containers.
+    pub(super) fn security_context_owners_that(
+        &self,
+        mut does: impl FnMut(&'a Value) -> bool,
+    ) -> Vec<String> {
         let pod = does(&self.spec["securityContext"]).then(|| "pod".to_owned());
         let containers = self.containers_that(|container| does(&container["securityContext"]));
-        let containers = (!containers.is_empty()).then(|| named(&containers));
+        let containers = (!containers.is_empty()).then(|| format_container_names(&containers));
         pod.into_iter().chain(containers).collect()
     }
 
@@ -73,7 +76,7 @@ impl<'a> Subject<'a> {
 pub(super) type Texts<'a> = BTreeSet<&'a str>;
 
 /// Formats container names: `container "a"`, `containers "a", "b"`.
-pub(super) fn named(containers: &[&str]) -> String {
+pub(super) fn format_container_names(containers: &[&str]) -> String {
     format!("{} {}", plural(containers.len(), "container"), quoted(containers))
 }
 

@@ -10,8 +10,8 @@ const ACTIONS: [&str; 3] = ["Audit", "Deny", "Warn"];
 const MISSING: [&str; 2] = ["Deny", "Allow"];
 const EXCLUSIVE: &str = "name and selector are mutually exclusive";
 
-pub(super) fn validating(binding: &Value, errors: &mut ErrorList) {
-    mutating(binding, errors);
+pub(super) fn validate_validating_binding(binding: &Value, errors: &mut ErrorList) {
+    validate_mutating_binding(binding, errors);
     actions(
         &binding["spec"]["validationActions"],
         "spec.validationActions",
@@ -19,18 +19,18 @@ pub(super) fn validating(binding: &Value, errors: &mut ErrorList) {
     );
 }
 
-pub(super) fn mutating(binding: &Value, errors: &mut ErrorList) {
+pub(super) fn validate_mutating_binding(binding: &Value, errors: &mut ErrorList) {
     let spec = &binding["spec"];
     errors.require_valid("spec.policyName", string(spec, "policyName"), names::subdomain);
     if spec["paramRef"].is_object() {
-        parameters(&spec["paramRef"], "spec.paramRef", errors);
+        validate_param_ref(&spec["paramRef"], "spec.paramRef", errors);
     }
     if spec["matchResources"].is_object() {
         constraints::validate(&spec["matchResources"], "spec.matchResources", errors);
     }
 }
 
-fn parameters(of: &Value, at: &str, errors: &mut ErrorList) {
+fn validate_param_ref(of: &Value, at: &str, errors: &mut ErrorList) {
     let (name, has_selector) = (string(of, "name"), of["selector"].is_object());
     if !name.is_empty() {
         errors.invalid_all(&format!("{at}.name"), name, names::path_segment(name));

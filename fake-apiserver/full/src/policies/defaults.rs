@@ -3,23 +3,23 @@
 use fake_apiserver::extension::json::{self, default_member};
 use serde_json::{Value, json};
 
-pub(super) fn policy(policy: &mut Value) {
+pub(super) fn default_policy(policy: &mut Value) {
     default_member(&mut policy["spec"], "failurePolicy", "Fail");
-    constraints(policy, "matchConstraints");
+    default_match_resources(policy, "matchConstraints");
 }
 
-pub(super) fn binding(binding: &mut Value) {
-    constraints(binding, "matchResources");
+pub(super) fn default_binding(binding: &mut Value) {
+    default_match_resources(binding, "matchResources");
 }
 
-fn constraints(object: &mut Value, name: &str) {
+fn default_match_resources(object: &mut Value, name: &str) {
     let Some(constraints) = object.pointer_mut(&format!("/spec/{name}")) else {
         return;
     };
     if !constraints.is_object() {
         return;
     }
-    selection(constraints);
+    default_selectors(constraints);
     for list in ["/resourceRules", "/excludeResourceRules"] {
         for rule in json::entries(constraints, list) {
             default_member(rule, "scope", "*");
@@ -27,7 +27,7 @@ fn constraints(object: &mut Value, name: &str) {
     }
 }
 
-fn selection(of: &mut Value) {
+fn default_selectors(of: &mut Value) {
     default_member(of, "matchPolicy", "Equivalent");
     default_member(of, "namespaceSelector", json!({}));
     default_member(of, "objectSelector", json!({}));

@@ -21,18 +21,18 @@ impl<'a> Deref for Context<'a> {
     }
 }
 
-/// A binding that matches the request, with its parameter objects. Instead of these, the error if the match could not be decided or the
-/// objects were not found.
-pub(super) struct Case<'a> {
+/// A binding that matches the request, with its parameter objects, or with the error if the match could not be decided or the parameters
+/// were not found.
+pub(super) struct MatchingBinding<'a> {
     pub(super) binding: &'a Binding,
     pub(super) params: Result<Vec<Value>, String>,
 }
 
-/// The resource and version as which a request matched a policy, and the bindings that match.
-pub(super) type Cases<'a> = (Kind, Vec<Case<'a>>);
+/// The kind (resource and version) by which a policy matched the request, and the matching bindings.
+pub(super) type PolicyMatch<'a> = (Kind, Vec<MatchingBinding<'a>>);
 
 /// The values of the CEL variables for one object, in the version in which the policy matched.
-pub(super) struct View {
+pub(super) struct VariableValues {
     pub(super) object: Value,
     old: Value,
     request: Value,
@@ -42,12 +42,12 @@ pub(super) struct View {
 
 impl Context<'_> {
     /// The bindings of a policy that match the request. None if the policy does not match. An invalid policy is an error.
-    pub(super) fn cases<'p>(
+    pub(super) fn match_policy<'p>(
         &self,
         policy: &'p Policy,
         object: Option<&Value>,
-    ) -> Result<Option<Cases<'p>>, String> {
-        let found = policy.criteria.find(self.request, object, self.state);
+    ) -> Result<Option<PolicyMatch<'p>>, String> {
+        let found = policy.criteria.matched_kind(self.request, object, self.state);
         let Some(kind) = found.map_err(|status| status.message)? else {
             return Ok(None);
         };
@@ -59,11 +59,11 @@ impl Context<'_> {
         for binding in &policy.bindings {
             match self.is_bound(binding, object) {
                 Ok(false) => {}
-                Ok(true) => cases.push(Case {
+                Ok(true) => cases.push(MatchingBinding {
                     binding,
                     params: self.params(params.as_ref(), binding.params.as_ref()),
                 }),
-                Err(status) => cases.push(Case {
+                Err(status) => cases.push(MatchingBinding {
                     binding,
                     params: Err(status.message),
                 }),
@@ -79,7 +79,7 @@ impl Context<'_> {
                 criteria.matches_labels(self.request, object, self.state)
             }
             Some(criteria) => criteria
-                .find(self.request, object, self.state)
+                .matched_kind(self.request, object, self.state)
                 .map(|found| found.is_some()),
         }
     }
@@ -110,7 +110,7 @@ impl Context<'_> {
             ("", true) => Some(self.request.target.namespace.as_str()),
             (namespace, true) => Some(namespace),
         };
-        let found = self.named(kind, namespace, reference);
+        let found = self.referenced_objects(kind, namespace, reference);
         if found.is_empty() && reference.required {
             return Err("no params found for policy binding with `Deny` parameterNotFoundAction".to_owned());
         }
@@ -120,7 +120,12 @@ impl Context<'_> {
         Ok(shown.collect())
     }
 
-    fn named(&self, kind: &Kind, namespace: Option<&str>, reference: &Reference) -> Vec<Arc<Object>> {
+    fn referenced_objects(
+        &self,
+        kind: &Kind,
+        namespace: Option<&str>,
+        reference: &Reference,
+    ) -> Vec<Arc<Object>> {
         let Some(selector) = &reference.selector else {
             let key = kind.key(namespace, &reference.name);
             return self.state.object(kind, &key).into_iter().collect();
@@ -128,13 +133,17 @@ impl Context<'_> {
         let all = self.state.objects(kind);
         let objects = namespace_range(&all, namespace).map(|(_, object)| object);
         objects
-            .filter(|object| object.look(|value| selector.matches(value)))
+            .filter(|object| object.read_value(|value| selector.matches(value)))
             .cloned()
             .collect()
     }
 
     /// The variables of CEL expressions for an object, converted to the version of `kind`.
-    pub(super) fn view(&self, kind: &Kind, object: Option<&Value>) -> Result<View, Status> {
+    pub(super) fn variable_values(
+        &self,
+        kind: &Kind,
+        object: Option<&Value>,
+    ) -> Result<VariableValues, Status> {
         let (request, target) = (self.request, &self.request.target);
         let old = request.old.as_ref().map(|old| old.document());
         let namespace = match target.namespace.as_str() {
@@ -142,7 +151,7 @@ impl Context<'_> {
             _ if target.is_namespace() => Value::Null,
             name => self.state.namespace(name)?.value().clone(),
         };
-        Ok(View {
+        Ok(VariableValues {
             object: object.map_or(Value::Null, |object| self.conversion.convert(kind, object)),
             old: old.map_or(Value::Null, |old| self.conversion.convert(kind, &old)),
             request: review_request(request, self.requester, kind),
@@ -170,7 +179,7 @@ impl Context<'_> {
     }
 }
 
-impl View {
+impl VariableValues {
     pub(super) fn activation<'a>(
         &'a self,
         policy: &Policy,
@@ -190,9 +199,9 @@ impl View {
 
 /// The variables of a policy's expressions, including those that the policy declares in `variables`.
 pub(super) fn variables<'a>(policy: &Policy, activation: &Activation<'a>) -> Variables<'a> {
-    let mut variables = activation.scope(&Budget::validation());
+    let mut variables = activation.scope(&Budget::for_validation());
     for (name, expression) in &policy.variables {
-        variables.compute(name, expression);
+        variables.bind_computed(name, expression);
     }
     variables
 }

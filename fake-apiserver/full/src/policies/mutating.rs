@@ -2,8 +2,8 @@
 //!
 //! Owns the mutated object and the denial messages.
 
-use super::matching::{Case, Context, variables};
-use super::policy::{Mutation, Policy, Read};
+use super::matching::{Context, MatchingBinding, variables};
+use super::policy::{CompiledExpression, Mutation, Policy};
 use fake_apiserver::extension::{Kind, Mutated, json_patch, metadata, overlay};
 use fake_apiserver::{Cause, Status};
 use fake_apiserver_cel::Scope as Variables;
@@ -27,11 +27,12 @@ pub(super) fn mutate(
     let (mut objections, mut touched) = (Vec::new(), false);
     for policy in policies {
         let before = objections.len();
-        match context.cases(policy, Some(&mutated.object)) {
+        match context.match_policy(policy, Some(&mutated.object)) {
             Ok(None) => {}
             Ok(Some((kind, cases))) => {
                 for case in cases {
-                    touched |= bound(policy, &kind, case, context, &mut mutated, only, &mut objections)?;
+                    touched |=
+                        apply_binding(policy, &kind, case, context, &mut mutated, only, &mut objections)?;
                 }
             }
             Err(why) => objections.push(format!(
@@ -47,17 +48,17 @@ pub(super) fn mutate(
         mutated.reinvoke.append(&mut mutated.reinvoke_if_changed);
         mutated.changed = true;
     }
-    match refused(context, objections) {
+    match denial_status(context, objections) {
         Some(refusal) => Err(refusal),
         None => Ok(mutated),
     }
 }
 
 /// Runs the mutations of a policy for one binding. Returns whether a mutation was applied.
-fn bound(
+fn apply_binding(
     policy: &Policy,
     kind: &Kind,
-    case: Case<'_>,
+    case: MatchingBinding<'_>,
     context: Context<'_>,
     mutated: &mut Mutated,
     only: Option<&BTreeSet<String>>,
@@ -83,7 +84,7 @@ fn bound(
         .join("/");
         let key = format!("{}/{}/{name}", policy.name, case.binding.name);
         let is_due = only.is_none_or(|only| only.contains(&key));
-        match holds(policy, kind, context, &mutated.object, params)? {
+        match evaluate_conditions(policy, kind, context, &mutated.object, params)? {
             Ok(true) if is_due => {}
             Ok(_) => continue,
             Err(why) => {
@@ -93,7 +94,7 @@ fn bound(
         }
         let before = mutated.object.clone();
         for mutation in &policy.mutations {
-            match step(policy, mutation, kind, context, &mutated.object, params)? {
+            match apply_mutation(policy, mutation, kind, context, &mutated.object, params)? {
                 Ok(changed) => {
                     mutated.object = changed;
                     touched = true;
@@ -111,7 +112,7 @@ fn bound(
     Ok(touched)
 }
 
-fn holds(
+fn evaluate_conditions(
     policy: &Policy,
     kind: &Kind,
     context: Context<'_>,
@@ -121,13 +122,13 @@ fn holds(
     if policy.conditions.is_empty() {
         return Ok(Ok(true));
     }
-    let (view, authorizer) = (context.view(kind, Some(object))?, context.authorizer());
+    let (view, authorizer) = (context.variable_values(kind, Some(object))?, context.authorizer());
     let activation = view.activation(policy, params, &authorizer);
     Ok(policy.conditions.all_true(&activation))
 }
 
 /// Applies one mutation to an object. The inner error is a denial message.
-fn step(
+fn apply_mutation(
     policy: &Policy,
     mutation: &Mutation,
     kind: &Kind,
@@ -135,34 +136,38 @@ fn step(
     object: &Value,
     params: &Value,
 ) -> Result<Result<Value, String>, Status> {
-    let (view, authorizer) = (context.view(kind, Some(object))?, context.authorizer());
+    let (view, authorizer) = (context.variable_values(kind, Some(object))?, context.authorizer());
     let activation = view.activation(policy, params, &authorizer);
     let variables = variables(policy, &activation);
     let document = view.object.clone();
     let changed = match mutation {
-        Mutation::Apply(read) => applied(read, kind, document, &variables),
-        Mutation::Patch(read) => patched(read, document, &variables),
+        Mutation::Apply(read) => merge_configuration(read, kind, document, &variables),
+        Mutation::Patch(read) => apply_json_patch(read, document, &variables),
     };
     Ok(changed.and_then(|changed| context.conversion.convert_back(kind, object, changed)))
 }
 
-fn value(read: &Read, variables: &Variables<'_>) -> Result<Value, String> {
+fn evaluate_expression(read: &CompiledExpression, variables: &Variables<'_>) -> Result<Value, String> {
     evaluate(read.as_ref().map_err(Clone::clone)?, variables)
 }
 
-fn applied(
-    read: &Read,
+fn merge_configuration(
+    read: &CompiledExpression,
     kind: &Kind,
     mut document: Value,
     variables: &Variables<'_>,
 ) -> Result<Value, String> {
-    let made = value(read, variables)?;
+    let made = evaluate_expression(read, variables)?;
     overlay(kind, &mut document, &made).map_err(|why| format!("error applying patch: {why}"))?;
     Ok(document)
 }
 
-fn patched(read: &Read, mut document: Value, variables: &Variables<'_>) -> Result<Value, String> {
-    let patch = value(read, variables)?;
+fn apply_json_patch(
+    read: &CompiledExpression,
+    mut document: Value,
+    variables: &Variables<'_>,
+) -> Result<Value, String> {
+    let patch = evaluate_expression(read, variables)?;
     let (operations, _) = json_patch::read(&patch).map_err(|why| format!("JSON Patch: {why}"))?;
     let before = document.clone();
     match json_patch::apply(&mut document, &operations) {
@@ -173,9 +178,9 @@ fn patched(read: &Read, mut document: Value, variables: &Variables<'_>) -> Resul
     }
 }
 
-fn refused(context: Context<'_>, objections: Vec<String>) -> Option<Status> {
+fn denial_status(context: Context<'_>, objections: Vec<String>) -> Option<Status> {
     let first = objections.first()?.clone();
-    let mut status = Status::forbidden(context.request.target.kind.resource(), context.name(), "");
+    let mut status = Status::forbidden(context.request.target.kind.group_resource(), context.name(), "");
     status.message = first;
     status.reason = Some("Invalid");
     if let Some(details) = &mut status.details {

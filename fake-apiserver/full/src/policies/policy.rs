@@ -7,7 +7,7 @@ use fake_apiserver_webhooks::{MatchConditions, MatchCriteria};
 use serde_json::Value;
 
 /// A compiled expression, or the compilation error.
-pub(super) type Read = Result<Expression, String>;
+pub(super) type CompiledExpression = Result<Expression, String>;
 
 /// A policy with compiled expressions and its bindings.
 #[derive(Debug)]
@@ -15,16 +15,16 @@ pub(super) struct Policy {
     pub(super) name: String,
     pub(super) criteria: MatchCriteria,
     pub(super) conditions: MatchConditions,
-    /// `failurePolicy: Ignore`: evaluation errors are ignored.
+    /// True for `failurePolicy: Ignore`: evaluation errors do not deny the request.
     pub(super) ignores_failures: bool,
     /// `apiVersion` and `kind` of `paramKind`.
     pub(super) params: Option<(String, String)>,
-    pub(super) variables: Vec<(String, Read)>,
+    pub(super) variables: Vec<(String, CompiledExpression)>,
     pub(super) validations: Vec<Validation>,
     /// Value expressions of `auditAnnotations`. There is no audit log, so only their errors have an effect.
-    pub(super) notes: Vec<Read>,
+    pub(super) notes: Vec<CompiledExpression>,
     pub(super) mutations: Vec<Mutation>,
-    /// `reinvocationPolicy: IfNeeded`.
+    /// True for `reinvocationPolicy: IfNeeded`.
     pub(super) reinvocable: bool,
     pub(super) bindings: Vec<Binding>,
 }
@@ -32,7 +32,7 @@ pub(super) struct Policy {
 /// One of the `validations` of a policy.
 #[derive(Debug)]
 pub(super) struct Validation {
-    pub(super) expression: Read,
+    pub(super) expression: CompiledExpression,
     pub(super) text: String,
     pub(super) message: String,
     pub(super) message_expression: Option<Expression>,
@@ -42,8 +42,8 @@ pub(super) struct Validation {
 /// One of the `mutations` of a policy.
 #[derive(Debug)]
 pub(super) enum Mutation {
-    Apply(Read),
-    Patch(Read),
+    Apply(CompiledExpression),
+    Patch(CompiledExpression),
 }
 
 /// A binding: restricts a policy to some requests, and selects its parameters and actions.
@@ -63,7 +63,7 @@ pub(super) struct Reference {
     pub(super) name: String,
     pub(super) namespace: String,
     pub(super) selector: Option<LabelSelector>,
-    /// `parameterNotFoundAction: Deny`.
+    /// True for `parameterNotFoundAction: Deny`: a missing parameter object is an error.
     pub(super) required: bool,
 }
 
@@ -114,7 +114,7 @@ impl Policy {
     }
 }
 
-fn read(of: &Value, name: &str) -> Read {
+fn read(of: &Value, name: &str) -> CompiledExpression {
     Expression::read(string(of, name)).map_err(|why| format!("compilation error: {why}"))
 }
 

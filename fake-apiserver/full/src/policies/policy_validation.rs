@@ -13,7 +13,7 @@ use std::collections::HashSet;
 const REASONS: [&str; 3] = ["Forbidden", "Invalid", "RequestEntityTooLarge"];
 const REINVOCATIONS: [&str; 2] = ["IfNeeded", "Never"];
 const CHANGING: [&str; 4] = ["*", "CONNECT", "CREATE", "UPDATE"];
-/// A reserved word of CEL: it cannot be the name of a variable, but can be the name of a field.
+/// A reserved word of CEL that [`RESERVED`] lacks: a field can have this name, but no variable can.
 const LOOP: &str = "while";
 const PATCHES: [&str; 2] = ["ApplyConfiguration", "JSONPatch"];
 const NOTES_MAX: usize = 20;
@@ -36,8 +36,8 @@ pub(super) fn validating_status(policy: &Value, _: &Value, errors: &mut ErrorLis
     validate_conditions(&status["conditions"], "status.conditions", errors);
 }
 
-pub(super) fn validating(policy: &Value, errors: &mut ErrorList) {
-    let known = common(policy, errors);
+pub(super) fn validate_validating_policy(policy: &Value, errors: &mut ErrorList) {
+    let known = validate_common_fields(policy, errors);
     let spec = &policy["spec"];
     let (validations, notes) = (list(&spec["validations"]), list(&spec["auditAnnotations"]));
     if validations.is_empty() && notes.is_empty() {
@@ -45,7 +45,7 @@ pub(super) fn validating(policy: &Value, errors: &mut ErrorList) {
         errors.required("spec.auditAnnotations", SOMETHING);
     }
     for (i, one) in validations.iter().enumerate() {
-        validation(one, &known, &format!("spec.validations[{i}]"), errors);
+        validate_validation(one, &known, &format!("spec.validations[{i}]"), errors);
     }
     if notes.len() > NOTES_MAX {
         let why = format!("must not have more than {NOTES_MAX} auditAnnotations");
@@ -54,15 +54,15 @@ pub(super) fn validating(policy: &Value, errors: &mut ErrorList) {
     let mut keys = HashSet::new();
     for (i, one) in notes.iter().enumerate() {
         let at = format!("spec.auditAnnotations[{i}]");
-        note(one, metadata::text(policy, "name"), &known, &at, errors);
+        validate_audit_annotation(one, metadata::text(policy, "name"), &known, &at, errors);
         if !keys.insert(string(one, "key")) {
             errors.duplicate(format!("{at}.key"), string(one, "key"));
         }
     }
 }
 
-pub(super) fn mutating(policy: &Value, errors: &mut ErrorList) {
-    let mut known = common(policy, errors);
+pub(super) fn validate_mutating_policy(policy: &Value, errors: &mut ErrorList) {
+    let mut known = validate_common_fields(policy, errors);
     let spec = &policy["spec"];
     let rules = list(&spec["matchConstraints"]["resourceRules"]).iter();
     for operation in rules.flat_map(|rule| texts(&rule["operations"])) {
@@ -76,13 +76,13 @@ pub(super) fn mutating(policy: &Value, errors: &mut ErrorList) {
     // The types of the objects that mutation expressions construct.
     known.extend(["Object", "JSONPatch"].map(str::to_owned));
     for (i, one) in mutations.iter().enumerate() {
-        mutation(one, &known, &format!("spec.mutations[{i}]"), errors);
+        validate_mutation(one, &known, &format!("spec.mutations[{i}]"), errors);
     }
     choice(spec, "reinvocationPolicy", "spec", &REINVOCATIONS, errors);
 }
 
 /// Validates the fields that both kinds of policies have. Returns the variables that expressions may use.
-fn common(policy: &Value, errors: &mut ErrorList) -> Vec<String> {
+fn validate_common_fields(policy: &Value, errors: &mut ErrorList) -> Vec<String> {
     let mut known = admission_variables();
     let spec = &policy["spec"];
     choice(spec, "failurePolicy", "spec", &FAILURE_POLICIES, errors);
@@ -129,7 +129,7 @@ fn is_identifier(name: &str) -> bool {
         && name != LOOP
 }
 
-fn validation(of: &Value, known: &[String], at: &str, errors: &mut ErrorList) {
+fn validate_validation(of: &Value, known: &[String], at: &str, errors: &mut ErrorList) {
     let text = string(of, "expression");
     if text.trim().is_empty() {
         errors.required(format!("{at}.expression"), "expression is not specified");
@@ -157,13 +157,13 @@ fn validation(of: &Value, known: &[String], at: &str, errors: &mut ErrorList) {
     }
 }
 
-fn note(of: &Value, policy: &str, known: &[String], at: &str, errors: &mut ErrorList) {
+fn validate_audit_annotation(of: &Value, policy: &str, known: &[String], at: &str, errors: &mut ErrorList) {
     let key = string(of, "key");
     if policy.is_empty() {
         errors.invalid(format!("{at}.key"), key, "requires metadata.name be non-empty");
     } else {
         let whole = format!("{policy}/{key}");
-        errors.invalid_all(&format!("{at}.key"), &whole, names::qualified(&whole));
+        errors.invalid_all(&format!("{at}.key"), &whole, names::qualified_name(&whole));
     }
     let (text, field) = (
         string(of, "valueExpression").trim(),
@@ -179,7 +179,7 @@ fn note(of: &Value, policy: &str, known: &[String], at: &str, errors: &mut Error
     }
 }
 
-fn mutation(of: &Value, known: &[String], at: &str, errors: &mut ErrorList) {
+fn validate_mutation(of: &Value, known: &[String], at: &str, errors: &mut ErrorList) {
     let (style, field) = (string(of, "patchType"), format!("{at}.patchType"));
     let (own, other, made) = match style {
         "" => return errors.required(field, ""),

@@ -4,7 +4,7 @@ use super::{binding_validation, defaults, policy_validation};
 use fake_apiserver::extension::json;
 use fake_apiserver::extension::resource::Cell::{self, Of, Text};
 use fake_apiserver::extension::resource::{
-    AGE, Column, Hooks, Life, MetadataChecks, NAME, NO_HOOKS, ResourceDefinition, integer, text,
+    AGE, Column, Hooks, MetadataChecks, NAME, NO_HOOKS, ResourceDefinition, ServedReleases, integer, text,
 };
 use fake_apiserver_webhooks::REGISTRATION;
 use serde_json::Value;
@@ -13,19 +13,19 @@ pub(super) static MUTATING_ADMISSION_POLICY: ResourceDefinition = ResourceDefini
     // v1 is new in 1.36; kube-apiserver stores v1beta1, so that 1.35 can still read the objects.
     storage_version: Some("v1beta1"),
     kind: "MutatingAdmissionPolicy",
-    metadata_checks: MetadataChecks::machinery(1),
+    metadata_checks: MetadataChecks::apimachinery_checks(1),
     plural: "mutatingadmissionpolicies",
     singular: "mutatingadmissionpolicy",
     columns: &[
         NAME,
         integer("Mutations", Cell::Count("/spec/mutations")),
-        text("ParamKind", Of(parameters)),
+        text("ParamKind", Of(param_kind_cell)),
         AGE,
     ],
-    life: Life::since(36),
+    life: ServedReleases::since(36),
     hooks: Hooks {
-        default: defaults::policy,
-        validate: policy_validation::mutating,
+        default: defaults::default_policy,
+        validate: policy_validation::validate_mutating_policy,
         ..NO_HOOKS
     },
     ..REGISTRATION
@@ -35,14 +35,14 @@ pub(super) static MUTATING_ADMISSION_POLICY_BINDING: ResourceDefinition = Resour
     // v1 is new in 1.36; kube-apiserver stores v1beta1, so that 1.35 can still read the objects.
     storage_version: Some("v1beta1"),
     kind: "MutatingAdmissionPolicyBinding",
-    metadata_checks: MetadataChecks::machinery(1),
+    metadata_checks: MetadataChecks::apimachinery_checks(1),
     plural: "mutatingadmissionpolicybindings",
     singular: "mutatingadmissionpolicybinding",
     columns: POLICY_BINDING,
-    life: Life::since(36),
+    life: ServedReleases::since(36),
     hooks: Hooks {
-        default: defaults::binding,
-        validate: binding_validation::mutating,
+        default: defaults::default_binding,
+        validate: binding_validation::validate_mutating_binding,
         ..NO_HOOKS
     },
     ..REGISTRATION
@@ -50,20 +50,20 @@ pub(super) static MUTATING_ADMISSION_POLICY_BINDING: ResourceDefinition = Resour
 
 pub(super) static VALIDATING_ADMISSION_POLICY: ResourceDefinition = ResourceDefinition {
     kind: "ValidatingAdmissionPolicy",
-    metadata_checks: MetadataChecks::machinery(1),
+    metadata_checks: MetadataChecks::apimachinery_checks(1),
     plural: "validatingadmissionpolicies",
     singular: "validatingadmissionpolicy",
     status: true,
     columns: &[
         NAME,
         integer("Validations", Cell::Count("/spec/validations")),
-        text("ParamKind", Of(parameters)),
+        text("ParamKind", Of(param_kind_cell)),
         AGE,
     ],
-    life: Life::since(30),
+    life: ServedReleases::since(30),
     hooks: Hooks {
-        default: defaults::policy,
-        validate: policy_validation::validating,
+        default: defaults::default_policy,
+        validate: policy_validation::validate_validating_policy,
         validate_status: policy_validation::validating_status,
         ..NO_HOOKS
     },
@@ -72,21 +72,21 @@ pub(super) static VALIDATING_ADMISSION_POLICY: ResourceDefinition = ResourceDefi
 
 pub(super) static VALIDATING_ADMISSION_POLICY_BINDING: ResourceDefinition = ResourceDefinition {
     kind: "ValidatingAdmissionPolicyBinding",
-    metadata_checks: MetadataChecks::machinery(1),
+    metadata_checks: MetadataChecks::apimachinery_checks(1),
     plural: "validatingadmissionpolicybindings",
     singular: "validatingadmissionpolicybinding",
     columns: POLICY_BINDING,
-    life: Life::since(30),
+    life: ServedReleases::since(30),
     hooks: Hooks {
-        default: defaults::binding,
-        validate: binding_validation::validating,
+        default: defaults::default_binding,
+        validate: binding_validation::validate_validating_binding,
         ..NO_HOOKS
     },
     ..REGISTRATION
 };
 
 /// The cell with `paramKind`, or `<unset>`.
-fn parameters(policy: &Value) -> Value {
+fn param_kind_cell(policy: &Value) -> Value {
     let of = &policy["spec"]["paramKind"];
     if !of.is_object() {
         return "<unset>".into();
@@ -97,11 +97,11 @@ fn parameters(policy: &Value) -> Value {
 static POLICY_BINDING: &[Column] = &[
     NAME,
     text("PolicyName", Text("/spec/policyName")),
-    text("ParamRef", Of(parameter_reference)),
+    text("ParamRef", Of(param_ref_cell)),
     AGE,
 ];
 
-fn parameter_reference(binding: &Value) -> Value {
+fn param_ref_cell(binding: &Value) -> Value {
     let reference = &binding["spec"]["paramRef"];
     let word = |field: &str| reference[field].as_str().filter(|word| !word.is_empty());
     match (word("namespace"), word("name")) {

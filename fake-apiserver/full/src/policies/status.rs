@@ -14,7 +14,7 @@ pub(super) struct PolicyStatus;
 
 impl Controller for PolicyStatus {
     fn watches(&self, kind: &Kind) -> bool {
-        kind.is(POLICY.group, POLICY.plural)
+        kind.is_resource(POLICY.group, POLICY.plural)
     }
 
     fn reconcile(&self, txn: &mut dyn ControllerTransaction, kind: &Kind, key: &str, _: bool) {
@@ -34,6 +34,6 @@ impl Controller for PolicyStatus {
             "metadata": {"name": key},
             "status": {"observedGeneration": generation, "typeChecking": {}},
         });
-        txn.apply_status(&kind.stored(), key, MANAGER, &status);
+        txn.apply_status(&kind.in_storage_version(), key, MANAGER, &status);
     }
 }

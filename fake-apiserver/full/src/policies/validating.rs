@@ -2,8 +2,8 @@
 //!
 //! Owns the decision of each policy and the denial messages.
 
-use super::matching::{Context, View, variables};
-use super::policy::{Policy, Read, Validation};
+use super::matching::{Context, VariableValues, variables};
+use super::policy::{CompiledExpression, Policy, Validation};
 use fake_apiserver::{Cause, Status};
 use fake_apiserver_cel::Scope as Variables;
 use fake_apiserver_webhooks::evaluate;
@@ -34,7 +34,7 @@ impl Failure {
 pub(super) fn validate(policies: &[Policy], context: Context<'_>) -> (Result<(), Status>, Vec<String>) {
     let (mut refusal, mut warnings) = (None, Vec::new());
     for policy in policies {
-        if let Err(status) = one(policy, context, &mut refusal, &mut warnings) {
+        if let Err(status) = run_policy(policy, context, &mut refusal, &mut warnings) {
             return (Err(status), warnings);
         }
     }
@@ -42,7 +42,7 @@ pub(super) fn validate(policies: &[Policy], context: Context<'_>) -> (Result<(),
 }
 
 /// Runs one policy. Stores its denial in `refusal`, unless `refusal` contains an earlier one.
-fn one(
+fn run_policy(
     policy: &Policy,
     context: Context<'_>,
     refusal: &mut Option<Status>,
@@ -52,9 +52,9 @@ fn one(
     let title = format!("ValidatingAdmissionPolicy '{}'", policy.name);
     let broken = |why: &str, what: &str| Failure::invalid(format!("failed to configure {what}: {why}"));
     let mut refuse = |title: &str, failure: &Failure| {
-        refusal.get_or_insert_with(|| refused(context, title, failure));
+        refusal.get_or_insert_with(|| denial_status(context, title, failure));
     };
-    let (kind, cases) = match context.cases(policy, object) {
+    let (kind, cases) = match context.match_policy(policy, object) {
         Ok(Some(found)) => found,
         Ok(None) => return Ok(()),
         Err(_) if policy.ignores_failures => return Ok(()),
@@ -66,7 +66,7 @@ fn one(
     if cases.is_empty() {
         return Ok(());
     }
-    let view = context.view(&kind, object)?;
+    let view = context.variable_values(&kind, object)?;
     for case in cases {
         let title = format!("{title} with binding '{}'", case.binding.name);
         let params = match case.params {
@@ -93,7 +93,12 @@ fn one(
 }
 
 /// The failed validations and evaluation errors of one policy.
-fn evaluate_policy(policy: &Policy, context: Context<'_>, view: &View, params: &Value) -> Vec<Failure> {
+fn evaluate_policy(
+    policy: &Policy,
+    context: Context<'_>,
+    view: &VariableValues,
+    params: &Value,
+) -> Vec<Failure> {
     let authorizer = context.authorizer();
     let activation = view.activation(policy, params, &authorizer);
     let failed = |why: String| match policy.ignores_failures {
@@ -108,10 +113,10 @@ fn evaluate_policy(policy: &Policy, context: Context<'_>, view: &View, params: &
     let variables = variables(policy, &activation);
     let mut failures = Vec::new();
     for validation in &policy.validations {
-        match value(&validation.expression, &variables) {
+        match evaluate_expression(&validation.expression, &variables) {
             Ok(Value::Bool(true)) => {}
             Ok(_) => failures.push(Failure {
-                message: message(validation, &variables),
+                message: denial_message(validation, &variables),
                 reason: validation.reason,
                 always: false,
             }),
@@ -119,7 +124,7 @@ fn evaluate_policy(policy: &Policy, context: Context<'_>, view: &View, params: &
         }
     }
     for note in &policy.notes {
-        if let Err(why) = value(note, &variables) {
+        if let Err(why) = evaluate_expression(note, &variables) {
             failures.extend(failed(why).map(|failure| Failure {
                 always: true,
                 ..failure
@@ -129,12 +134,12 @@ fn evaluate_policy(policy: &Policy, context: Context<'_>, view: &View, params: &
     failures
 }
 
-fn value(expression: &Read, variables: &Variables<'_>) -> Result<Value, String> {
+fn evaluate_expression(expression: &CompiledExpression, variables: &Variables<'_>) -> Result<Value, String> {
     evaluate(expression.as_ref().map_err(Clone::clone)?, variables)
 }
 
 /// The evaluated `messageExpression` of a failed validation, else its `message`, else its expression.
-fn message(validation: &Validation, variables: &Variables<'_>) -> String {
+fn denial_message(validation: &Validation, variables: &Variables<'_>) -> String {
     let message = validation.message_expression.as_ref();
     let message = message.and_then(|expression| expression.evaluate(variables).ok());
     let message = message.as_ref().and_then(Value::as_str).map(str::trim);
@@ -146,9 +151,13 @@ fn message(validation: &Validation, variables: &Variables<'_>) -> String {
     }
 }
 
-fn refused(context: Context<'_>, title: &str, failure: &Failure) -> Status {
+fn denial_status(context: Context<'_>, title: &str, failure: &Failure) -> Status {
     let message = format!("{title} denied request: {}", failure.message);
-    let mut status = Status::forbidden(context.request.target.kind.resource(), context.name(), &message);
+    let mut status = Status::forbidden(
+        context.request.target.kind.group_resource(),
+        context.name(),
+        &message,
+    );
     status.reason = Some(failure.reason);
     status.code = match failure.reason {
         "Forbidden" => 403,

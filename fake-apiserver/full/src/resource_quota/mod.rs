@@ -32,8 +32,8 @@ impl AdmissionPlugin for ResourceQuota {
         }
     }
 
-    fn committed(&self, txn: &mut dyn Transaction, kind: &Kind, old: Option<&Value>, new: Option<&Value>) {
-        used::count(txn, kind, old, new);
+    fn on_commit(&self, txn: &mut dyn Transaction, kind: &Kind, old: Option<&Value>, new: Option<&Value>) {
+        used::update_quotas(txn, kind, old, new);
     }
 }
 
@@ -54,17 +54,17 @@ fn check(txn: &dyn Transaction, kind: &Kind, new: &Value, old: Option<&Value>) -
     }
     let quotas = quotas(txn, metadata::text(new, "namespace")).map(|(_, quotas)| quotas);
     for quota in quotas.into_iter().flatten() {
-        one(quota.value(), kind, new, old).map_err(|why| forbidden(kind, new, &why))?;
+        check_quota(quota.value(), kind, new, old).map_err(|why| forbidden(kind, new, &why))?;
     }
     Ok(())
 }
 
-fn one(quota: &Value, kind: &Kind, new: &Value, old: Option<&Value>) -> Result<(), String> {
+fn check_quota(quota: &Value, kind: &Kind, new: &Value, old: Option<&Value>) -> Result<(), String> {
     if !usage::matches(quota, kind, new) {
         return Ok(());
     }
     let name = metadata::text(quota, "name");
-    let lacking = usage::lacking(quota, kind, new);
+    let lacking = usage::unspecified_resources(quota, kind, new);
     if !lacking.is_empty() {
         let texts: Vec<String> = lacking
             .iter()
@@ -72,9 +72,9 @@ fn one(quota: &Value, kind: &Kind, new: &Value, old: Option<&Value>) -> Result<(
             .collect();
         return Err(format!("failed quota: {name}: must specify {}", texts.join("; ")));
     }
-    let mut requested = usage::counted(quota, kind, new);
+    let mut requested = usage::usage_under_quota(quota, kind, new);
     if let Some(old) = old {
-        requested.subtract(&usage::counted(quota, kind, old));
+        requested.subtract(&usage::usage_under_quota(quota, kind, old));
     }
     let requested = requested.filtered(|_, amount| !amount.is_zero() && !amount.is_negative());
     let used = Amounts::read(&quota["status"]["used"]);

@@ -33,7 +33,7 @@ const EVALUATORS: &[Evaluator] = &[
         plural: "pods",
         tracks: pod::tracks,
         usage: pod::usage,
-        is_in: scopes::pod,
+        is_in: scopes::matches_pod,
         grows: |new, old| pod::is_terminating(new) != pod::is_terminating(old),
     },
     Evaluator {
@@ -41,7 +41,7 @@ const EVALUATORS: &[Evaluator] = &[
         plural: "persistentvolumeclaims",
         tracks: claim::tracks,
         usage: claim::usage,
-        is_in: scopes::claim,
+        is_in: scopes::matches_claim,
         grows: |_, _| true,
     },
     Evaluator {
@@ -116,7 +116,7 @@ pub(crate) fn may_grow(kind: &Kind, new: &Value, old: &Value) -> bool {
 }
 
 /// The usage of an object under a quota; empty if the object does not match the scopes of the quota.
-pub(crate) fn counted(quota: &Value, kind: &Kind, object: &Value) -> Amounts {
+pub(crate) fn usage_under_quota(quota: &Value, kind: &Kind, object: &Value) -> Amounts {
     if !matches(quota, kind, object) {
         return Amounts::default();
     }
@@ -129,16 +129,20 @@ pub(crate) fn matches(quota: &Value, kind: &Kind, object: &Value) -> bool {
     let is_about = hard.into_iter().flatten().any(|(name, _)| tracks(kind, name));
     let is_in = Evaluator::of(kind).map_or((|_, _| false) as fn(&Value, &Value) -> bool, |of| of.is_in);
     is_about
-        && scopes::of(&quota["spec"])
+        && scopes::scope_requirements(&quota["spec"])
             .iter()
             .all(|scope| is_in(scope, object))
 }
 
 /// Quota resources that containers must specify but do not, each with the names of these containers.
-pub(crate) fn lacking(quota: &Value, kind: &Kind, object: &Value) -> Vec<(String, Vec<String>)> {
+pub(crate) fn unspecified_resources(
+    quota: &Value,
+    kind: &Kind,
+    object: &Value,
+) -> Vec<(String, Vec<String>)> {
     if kind.plural() != "pods" || !kind.group().is_empty() {
         return Vec::new();
     }
     let hard = quota["status"]["hard"].as_object().into_iter().flatten();
-    pod::lacking(object, hard.map(|(name, _)| name.as_str()))
+    pod::unspecified_resources(object, hard.map(|(name, _)| name.as_str()))
 }

@@ -7,13 +7,19 @@ use serde_json::Value;
 use super::{quotas, usage};
 
 /// Updates the quotas of the namespace after a write. A quota with new limits is recounted; others change by the difference in usage.
-pub(super) fn count(txn: &mut dyn Transaction, kind: &Kind, old: Option<&Value>, new: Option<&Value>) {
+pub(super) fn update_quotas(
+    txn: &mut dyn Transaction,
+    kind: &Kind,
+    old: Option<&Value>,
+    new: Option<&Value>,
+) {
     let Some(object) = new.or(old) else { return };
     let Some((quota_kind, quotas)) = quotas(txn, metadata::text(object, "namespace")) else {
         return;
     };
     let has_new_limits = |new: &Value| {
-        kind.is("", "resourcequotas") && old.is_none_or(|old| old["spec"]["hard"] != new["spec"]["hard"])
+        kind.is_resource("", "resourcequotas")
+            && old.is_none_or(|old| old["spec"]["hard"] != new["spec"]["hard"])
     };
     if let Some(quota) = new.filter(|new| has_new_limits(new)) {
         recount(txn, &quota_kind, quota);
@@ -21,7 +27,7 @@ pub(super) fn count(txn: &mut dyn Transaction, kind: &Kind, old: Option<&Value>,
     for quota in quotas {
         let of = |object: Option<&Value>| {
             object.map_or_else(Amounts::default, |object| {
-                usage::counted(quota.value(), kind, object)
+                usage::usage_under_quota(quota.value(), kind, object)
             })
         };
         let mut change = of(new);
@@ -30,7 +36,7 @@ pub(super) fn count(txn: &mut dyn Transaction, kind: &Kind, old: Option<&Value>,
         if !change.is_empty() {
             let mut used = Amounts::read(&quota.value()["status"]["used"]);
             used.add(&change);
-            write(txn, &quota_kind, quota.value(), &used);
+            write_used(txn, &quota_kind, quota.value(), &used);
         }
     }
 }
@@ -53,14 +59,14 @@ fn recount(txn: &mut dyn Transaction, quota_kind: &Kind, quota: &Value) {
         }
         if !names.is_empty() {
             for object in txn.objects(&kind, Some(namespace)) {
-                used.add(&usage::counted(&counted, &kind, object.value()));
+                used.add(&usage::usage_under_quota(&counted, &kind, object.value()));
             }
         }
     }
-    write(txn, quota_kind, &counted, &used);
+    write_used(txn, quota_kind, &counted, &used);
 }
 
-fn write(txn: &mut dyn Transaction, kind: &Kind, quota: &Value, used: &Amounts) {
+fn write_used(txn: &mut dyn Transaction, kind: &Kind, quota: &Value, used: &Amounts) {
     let mut changed = quota.clone();
     json::assign(json::slot(&mut changed, "status"), "used", used.to_value());
     let (namespace, name) = (metadata::text(quota, "namespace"), metadata::text(quota, "name"));

@@ -1,7 +1,7 @@
 //! Allocates cluster IPs and node ports to services when they are written. Each address and port belongs to one service.
 //!
 //! An IPAddress object reserves an allocated IP; ports in use are read from the services themselves. `validation` decides which
-//! of its values an update may change.
+//! addresses and ports an update may change.
 
 use super::resources;
 use fake_apiserver::extension::{ErrorList, Kind, Transaction, json, metadata};
@@ -13,34 +13,34 @@ use std::net::IpAddr;
 const FULL: &str = "range is full";
 
 /// Allocates the missing addresses and ports of a service, and reserves the requested ones.
-pub(super) fn assign(
+pub(super) fn assign_addresses_and_ports(
     txn: &mut dyn Transaction,
     kind: &Kind,
     network: &Network,
     service: &mut Value,
     old: Option<&Value>,
 ) -> Result<(), Status> {
-    cluster_ip(txn, kind, network, service, old)?;
-    node_ports(txn, kind, network, service, old)
+    assign_cluster_ip(txn, kind, network, service, old)?;
+    assign_node_ports(txn, kind, network, service, old)
 }
 
-/// The response to a service that is not valid.
+/// The error response to an invalid service.
 pub(super) fn refused(kind: &Kind, service: &Value, errors: ErrorList) -> Status {
-    Status::invalid(kind.subject(), metadata::text(service, "name"), errors)
+    Status::invalid(kind.group_kind(), metadata::text(service, "name"), errors)
 }
 
 fn range_full(what: &str) -> Status {
     Status::internal_error(format!("failed to allocate {what}: {FULL}"))
 }
 
-fn cluster_ip(
+fn assign_cluster_ip(
     txn: &mut dyn Transaction,
     kind: &Kind,
     network: &Network,
     service: &mut Value,
     old: Option<&Value>,
 ) -> Result<(), Status> {
-    // An allocated IP is not replaced: validation rejects the change. A service without IP gets none in an update.
+    // An update allocates no IP if the service had one or was headless: validation rejects a change of the IP.
     let has = |service: &Value| !json::list(&service["spec"]["clusterIPs"]).is_empty();
     let requested = json::string(&service["spec"], "clusterIP").to_owned();
     if service["spec"]["type"] == "ExternalName" || requested == "None" || old.is_some_and(has) {
@@ -87,17 +87,17 @@ fn free_address(txn: &mut dyn Transaction, network: &Network) -> Option<String> 
     let range = network.services;
     if txn.is_dry_run() {
         // A dry run reserves nothing and returns a placeholder: the first address of the range.
-        return Some(range.at(0).to_string());
+        return Some(range.address_at(0).to_string());
     }
     let size = range.size();
     let first = if size >= 16 { (size / 16).clamp(16, 256) } else { 0 };
     let start = first + txn.random_below(size.saturating_sub(first)) + 1;
     let all = (start..=size).chain(first + 1..start).chain(1..=first);
-    all.map(|number| range.at(number).to_string())
+    all.map(|number| range.address_at(number).to_string())
         .find(|ip| !is_allocated(txn, ip))
 }
 
-fn node_ports(
+fn assign_node_ports(
     txn: &mut dyn Transaction,
     kind: &Kind,
     network: &Network,
@@ -111,8 +111,8 @@ fn node_ports(
         _ => return Ok(()),
     };
     let own: HashSet<u64> = old.map(ports_of).unwrap_or_default();
-    let mut ports = Ports {
-        allocated: allocated(txn, kind, service),
+    let mut ports = NodePortAllocator {
+        allocated: ports_of_other_services(txn, kind, service),
         own,
         range: network,
         is_dry_run: txn.is_dry_run(),
@@ -158,7 +158,7 @@ fn node_ports(
 }
 
 /// Allocator of node ports.
-struct Ports<'a> {
+struct NodePortAllocator<'a> {
     allocated: HashSet<u64>,
     /// Node ports of the service before the update.
     own: HashSet<u64>,
@@ -169,7 +169,7 @@ struct Ports<'a> {
     placeholders: u64,
 }
 
-impl Ports<'_> {
+impl NodePortAllocator<'_> {
     fn reserve(&mut self, port: u64) -> Result<(), String> {
         let range = &self.range.node_ports;
         if !self.is_dry_run && !u16::try_from(port).is_ok_and(|port| range.contains(&port)) {
@@ -201,7 +201,7 @@ impl Ports<'_> {
 }
 
 /// The node ports of all other services.
-fn allocated(txn: &dyn Transaction, kind: &Kind, service: &Value) -> HashSet<u64> {
+fn ports_of_other_services(txn: &dyn Transaction, kind: &Kind, service: &Value) -> HashSet<u64> {
     let uid = metadata::text(service, "uid");
     let services = txn.objects(kind, None);
     let others = services

@@ -1,10 +1,10 @@
-//! Fields that are cleared when an update changes the type of a service: those that do not apply to the new type, unless the client changed
-//! them.
+//! Clears fields of a service that do not apply to its new type when an update changes the type. Fields that the client has changed are
+//! not cleared, but validated.
 
 use fake_apiserver::extension::json;
-use fake_apiserver::extension::resource::Setting;
+use fake_apiserver::extension::resource::StrategyContext;
 use fake_apiserver::extension::resource::service_parts::{
-    has_node_ports, is_balanced, is_checked, is_external, is_reached, node_ports,
+    has_node_ports, is_external, is_externally_accessible, is_load_balancer, needs_health_check, node_ports,
 };
 use serde_json::{Value, json};
 
@@ -16,14 +16,14 @@ const FIELDS: [Fields; 8] = [
     (|service| !is_external(service), &["ipFamilies"]),
     (|service| !is_external(service), &["ipFamilyPolicy"]),
     (|service| !is_external(service), &["internalTrafficPolicy"]),
-    (is_checked, &["healthCheckNodePort"]),
-    (is_balanced, &["allocateLoadBalancerNodePorts"]),
-    (is_balanced, &["loadBalancerClass"]),
-    (is_reached, &["externalTrafficPolicy"]),
+    (needs_health_check, &["healthCheckNodePort"]),
+    (is_load_balancer, &["allocateLoadBalancerNodePorts"]),
+    (is_load_balancer, &["loadBalancerClass"]),
+    (is_externally_accessible, &["externalTrafficPolicy"]),
 ];
 
 /// Clears fields that no longer apply to the service and still have their old values.
-pub(super) fn update(new: &mut Value, old: &Value, _: &Setting<'_>) {
+pub(super) fn update(new: &mut Value, old: &Value, _: &StrategyContext<'_>) {
     for (needs, fields) in FIELDS {
         let stays = fields
             .iter()
@@ -43,8 +43,8 @@ pub(super) fn update(new: &mut Value, old: &Value, _: &Setting<'_>) {
             json::assign(port, "nodePort", Value::Null);
         }
     }
-    // A write to `/status` sets the load balancer status itself, so it is not cleared.
-    if !is_balanced(new) && new["status"] == old["status"] {
+    // A write to `/status` sets the load balancer status itself, so that status is not cleared.
+    if !is_load_balancer(new) && new["status"] == old["status"] {
         json::assign(&mut new["status"], "loadBalancer", json!({}));
     }
 }

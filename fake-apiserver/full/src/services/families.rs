@@ -1,13 +1,13 @@
 //! Cluster IPs and IP families of services: defaulting and validation.
 //!
-//! Does not allocate addresses; `allocator` does, after this: as in kube-apiserver, these errors
-//! come before all other validation, and are returned alone.
+//! Does not allocate addresses. Runs before `allocator` and before all other validation: as in kube-apiserver, if these fields have errors,
+//! no other errors are returned.
 
 use fake_apiserver::extension::ErrorList;
 use fake_apiserver::extension::ip;
 use fake_apiserver::extension::json::{self, list, string, texts};
 use fake_apiserver::extension::resource::service_parts::{
-    has_node_ports, is_checked, is_external, is_headless, node_ports,
+    has_node_ports, is_external, is_headless, needs_health_check, node_ports,
 };
 use serde_json::{Value, json};
 use std::collections::HashSet;
@@ -15,15 +15,15 @@ use std::collections::HashSet;
 const POLICIES: [&str; 3] = ["PreferDualStack", "RequireDualStack", "SingleStack"];
 const POLICY: &str = "spec.ipFamilyPolicy";
 
-/// Sets unset fields, from the old service or from `family`, the IP family of the cluster.
-pub(super) fn complete(
+/// Sets unset cluster IP and IP family fields, from the old service or from `family`, the IP family of the cluster.
+pub(super) fn set_defaults(
     service: &mut Value,
     old: Option<&Value>,
     family: &'static str,
 ) -> Result<(), ErrorList> {
     if let Some(old) = old {
-        keep(service, old);
-        follow(service, old);
+        copy_omitted_allocations(service, old);
+        sync_cluster_ips(service, old);
     } else if list(&service["spec"]["clusterIPs"]).is_empty() {
         let address = string(&service["spec"], "clusterIP").to_owned();
         if !address.is_empty() {
@@ -33,11 +33,11 @@ pub(super) fn complete(
     if is_external(service) || old.is_some_and(|old| stays_as_preferred(service, old)) {
         return Ok(());
     }
-    settle(service, old, family)
+    set_families_and_policy(service, old, family)
 }
 
 /// Copies the addresses and ports that the client omitted from the old service to the new one.
-fn keep(new: &mut Value, old: &Value) {
+fn copy_omitted_allocations(new: &mut Value, old: &Value) {
     if !is_external(new) && !is_external(old) {
         for field in ["clusterIP", "clusterIPs"] {
             if list(&new["spec"][field]).is_empty() && string(&new["spec"], field).is_empty() {
@@ -45,7 +45,10 @@ fn keep(new: &mut Value, old: &Value) {
             }
         }
     }
-    if is_checked(new) && is_checked(old) && new["spec"]["healthCheckNodePort"].as_u64().unwrap_or(0) == 0 {
+    if needs_health_check(new)
+        && needs_health_check(old)
+        && new["spec"]["healthCheckNodePort"].as_u64().unwrap_or(0) == 0
+    {
         let port = old["spec"]["healthCheckNodePort"].clone();
         json::assign(&mut new["spec"], "healthCheckNodePort", port);
     }
@@ -66,7 +69,7 @@ fn keep(new: &mut Value, old: &Value) {
 }
 
 /// If the client changes only the older field `clusterIP`, sets `clusterIPs` accordingly.
-fn follow(new: &mut Value, old: &Value) {
+fn sync_cluster_ips(new: &mut Value, old: &Value) {
     let (now, before) = (
         string(&new["spec"], "clusterIP"),
         string(&old["spec"], "clusterIP"),
@@ -94,8 +97,12 @@ fn stays_as_preferred(new: &Value, old: &Value) -> bool {
         && is_same("ipFamilies")
 }
 
-/// Sets the IP families and policy of a service that has none, and validates them.
-fn settle(service: &mut Value, old: Option<&Value>, family: &'static str) -> Result<(), ErrorList> {
+/// Sets the IP families and IP family policy that a service lacks, and validates them.
+fn set_families_and_policy(
+    service: &mut Value,
+    old: Option<&Value>,
+    family: &'static str,
+) -> Result<(), ErrorList> {
     let has_selector = json::pairs(&service["spec"]["selector"]).next().is_some();
     let is_free = service["spec"]["clusterIP"] == "None" && !has_selector;
     if service["spec"]["ipFamilyPolicy"].is_null() {
@@ -113,7 +120,7 @@ fn settle(service: &mut Value, old: Option<&Value>, family: &'static str) -> Res
     let mut errors = ErrorList::default();
     let is_single = service["spec"]["ipFamilyPolicy"] == "SingleStack";
     if let Some(old) = old {
-        reduce(service, old, &mut errors);
+        release_secondary(service, old, &mut errors);
     }
     if is_single {
         for (field, what) in [("clusterIPs", "cluster IPs"), ("ipFamilies", "IP families")] {
@@ -171,7 +178,7 @@ fn settle(service: &mut Value, old: Option<&Value>, family: &'static str) -> Res
 }
 
 /// Removes the second address and IP family of a service that becomes single-stack.
-fn reduce(new: &mut Value, old: &Value, errors: &mut ErrorList) {
+fn release_secondary(new: &mut Value, old: &Value, errors: &mut ErrorList) {
     let is_single = new["spec"]["ipFamilyPolicy"] == "SingleStack";
     for (field, what) in [("clusterIPs", "cluster IP"), ("ipFamilies", "IP family")] {
         let (now, before) = (texts(&new["spec"][field]), texts(&old["spec"][field]));
@@ -230,7 +237,7 @@ pub(super) fn validate(service: &Value, errors: &mut ErrorList) {
             }
             continue;
         }
-        let complaints = ip::any_form(address);
+        let complaints = ip::validate_any_notation(address);
         is_wrong |= !complaints.is_empty();
         errors.invalid_all(&format!("{field}[{i}]"), address, complaints);
     }

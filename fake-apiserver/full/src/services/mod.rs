@@ -34,7 +34,7 @@ static SERVICE: ResourceDefinition = ResourceDefinition {
     ..SERVICE_DEFINITION
 };
 
-/// The namespace and name of the server's own service, and the name of its ServiceCIDR.
+/// Namespace and name of the `kubernetes` service. The default ServiceCIDR has the same name.
 const OWN: (&str, &str) = ("default", "kubernetes");
 
 /// Allocates addresses and ports, and maintains IPAddress objects.
@@ -42,7 +42,7 @@ struct Allocation;
 
 impl Controller for Allocation {
     fn watches(&self, kind: &Kind) -> bool {
-        kind.is("", "services")
+        kind.is_resource("", "services")
     }
 
     fn start(&self, txn: &mut dyn ControllerTransaction) {
@@ -57,7 +57,7 @@ impl Controller for Allocation {
         }
         if let Some(kind) = txn.kind("", "services") {
             let service = txn.object(&kind, Some(OWN.0), OWN.1);
-            settle(txn, OWN, service.as_deref());
+            sync_ip_addresses(txn, OWN, service.as_deref());
         }
     }
 
@@ -69,9 +69,9 @@ impl Controller for Allocation {
         old: Option<&Value>,
     ) -> Result<(), Status> {
         let network = txn.options().network.clone();
-        families::complete(service, old, family(&network))
+        families::set_defaults(service, old, family(&network))
             .map_err(|errors| allocator::refused(kind, service, errors))?;
-        allocator::assign(txn, kind, &network, service, old)
+        allocator::assign_addresses_and_ports(txn, kind, &network, service, old)
     }
 
     fn reconcile(&self, txn: &mut dyn ControllerTransaction, kind: &Kind, key: &str, is_deleted: bool) {
@@ -79,7 +79,7 @@ impl Controller for Allocation {
             return;
         };
         let service = txn.object(kind, Some(namespace), name).filter(|_| !is_deleted);
-        settle(txn, (namespace, name), service.as_deref());
+        sync_ip_addresses(txn, (namespace, name), service.as_deref());
     }
 }
 
@@ -91,8 +91,12 @@ fn family(network: &Network) -> &'static str {
     }
 }
 
-/// Deletes the IPAddress objects of released IPs, and creates the missing ones.
-fn settle(txn: &mut dyn ControllerTransaction, (namespace, name): (&str, &str), service: Option<&Object>) {
+/// Deletes the IPAddress objects of IPs that a service has released, and creates the missing IPAddress objects of its IPs.
+fn sync_ip_addresses(
+    txn: &mut dyn ControllerTransaction,
+    (namespace, name): (&str, &str),
+    service: Option<&Object>,
+) {
     let Some(kind) = txn.kind(resources::GROUP, "ipaddresses") else {
         return;
     };
@@ -107,13 +111,13 @@ fn settle(txn: &mut dyn ControllerTransaction, (namespace, name): (&str, &str), 
     }
     for ip in ips {
         if txn.object(&kind, None, ip).is_none() {
-            txn.create(&kind, None, ip, address(ip, &parent));
+            txn.create(&kind, None, ip, ip_address_object(ip, &parent));
         }
     }
 }
 
 /// The IPAddress object that reserves an IP for a service.
-fn address(ip: &str, parent: &Value) -> Value {
+fn ip_address_object(ip: &str, parent: &Value) -> Value {
     let family = if ip.contains(':') { "IPv6" } else { "IPv4" };
     json!({
         "metadata": {"labels": {

@@ -3,12 +3,12 @@
 use fake_apiserver::extension::ip;
 use fake_apiserver::extension::json::string;
 use fake_apiserver::extension::resource::Cell::{Join, Of};
-use fake_apiserver::extension::resource::Life;
-use fake_apiserver::extension::resource::{AGE, NAME, or, text};
+use fake_apiserver::extension::resource::ServedReleases;
+use fake_apiserver::extension::resource::{AGE, NAME, text, text_or_default};
 use fake_apiserver::extension::resource::{MetadataChecks, PLAIN, ResourceDefinition, StatusMetadata};
 use serde_json::Value;
 
-/// API group; also empty for the core group.
+/// API group of both kinds.
 pub(super) const GROUP: &str = "networking.k8s.io";
 
 const NETWORKING: ResourceDefinition = ResourceDefinition {
@@ -22,16 +22,16 @@ pub(super) static IP_ADDRESS: ResourceDefinition = ResourceDefinition {
     singular: "ipaddress",
     short_names: &["ip"],
     namespaced: false,
-    name_rule: ip::canonical,
-    metadata_checks: MetadataChecks::core(2),
+    name_rule: ip::validate_canonical,
+    metadata_checks: MetadataChecks::core_v1_checks(2),
     columns: &[NAME, text("ParentRef", Of(address_parent))],
-    life: Life::since(33),
+    life: ServedReleases::since(33),
     ..NETWORKING
 };
 
 pub(super) static SERVICE_CIDR: ResourceDefinition = ResourceDefinition {
     kind: "ServiceCIDR",
-    metadata_checks: MetadataChecks::core(1),
+    metadata_checks: MetadataChecks::core_v1_checks(1),
     plural: "servicecidrs",
     singular: "servicecidr",
     namespaced: false,
@@ -39,7 +39,7 @@ pub(super) static SERVICE_CIDR: ResourceDefinition = ResourceDefinition {
     status_metadata: StatusMetadata::Described,
     status_resets: &[&["metadata"], &["spec"]],
     columns: &[NAME, text("CIDRs", Join("/spec/cidrs", "")), AGE],
-    life: Life::since(33),
+    life: ServedReleases::since(33),
     ..NETWORKING
 };
 
@@ -51,5 +51,5 @@ fn address_parent(address: &Value) -> Value {
     };
     let words = [&resource, string(parent, "namespace"), string(parent, "name")];
     let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
-    or(&words.join("/"), "<none>")
+    text_or_default(&words.join("/"), "<none>")
 }

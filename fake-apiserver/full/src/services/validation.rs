@@ -25,16 +25,16 @@ pub(super) fn validate(service: &Value, errors: &mut ErrorList) {
         if name.is_empty() && ports.len() > 1 {
             errors.required(format!("{at}.name"), "");
         } else if !name.is_empty() {
-            errors.invalid_all(&format!("{at}.name"), name, names::label(name));
+            errors.invalid_all(&format!("{at}.name"), name, names::dns_label(name));
             if !names.insert(name) {
                 errors.duplicate(format!("{at}.name"), name);
             }
         }
-        errors.port(&format!("{at}.port"), port["port"].as_i64().unwrap_or_default());
+        errors.validate_port(&format!("{at}.port"), port["port"].as_i64().unwrap_or_default());
         let protocol = string(port, "protocol");
         errors.one_of(&format!("{at}.protocol"), protocol, &names::PROTOCOLS);
     }
-    metadata::labels(&spec["selector"], "spec.selector", errors);
+    metadata::validate_labels(&spec["selector"], "spec.selector", errors);
     families::validate(service, errors);
     match string(spec, "type") {
         "" => errors.required("spec.type", ""),

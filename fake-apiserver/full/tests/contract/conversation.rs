@@ -3,7 +3,7 @@
 //! A step is a line `METHOD /path` with options. In a step, `${id}` is unique to the run, `${ns}` is the namespace that was created for the
 //! run, and `${word}` is a value that an earlier step saved.
 
-use super::normal::{normal, text};
+use super::normal::{normalize, normalize_text};
 use super::server::Server;
 use http_body_util::BodyExt;
 use hyper::{Request, Response};
@@ -29,7 +29,7 @@ pub(crate) struct Conversation {
     steps: Vec<Step>,
     /// The recorded responses, one per step.
     #[serde(skip)]
-    answers: Vec<Answer>,
+    answers: Vec<TestResponse>,
 }
 
 #[derive(Deserialize)]
@@ -58,13 +58,13 @@ struct Step {
     /// Paths in the response that vary between runs; `*` matches every member or item.
     #[serde(default)]
     ignore: Vec<String>,
-    /// Why the response of the fake differs from kube-apiserver's. Must be removed when it no longer differs.
+    /// Why the response of the fake differs from kube-apiserver's. Must be removed when the responses are equal.
     simplified: Option<String>,
 }
 
 /// A response in which values that vary between runs are replaced or removed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-struct Answer {
+struct TestResponse {
     status: u16,
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     headers: BTreeMap<String, String>,
@@ -94,7 +94,7 @@ impl File {
             .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let answers = path.with_extension("answers.json");
         let content = fs::read_to_string(&answers).unwrap_or_else(|_| "{}".to_owned());
-        let mut known: BTreeMap<String, Vec<Answer>> =
+        let mut known: BTreeMap<String, Vec<TestResponse>> =
             serde_json::from_str(&content).unwrap_or_else(|error| panic!("{}: {error}", answers.display()));
         for conversation in &mut conversations {
             conversation.answers = known.remove(&conversation.name).unwrap_or_default();
@@ -129,18 +129,18 @@ fn json_text(value: &impl Serialize) -> String {
 
 impl Conversation {
     /// Sends the requests of the file; returns the differences from the recorded responses.
-    pub(crate) async fn hold(&self, server: &Server) -> Vec<String> {
+    pub(crate) async fn compare_with_recorded(&self, server: &Server) -> Vec<String> {
         if self.answers.len() != self.steps.len() {
             return vec!["no recorded responses; record them with CONTRACT_RECORD=1".to_owned()];
         }
-        let got = self.talk(server).await;
+        let got = self.send_steps(server).await;
         let mut differences = Vec::new();
         for (number, ((step, got), want)) in self.steps.iter().zip(got).zip(&self.answers).enumerate() {
             let label = format!("step {number}: {}", step.send);
             match (&step.simplified, got == *want) {
                 (None, false) => differences.push(difference(label, want, &got)),
                 (Some(_), true) => {
-                    differences.push(format!("{label}: the answers are the same; `simplified` can go"));
+                    differences.push(format!("{label}: the responses are equal; remove `simplified`"));
                 }
                 _ => {}
             }
@@ -149,10 +149,10 @@ impl Conversation {
     }
 
     pub(crate) async fn record(&mut self, server: &Server) {
-        self.answers = self.talk(server).await;
+        self.answers = self.send_steps(server).await;
     }
 
-    async fn talk(&self, server: &Server) -> Vec<Answer> {
+    async fn send_steps(&self, server: &Server) -> Vec<TestResponse> {
         let mut words = BTreeMap::from([
             ("id".to_owned(), server.id.clone()),
             ("ns".to_owned(), server.id.clone()),
@@ -160,14 +160,14 @@ impl Conversation {
         server.create_namespace().await;
         let mut answers = Vec::new();
         for step in &self.steps {
-            answers.push(step.take(server, &mut words).await);
+            answers.push(step.send_step(server, &mut words).await);
         }
         answers
     }
 }
 
 impl Step {
-    async fn take(&self, server: &Server, words: &mut BTreeMap<String, String>) -> Answer {
+    async fn send_step(&self, server: &Server, words: &mut BTreeMap<String, String>) -> TestResponse {
         let line = fill(&self.send, words);
         let (method, path) = line.split_once(' ').expect("a step has a method and a path");
         let mut response = server.send(self.request(method, path, words)).await;
@@ -182,7 +182,7 @@ impl Step {
                 .get_all(name)
                 .iter()
                 .filter_map(|value| value.to_str().ok());
-            let mut values: Vec<String> = values.map(|value| text(value, &server.id)).collect();
+            let mut values: Vec<String> = values.map(|value| normalize_text(value, &server.id)).collect();
             // The order of warnings depends on the order of fields in the body, so warnings are sorted.
             values.sort();
             (!values.is_empty()).then(|| (name.to_owned(), values.join(" | ")))
@@ -190,9 +190,9 @@ impl Step {
         let headers: BTreeMap<String, String> = headers.collect();
         let body = match self.watch {
             Some(count) if status == 200 => events(response, count).await,
-            _ => whole(response).await,
+            _ => read_body(response).await,
         };
-        let body = readable(body, &headers);
+        let body = parse_yaml_body(body, &headers);
         if let Some(name) = body["metadata"]["name"]
             .as_str()
             .filter(|_| method == "POST" && status == 201)
@@ -210,9 +210,11 @@ impl Step {
             let found = found.as_str().map_or_else(|| found.to_string(), str::to_owned);
             words.insert(word.clone(), found);
         }
-        let mut body = normal(body, &server.id);
-        self.ignore.iter().for_each(|path| drop_at(&mut body, path));
-        Answer {
+        let mut body = normalize(body, &server.id);
+        self.ignore
+            .iter()
+            .for_each(|path| remove_at_path(&mut body, path));
+        TestResponse {
             status,
             headers,
             body,
@@ -267,8 +269,8 @@ fn fill(content: &str, words: &BTreeMap<String, String>) -> String {
     })
 }
 
-/// The response body. If it does not end in time, as with an unexpected watch, the part received so far.
-async fn whole(response: Response<Body>) -> Value {
+/// Reads the response body. If the body does not end in time, as with an unexpected watch, returns the part received so far.
+async fn read_body(response: Response<Body>) -> Value {
     let (mut body, mut bytes) = (response.into_body(), Vec::new());
     while let Ok(Some(Ok(frame))) = tokio::time::timeout(READ_TIMEOUT, body.frame()).await {
         bytes.extend_from_slice(&frame.into_data().unwrap_or_default());
@@ -276,8 +278,8 @@ async fn whole(response: Response<Body>) -> Value {
     serde_json::from_slice(&bytes).unwrap_or_else(|_| String::from_utf8_lossy(&bytes).into_owned().into())
 }
 
-/// Parses YAML bodies, since the formatting may differ between servers.
-fn readable(body: Value, headers: &BTreeMap<String, String>) -> Value {
+/// Parses the body if it is YAML, since the formatting may differ between servers.
+fn parse_yaml_body(body: Value, headers: &BTreeMap<String, String>) -> Value {
     let is_yaml = headers
         .get("content-type")
         .is_some_and(|media| media == "application/yaml");
@@ -307,7 +309,7 @@ async fn events(response: Response<Body>, count: usize) -> Value {
 }
 
 /// Removes the value at a `/`-separated path.
-fn drop_at(value: &mut Value, path: &str) {
+fn remove_at_path(value: &mut Value, path: &str) {
     let (head, rest) = path
         .split_once('/')
         .map_or((path, None), |(head, rest)| (head, Some(rest)));
@@ -317,7 +319,7 @@ fn drop_at(value: &mut Value, path: &str) {
             let chosen = members
                 .iter_mut()
                 .filter(|(name, _)| head == "*" || **name == head);
-            chosen.for_each(|(_, member)| drop_at(member, rest));
+            chosen.for_each(|(_, member)| remove_at_path(member, rest));
         }
         (Value::Object(members), None) => {
             let head = head.replace("~1", "/");
@@ -335,14 +337,14 @@ fn drop_at(value: &mut Value, path: &str) {
                 .iter_mut()
                 .enumerate()
                 .filter(|(at, _)| head == "*" || at.to_string() == head);
-            chosen.for_each(|(_, item)| drop_at(item, rest));
+            chosen.for_each(|(_, item)| remove_at_path(item, rest));
         }
         _ => {}
     }
 }
 
 /// Describes the values in which two responses differ.
-fn difference(label: String, want: &Answer, got: &Answer) -> String {
+fn difference(label: String, want: &TestResponse, got: &TestResponse) -> String {
     let (want, got) = (leaves(want), leaves(got));
     let mut lines = vec![label];
     for (path, value) in &want {
@@ -358,7 +360,7 @@ fn difference(label: String, want: &Answer, got: &Answer) -> String {
     lines.join("\n")
 }
 
-fn leaves(answer: &Answer) -> BTreeMap<String, String> {
+fn leaves(answer: &TestResponse) -> BTreeMap<String, String> {
     let mut out = BTreeMap::new();
     let value = serde_json::to_value(answer).expect("responses serialize");
     collect(&value, String::new(), &mut out);

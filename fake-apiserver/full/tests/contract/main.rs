@@ -1,9 +1,9 @@
 //! Contract tests: conversations with an API server, compared with the recorded responses of kube-apiserver 1.36.
 //!
 //! Each `*.yaml` in this folder contains conversations, each `*.answers.json` the recorded responses. By default, the tests run against a
-//! fake API server in this process. With `CONTRACT_KUBECONFIG` they run against that cluster, in temporary namespaces. With
-//! `CONTRACT_RECORD=1` as well, the responses of the cluster are recorded as the expected ones: all of them, or those of the files whose
-//! name contains the argument. The cluster must run the controllers for service accounts, namespaces and garbage collection, and no others.
+//! fake API server in this process. With `CONTRACT_KUBECONFIG` they run against that cluster, in temporary namespaces. If
+//! `CONTRACT_RECORD=1` is also set, the responses of the cluster replace the recorded ones: in all files, or in those whose name contains
+//! the argument. The cluster must run the controllers for service accounts, namespaces and garbage collection, and no others.
 
 mod conversation;
 mod normal;
@@ -47,7 +47,7 @@ fn kubeconfig() -> Option<PathBuf> {
 
 async fn check(conversation: Conversation) -> Result<(), Failed> {
     let server = Server::connect(kubeconfig().as_deref()).await;
-    let differences = conversation.hold(&server).await;
+    let differences = conversation.compare_with_recorded(&server).await;
     server.clean_up().await;
     if differences.is_empty() {
         return Ok(());

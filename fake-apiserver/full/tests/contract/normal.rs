@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 /// Normalizes a response. `id`: the id of the run, which is part of object names.
-pub(crate) fn normal(value: Value, id: &str) -> Value {
+pub(crate) fn normalize(value: Value, id: &str) -> Value {
     match value {
         Value::Object(members) => {
             let generate = members
@@ -12,12 +12,12 @@ pub(crate) fn normal(value: Value, id: &str) -> Value {
                 .map(str::to_owned);
             let members = members.into_iter().map(|(name, value)| {
                 let value = member(&name, value, generate.as_deref(), id);
-                (text(&name, id), value)
+                (normalize_text(&name, id), value)
             });
             Value::Object(members.collect::<Map<_, _>>())
         }
-        Value::Array(items) => items.into_iter().map(|item| normal(item, id)).collect(),
-        Value::String(content) => text(&content, id).into(),
+        Value::Array(items) => items.into_iter().map(|item| normalize(item, id)).collect(),
+        Value::String(content) => normalize_text(&content, id).into(),
         other => other,
     }
 }
@@ -31,23 +31,23 @@ fn member(name: &str, value: Value, generate: Option<&str>, id: &str) -> Value {
         ("name", Value::String(text), Some(base))
             if text.len() == base.len() + 5 && text.starts_with(base) =>
         {
-            format!("{}<5 characters>", self::text(base, id)).into()
+            format!("{}<5 characters>", normalize_text(base, id)).into()
         }
         ("managedFields", Value::Array(entries), _) => {
             // The server sorts entries by time in seconds, so their order may vary.
-            let mut entries: Vec<Value> = entries.iter().map(|entry| normal(entry.clone(), id)).collect();
+            let mut entries: Vec<Value> = entries.iter().map(|entry| normalize(entry.clone(), id)).collect();
             let order = |entry: &Value| {
                 ["operation", "manager", "subresource", "apiVersion"].map(|field| entry[field].to_string())
             };
             entries.sort_by_key(order);
             entries.into()
         }
-        _ => normal(value, id),
+        _ => normalize(value, id),
     }
 }
 
 /// Replaces parts of a string that vary between runs.
-pub(crate) fn text(content: &str, id: &str) -> String {
+pub(crate) fn normalize_text(content: &str, id: &str) -> String {
     if content.parse::<jiff::Timestamp>().is_ok() && content.ends_with('Z') {
         return "<time>".to_owned();
     }

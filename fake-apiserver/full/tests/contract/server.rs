@@ -28,7 +28,7 @@ impl Server {
                 (config.expect("the kubeconfig is complete"), None)
             }
             None => {
-                let (config, fake) = fake().await;
+                let (config, fake) = start_fake_server().await;
                 (config, Some(fake))
             }
         };
@@ -101,7 +101,7 @@ impl Server {
 }
 
 /// Starts a fake server with RBAC and all admission plugins.
-async fn fake() -> (kube::Config, (ApiServer, Running)) {
+async fn start_fake_server() -> (kube::Config, (ApiServer, Running)) {
     let options = ServerOptions {
         admission: Admission::kubernetes_defaults(),
         kubelet_less: false,

@@ -1,6 +1,6 @@
 //! Tests of the admission plugins LimitRanger, ResourceQuota, RuntimeClass and DefaultIngressClass, and of enabling plugins.
 
-use super::client::{CONFIG_MAPS, PODS, Wire, pod};
+use super::client::{CONFIG_MAPS, PODS, TestServer, pod};
 use fake_apiserver::{Admission, PluginError, ServerOptions};
 use serde_json::{Value, json};
 
@@ -11,12 +11,12 @@ const SERVICES: &str = "/api/v1/namespaces/default/services";
 
 const FOOS: &str = "/apis/example.com/v1/namespaces/default/foos";
 
-async fn start(options: ServerOptions) -> Wire {
-    Wire::with(options, None).await
+async fn start(options: ServerOptions) -> TestServer {
+    TestServer::start_with(options, None).await
 }
 
 /// Creates the CRD of `foos.example.com`.
-async fn define_foos(wire: &Wire) {
+async fn define_foos(wire: &TestServer) {
     let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
     let definition = json!({"metadata": {"name": "foos.example.com"}, "spec": {
         "group": "example.com", "scope": "Namespaced", "names": {"plural": "foos", "kind": "Foo"},
@@ -30,7 +30,7 @@ fn foo(name: &str) -> Value {
     json!({"apiVersion": "example.com/v1", "kind": "Foo", "metadata": {"name": name}})
 }
 
-fn asking(name: &str, resources: Value) -> Value {
+fn pod_with_resources(name: &str, resources: Value) -> Value {
     let mut pod = pod(name);
     pod["spec"]["containers"][0]["resources"] = resources;
     pod
@@ -43,18 +43,18 @@ fn claim(name: &str, storage: &str) -> Value {
     }})
 }
 
-async fn refusal(wire: &Wire, path: &str, body: Value) -> String {
+async fn denial_message(wire: &TestServer, path: &str, body: Value) -> String {
     let answer = wire.post(path, body).await;
     assert_eq!(answer.code, 403, "{}", answer.text);
     answer.body["message"].as_str().unwrap_or_default().to_owned()
 }
 
-async fn quota(wire: &Wire, spec: Value) {
+async fn create_quota(wire: &TestServer, spec: Value) {
     wire.create(QUOTAS, json!({"metadata": {"name": "q"}, "spec": spec}))
         .await;
 }
 
-async fn used(wire: &Wire) -> Value {
+async fn used(wire: &TestServer) -> Value {
     wire.get(&format!("{QUOTAS}/q")).await.body["status"]["used"].clone()
 }
 
@@ -76,18 +76,18 @@ async fn limit_ranges_set_defaults_and_bounds_of_containers() {
         made["metadata"]["annotations"]["kubernetes.io/limit-ranger"],
         "LimitRanger plugin set: cpu request for container c; cpu limit for container c"
     );
-    let message = refusal(
+    let message = denial_message(
         &wire,
         PODS,
-        asking("p", json!({"limits": {"cpu": "2"}, "requests": {"cpu": "1"}})),
+        pod_with_resources("p", json!({"limits": {"cpu": "2"}, "requests": {"cpu": "1"}})),
     )
     .await;
     let text = "pods \"p\" is forbidden: maximum cpu usage per Container is 1, but limit is 2";
     assert_eq!(message, text);
-    let message = refusal(
+    let message = denial_message(
         &wire,
         PODS,
-        asking(
+        pod_with_resources(
             "p",
             json!({"limits": {"cpu": "100m"}, "requests": {"cpu": "10m"}}),
         ),
@@ -109,11 +109,16 @@ async fn limit_ranges_bound_claims_and_whole_pods() {
         json!({"metadata": {"name": "r"}, "spec": {"limits": limits}}),
     )
     .await;
-    let message = refusal(&wire, CLAIMS, claim("c", "3Gi")).await;
+    let message = denial_message(&wire, CLAIMS, claim("c", "3Gi")).await;
     let text = "persistentvolumeclaims \"c\" is forbidden: maximum storage usage per PersistentVolumeClaim is 2Gi, but \
         request is 3Gi";
     assert_eq!(message, text);
-    let message = refusal(&wire, PODS, asking("p", json!({"limits": {"memory": "2Gi"}}))).await;
+    let message = denial_message(
+        &wire,
+        PODS,
+        pod_with_resources("p", json!({"limits": {"memory": "2Gi"}})),
+    )
+    .await;
     assert!(
         message.ends_with("maximum memory usage per Pod is 1Gi, but limit is 2Gi"),
         "{message}"
@@ -123,27 +128,43 @@ async fn limit_ranges_bound_claims_and_whole_pods() {
 #[tokio::test]
 async fn quotas_count_existing_objects_and_reject_objects_above_the_limit() {
     let wire = start(ServerOptions::default()).await;
-    wire.create(PODS, asking("before", json!({"requests": {"cpu": "250m"}})))
-        .await;
-    quota(
+    wire.create(
+        PODS,
+        pod_with_resources("before", json!({"requests": {"cpu": "250m"}})),
+    )
+    .await;
+    create_quota(
         &wire,
         json!({"hard": {"pods": "2", "cpu": "1", "count/deployments.apps": "0", "example.com/nonsense": "1"}}),
     )
     .await;
     let zero = json!({"count/deployments.apps": "0", "cpu": "250m", "pods": "1"});
     assert_eq!(used(&wire).await, zero);
-    let message = refusal(&wire, PODS, pod("silent")).await;
+    let message = denial_message(&wire, PODS, pod("silent")).await;
     assert_eq!(
         message,
         "pods \"silent\" is forbidden: failed quota: q: must specify cpu for: c"
     );
-    let message = refusal(&wire, PODS, asking("big", json!({"requests": {"cpu": "800m"}}))).await;
+    let message = denial_message(
+        &wire,
+        PODS,
+        pod_with_resources("big", json!({"requests": {"cpu": "800m"}})),
+    )
+    .await;
     let text =
         "pods \"big\" is forbidden: exceeded quota: q, requested: cpu=800m, used: cpu=250m, limited: cpu=1";
     assert_eq!(message, text);
-    wire.create(PODS, asking("second", json!({"requests": {"cpu": "500m"}})))
-        .await;
-    let message = refusal(&wire, PODS, asking("third", json!({"requests": {"cpu": "1m"}}))).await;
+    wire.create(
+        PODS,
+        pod_with_resources("second", json!({"requests": {"cpu": "500m"}})),
+    )
+    .await;
+    let message = denial_message(
+        &wire,
+        PODS,
+        pod_with_resources("third", json!({"requests": {"cpu": "1m"}})),
+    )
+    .await;
     let text =
         "pods \"third\" is forbidden: exceeded quota: q, requested: pods=1, used: pods=2, limited: pods=2";
     assert_eq!(message, text);
@@ -174,7 +195,7 @@ async fn quotas_count_existing_objects_and_reject_objects_above_the_limit() {
 async fn quotas_count_claims_by_class_and_services_by_type() {
     let wire = start(ServerOptions::default()).await;
     let class = "gold.storageclass.storage.k8s.io";
-    quota(
+    create_quota(
         &wire,
         json!({"hard": {
             "requests.storage": "5Gi", format!("{class}/requests.storage"): "3Gi", "services.nodeports": "1",
@@ -183,7 +204,7 @@ async fn quotas_count_claims_by_class_and_services_by_type() {
     )
     .await;
     wire.create(CLAIMS, claim("a", "2Gi")).await;
-    let message = refusal(&wire, CLAIMS, claim("b", "2Gi")).await;
+    let message = denial_message(&wire, CLAIMS, claim("b", "2Gi")).await;
     let text = format!(
         "exceeded quota: q, requested: {class}/requests.storage=2Gi, used: {class}/requests.storage=2Gi, \
         limited: {class}/requests.storage=3Gi"
@@ -199,7 +220,7 @@ async fn quotas_count_claims_by_class_and_services_by_type() {
     wire.merge(&format!("{SERVICES}/a"), json!({"spec": {"type": "ClusterIP"}}))
         .await;
     assert_eq!(used(&wire).await["services.nodeports"], "0");
-    refusal(&wire, SERVICES, service("c", "LoadBalancer")).await;
+    denial_message(&wire, SERVICES, service("c", "LoadBalancer")).await;
 }
 
 #[tokio::test]
@@ -209,7 +230,7 @@ async fn quotas_apply_to_objects_in_their_scopes() {
     wire.create("/apis/scheduling.k8s.io/v1/priorityclasses", class)
         .await;
     let scope = json!({"scopeName": "PriorityClass", "operator": "In", "values": ["high"]});
-    quota(
+    create_quota(
         &wire,
         json!({"hard": {"pods": "1"}, "scopeSelector": {"matchExpressions": [scope]}}),
     )
@@ -222,7 +243,7 @@ async fn quotas_apply_to_objects_in_their_scopes() {
     wire.create(PODS, pod("low")).await;
     wire.create(PODS, high("a")).await;
     assert_eq!(used(&wire).await["pods"], "1");
-    refusal(&wire, PODS, high("b")).await;
+    denial_message(&wire, PODS, high("b")).await;
     wire.delete(&format!("{PODS}/a")).await;
     wire.create(PODS, high("b")).await;
     let terminating = json!({"hard": {"pods": "0"}, "scopes": ["Terminating"]});
@@ -230,7 +251,7 @@ async fn quotas_apply_to_objects_in_their_scopes() {
         .await;
     let mut short = pod("short");
     short["spec"]["activeDeadlineSeconds"] = 5.into();
-    refusal(&wire, PODS, short).await;
+    denial_message(&wire, PODS, short).await;
     let late = wire
         .merge(
             &format!("{PODS}/low"),
@@ -257,7 +278,7 @@ async fn pods_get_overhead_and_scheduling_of_their_runtime_class() {
     );
     assert_eq!(made["spec"]["tolerations"][0]["key"], "vm");
     wanted["spec"]["nodeSelector"] = json!({"vm": "no"});
-    let message = refusal(&wire, PODS, wanted).await;
+    let message = denial_message(&wire, PODS, wanted).await;
     let text = "pods \"p\" is forbidden: conflict: runtimeClass.scheduling.nodeSelector[vm] = yes; \
         pod.spec.nodeSelector[vm] = no";
     assert_eq!(message, text);
@@ -304,7 +325,7 @@ async fn plugins_are_enabled_and_disabled_by_name() {
         ..ServerOptions::default()
     };
     let wire = start(options).await;
-    quota(&wire, json!({"hard": {"pods": "0"}})).await;
+    create_quota(&wire, json!({"hard": {"pods": "0"}})).await;
     let made = wire.create(PODS, pod("p")).await;
     let spec = &made["spec"];
     for field in ["priority", "serviceAccountName", "tolerations"] {
@@ -318,7 +339,7 @@ async fn quotas_count_custom_resources_and_devices() {
     let wire = start(ServerOptions::default()).await;
     define_foos(&wire).await;
     let devices = "gpu.deviceclass.resource.k8s.io/devices";
-    quota(
+    create_quota(
         &wire,
         json!({"hard": {"count/foos.example.com": "1", devices: "2"}}),
     )
@@ -328,7 +349,7 @@ async fn quotas_count_custom_resources_and_devices() {
         json!({"count/foos.example.com": "0", devices: "0"})
     );
     wire.create(FOOS, foo("a")).await;
-    let message = refusal(&wire, FOOS, foo("b")).await;
+    let message = denial_message(&wire, FOOS, foo("b")).await;
     assert!(
         message.starts_with("foos.example.com \"b\" is forbidden: exceeded quota: q"),
         "{message}"
@@ -341,5 +362,5 @@ async fn quotas_count_custom_resources_and_devices() {
     };
     wire.create(claims, claim("one", None)).await;
     assert_eq!(used(&wire).await[devices], "1");
-    refusal(&wire, claims, claim("two", Some(2))).await;
+    denial_message(&wire, claims, claim("two", Some(2))).await;
 }

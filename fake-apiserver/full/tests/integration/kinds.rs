@@ -1,6 +1,6 @@
 //! Kinds without a controller: requests for certificates, and the two versions of autoscalers.
 
-use super::client::Wire;
+use super::client::TestServer;
 use fake_apiserver::{Release, ServerOptions};
 use serde_json::json;
 
@@ -15,7 +15,7 @@ const SIGNED_REQUEST: &str = concat!(
 
 #[tokio::test]
 async fn signing_requests_are_approved_through_the_subresource() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let path = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
     let request = json!({"metadata": {"name": "r"}, "spec": {"request": SIGNED_REQUEST, "signerName": "example.com/s", "username": "somebody-else", "usages": ["client auth"]}});
     let mut made = wire.create(path, request).await;
@@ -36,7 +36,7 @@ async fn signing_requests_are_approved_through_the_subresource() {
 
 #[tokio::test]
 async fn certificate_signing_requests_record_the_requesting_user() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let path = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
     let spec = json!({
         "request": SIGNED_REQUEST, "signerName": "kubernetes.io/kube-apiserver-client", "usages": ["client auth"],
@@ -57,7 +57,7 @@ async fn certificate_signing_requests_record_the_requesting_user() {
 
 #[tokio::test]
 async fn autoscalers_of_both_versions_are_the_same_objects() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let path =
         |version: &str| format!("/apis/autoscaling/{version}/namespaces/default/horizontalpodautoscalers");
     let spec = json!({
@@ -84,7 +84,7 @@ async fn releases_before_1_23_serve_only_autoscaling_v1() {
         release: "1.22".parse::<Release>().expect("the release is valid"),
         ..ServerOptions::default()
     };
-    let wire = Wire::with(options, None).await;
+    let wire = TestServer::start_with(options, None).await;
     for (version, code) in [("v1", 200), ("v2", 404)] {
         let path = format!("/apis/autoscaling/{version}/horizontalpodautoscalers");
         assert_eq!(wire.get(&path).await.code, code, "{path}");

@@ -1,6 +1,6 @@
 //! OpenAPI documents for old clients: version 2, and both versions in protobuf.
 
-use super::client::{Wire, request};
+use super::client::{TestServer, request};
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,7 +31,7 @@ impl Message {
         Self(fields)
     }
 
-    fn all(&self, number: u64) -> Vec<&[u8]> {
+    fn field_values(&self, number: u64) -> Vec<&[u8]> {
         self.0
             .get(&number)
             .into_iter()
@@ -41,17 +41,19 @@ impl Message {
     }
 
     fn text(&self, number: u64) -> String {
-        String::from_utf8(self.all(number).concat()).expect("the field is UTF-8")
+        String::from_utf8(self.field_values(number).concat()).expect("the field is UTF-8")
     }
 
-    fn one(&self, number: u64) -> Self {
-        Self::read(&self.all(number).concat())
+    fn nested_message(&self, number: u64) -> Self {
+        Self::read(&self.field_values(number).concat())
     }
 
     /// The named values of a protobuf field, by name.
-    fn named(&self, number: u64) -> BTreeMap<String, Self> {
-        let entries = self.all(number).into_iter().map(Self::read);
-        entries.map(|entry| (entry.text(1), entry.one(2))).collect()
+    fn named_values(&self, number: u64) -> BTreeMap<String, Self> {
+        let entries = self.field_values(number).into_iter().map(Self::read);
+        entries
+            .map(|entry| (entry.text(1), entry.nested_message(2)))
+            .collect()
     }
 }
 
@@ -68,8 +70,8 @@ fn varint(rest: &mut &[u8]) -> u64 {
     value
 }
 
-/// An OpenAPI document: status code, media type, ETag and body.
-async fn fetch(wire: &Wire, path: &str, accept: &str) -> (u16, String, String, Vec<u8>) {
+/// Requests an OpenAPI document; returns status code, media type, ETag and body.
+async fn fetch(wire: &TestServer, path: &str, accept: &str) -> (u16, String, String, Vec<u8>) {
     let response = request(&wire.client, "GET", path, &[("accept", accept)], String::new()).await;
     let (head, body) = response.into_parts();
     let bytes = body
@@ -92,7 +94,7 @@ async fn fetch(wire: &Wire, path: &str, accept: &str) -> (u16, String, String, V
     )
 }
 
-async fn swagger(wire: &Wire) -> Value {
+async fn swagger(wire: &TestServer) -> Value {
     let answer = wire.get("/openapi/v2").await;
     assert_eq!(answer.code, 200);
     assert_eq!(answer.headers["content-type"], "application/json");
@@ -101,7 +103,7 @@ async fn swagger(wire: &Wire) -> Value {
 
 #[tokio::test]
 async fn openapi_v2_contains_all_paths_and_schemas_of_v3() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let second = swagger(&wire).await;
     let index = wire.get("/openapi/v3").await.body;
     let (mut paths, mut schemas) = (BTreeSet::new(), BTreeSet::new());
@@ -131,7 +133,7 @@ async fn references_in_openapi_v2_resolve() {
             _ => {}
         }
     }
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let second = swagger(&wire).await;
     let mut found = BTreeSet::new();
     targets(&second, &mut found);
@@ -144,7 +146,7 @@ async fn references_in_openapi_v2_resolve() {
 
 #[tokio::test]
 async fn openapi_v2_uses_only_keywords_of_v2() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let second = swagger(&wire).await;
     let quantity = &second["definitions"]["io.k8s.apimachinery.pkg.api.resource.Quantity"];
     assert_eq!(
@@ -187,7 +189,7 @@ async fn openapi_v2_uses_only_keywords_of_v2() {
 
 #[tokio::test]
 async fn openapi_v2_is_served_in_protobuf_under_both_media_types() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let second = swagger(&wire).await;
     let (code, media, tag, bytes) = fetch(&wire, "/openapi/v2", V2_PROTOBUF).await;
     assert_eq!((code, media.as_str()), (200, V2_PROTOBUF));
@@ -195,17 +197,17 @@ async fn openapi_v2_is_served_in_protobuf_under_both_media_types() {
     assert_eq!(old, (200, media, tag, bytes.clone()));
     let document = Message::read(&bytes);
     assert_eq!(document.text(1), "2.0");
-    let definitions = document.one(9).named(1);
+    let definitions = document.nested_message(9).named_values(1);
     assert_eq!(
         definitions.len(),
         second["definitions"].as_object().unwrap().len()
     );
     let capacity = &definitions["io.k8s.api.storage.v1.CSIStorageCapacity"];
-    assert_eq!(capacity.all(19), [b"storageClassName"]);
-    let class = &capacity.one(25).named(1)["storageClassName"];
-    assert_eq!(class.one(22).text(1), "string");
+    assert_eq!(capacity.field_values(19), [b"storageClassName"]);
+    let class = &capacity.nested_message(25).named_values(1)["storageClassName"];
+    assert_eq!(class.nested_message(22).text(1), "string");
     let kind = capacity
-        .named(31)
+        .named_values(31)
         .remove("x-kubernetes-group-version-kind")
         .unwrap();
     let kind: Value = serde_json::from_str(&kind.text(2)).unwrap();
@@ -214,10 +216,19 @@ async fn openapi_v2_is_served_in_protobuf_under_both_media_types() {
         json!([{"group": "storage.k8s.io", "version": "v1", "kind": "CSIStorageCapacity"}])
     );
     let path = "/apis/storage.k8s.io/v1/namespaces/{namespace}/csistoragecapacities/{name}";
-    let patch = document.one(8).named(2).remove(path).unwrap().one(8);
-    let inline = patch.all(8).into_iter().map(|parameter| {
+    let patch = document
+        .nested_message(8)
+        .named_values(2)
+        .remove(path)
+        .unwrap()
+        .nested_message(8);
+    let inline = patch.field_values(8).into_iter().map(|parameter| {
         // The message types are ParametersItem, Parameter, NonBodyParameter and QueryParameterSubSchema.
-        Message::read(parameter).one(1).one(2).one(3).text(4)
+        Message::read(parameter)
+            .nested_message(1)
+            .nested_message(2)
+            .nested_message(3)
+            .text(4)
     });
     let inline: BTreeSet<String> = inline.collect();
     assert!(
@@ -228,7 +239,7 @@ async fn openapi_v2_is_served_in_protobuf_under_both_media_types() {
 
 #[tokio::test]
 async fn openapi_v3_is_served_in_protobuf_under_both_media_types() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let path = "/openapi/v3/apis/storage.k8s.io/v1";
     let (_, _, tag, _) = fetch(&wire, path, "application/json").await;
     let (code, media, same_tag, bytes) = fetch(&wire, path, V3_PROTOBUF).await;
@@ -237,28 +248,32 @@ async fn openapi_v3_is_served_in_protobuf_under_both_media_types() {
     assert_eq!(old.3, bytes);
     let document = Message::read(&bytes);
     assert_eq!(document.text(1), "3.0.0");
-    let schemas = document.one(5).one(1).named(1);
+    let schemas = document.nested_message(5).nested_message(1).named_values(1);
     // The message types are SchemaOrReference and Schema.
-    let class = schemas["io.k8s.api.storage.v1.StorageClass"].one(1);
-    assert_eq!(class.all(23), [b"provisioner"]);
-    let metadata = &class.one(31).named(1)["metadata"];
-    let target = metadata.one(1).one(26).one(2).text(1);
+    let class = schemas["io.k8s.api.storage.v1.StorageClass"].nested_message(1);
+    assert_eq!(class.field_values(23), [b"provisioner"]);
+    let metadata = &class.nested_message(31).named_values(1)["metadata"];
+    let target = metadata
+        .nested_message(1)
+        .nested_message(26)
+        .nested_message(2)
+        .text(1);
     assert_eq!(
         target,
         "#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
     );
     let get = document
-        .one(4)
-        .named(1)
+        .nested_message(4)
+        .named_values(1)
         .remove("/apis/storage.k8s.io/v1/storageclasses/{name}")
         .unwrap()
-        .one(4);
+        .nested_message(4);
     assert_eq!(get.text(5), "readStorageV1StorageClass");
 }
 
 #[tokio::test]
 async fn documents_with_a_matching_etag_are_not_sent_again() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     for path in ["/openapi/v2", "/openapi/v3/api/v1"] {
         let first = wire.get(path).await;
         let tag = first.headers["etag"].to_str().unwrap();
@@ -286,7 +301,7 @@ async fn documents_with_a_matching_etag_are_not_sent_again() {
 
 #[tokio::test]
 async fn unsupported_media_types_return_an_empty_406() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     for path in ["/openapi/v2", "/openapi/v3/api/v1"] {
         for accept in ["application/yaml", "application/vnd.kubernetes.protobuf"] {
             let (code, _, _, body) = fetch(&wire, path, accept).await;
@@ -301,7 +316,7 @@ async fn unsupported_media_types_return_an_empty_406() {
 
 #[tokio::test]
 async fn openapi_v2_is_compressed_and_openapi_v3_is_not() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let requested = [("accept-encoding", "gzip")];
     let zipped = request(&wire.client, "GET", "/openapi/v2", &requested, String::new()).await;
     assert_eq!(zipped.headers()["content-encoding"], "gzip");
@@ -320,7 +335,7 @@ async fn openapi_v2_is_compressed_and_openapi_v3_is_not() {
 
 #[tokio::test]
 async fn openapi_v2_of_custom_resources_omits_keywords_that_it_does_not_have() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
     let mut version = json!({"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {
         "type": "object", "properties": {

@@ -1,6 +1,6 @@
 //! Services: addresses, node ports, and the `kubernetes` service.
 
-use super::client::Wire;
+use super::client::TestServer;
 use fake_apiserver::{Network, ServerOptions};
 use serde_json::{Value, json};
 
@@ -15,14 +15,14 @@ fn service(name: &str, spec: &Value) -> Value {
     service
 }
 
-fn message(answer: &super::client::Answer) -> (u16, String) {
+fn message(answer: &super::client::TestResponse) -> (u16, String) {
     let text = answer.body["message"].as_str().unwrap_or_default();
     (answer.code, text.to_owned())
 }
 
 #[tokio::test]
 async fn the_kubernetes_service_exists() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let own = wire.get(&format!("{SERVICES}/kubernetes")).await.body;
     assert_eq!(
         (&own["spec"]["clusterIP"], &own["spec"]["ports"][0]["targetPort"]),
@@ -47,7 +47,7 @@ async fn the_kubernetes_service_exists() {
 
 #[tokio::test]
 async fn cluster_ips_are_allocated_to_one_service_until_it_is_deleted() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let requested = json!({"clusterIP": "10.96.1.2"});
     wire.create(SERVICES, service("a", &requested)).await;
     let parent = json!({"resource": "services", "namespace": "default", "name": "a"});
@@ -77,7 +77,7 @@ async fn cluster_ip_ranges_can_be_exhausted() {
         },
         ..ServerOptions::default()
     };
-    let wire = Wire::with(options, None).await;
+    let wire = TestServer::start_with(options, None).await;
     let made = wire.create(SERVICES, service("a", &json!({}))).await;
     assert_eq!(
         made["spec"]["clusterIP"], "10.0.0.2",
@@ -92,7 +92,7 @@ async fn cluster_ip_ranges_can_be_exhausted() {
 
 #[tokio::test]
 async fn node_ports_are_allocated_to_one_service() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let made = wire
         .create(SERVICES, service("a", &json!({"type": "NodePort"})))
         .await;
@@ -122,7 +122,7 @@ async fn node_ports_are_allocated_to_one_service() {
 
 #[tokio::test]
 async fn services_keep_their_allocations_until_a_type_change_releases_them() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let made = wire
         .create(SERVICES, service("a", &json!({"type": "NodePort"})))
         .await;
@@ -160,7 +160,7 @@ async fn services_keep_their_allocations_until_a_type_change_releases_them() {
 
 #[tokio::test]
 async fn services_require_ports() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let answer = wire.post(SERVICES, service("a", &json!({"ports": []}))).await;
     let text = "Service \"a\" is invalid: spec.ports: Required value";
     assert_eq!(message(&answer), (422, text.to_owned()));

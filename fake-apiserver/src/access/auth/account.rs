@@ -1,7 +1,7 @@
 //! Service account tokens: signed JWTs, so the server stores no issued tokens.
 //!
-//! Owns the claims, which are those of kube-apiserver. A token is invalid after its expiry, or once its service account or bound object is
-//! deleted.
+//! Owns the claims, which equal those of kube-apiserver. A token is invalid after its expiry, and after the deletion of its service account
+//! or bound object.
 
 use super::user::{Authenticated, Lookup, User};
 use crate::config::account_tokens::AccountTokens;
@@ -19,7 +19,7 @@ const TOKEN_BYTES_MAX: usize = 16 * 1024;
 /// Maximum number of cached tokens with verified signatures.
 const KNOWN_MAX: usize = 1024;
 
-/// What a service account token states: service account, bound object, audiences and lifetime.
+/// The content of a service account token: service account, bound object, audiences and lifetime.
 pub(crate) struct Claim {
     pub(crate) namespace: String,
     pub(crate) name: String,
@@ -149,11 +149,11 @@ pub(crate) fn user_name(namespace: &str, name: &str) -> String {
 /// Splits the user name of a service account into namespace and name (`SplitUsername`).
 pub(crate) fn split_user_name(user: &str) -> Option<(&str, &str)> {
     let (namespace, name) = user.strip_prefix(USER_PREFIX)?.split_once(':')?;
-    let is_valid = names::label(namespace).is_empty() && names::subdomain(name).is_empty();
+    let is_valid = names::dns_label(namespace).is_empty() && names::subdomain(name).is_empty();
     is_valid.then_some((namespace, name))
 }
 
-/// The groups of service accounts: one for all of them, one per namespace.
+/// The groups of a service account: one of all service accounts, and one of those in its namespace.
 pub(crate) fn groups(namespace: &str) -> Vec<String> {
     vec![
         "system:serviceaccounts".to_owned(),
@@ -161,7 +161,7 @@ pub(crate) fn groups(namespace: &str) -> Vec<String> {
     ]
 }
 
-/// The authenticated user that a token of this service account yields, for callers without such a token.
+/// The user of a service account, as authenticated by a token of the service account. For callers without a token.
 pub fn service_account_user(namespace: &str, name: &str) -> Arc<User> {
     let user = User {
         groups: groups(namespace),
@@ -192,7 +192,7 @@ fn account_user(claims: &Value, lookup: &Lookup<'_>) -> Option<User> {
             continue;
         };
         alive(kind, bound)?;
-        // A secret to which a token is bound adds nothing to the user info (`ServiceAccountInfo`).
+        // As in `ServiceAccountInfo` of kube-apiserver, a bound secret is not listed in the user info.
         for part in ["name", "uid"].into_iter().filter(|_| kind.singular != "secret") {
             let key = format!("authentication.kubernetes.io/{}-{part}", kind.singular);
             extra.insert(key, vec![bound[part].as_str()?.to_owned()]);

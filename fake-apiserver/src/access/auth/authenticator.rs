@@ -1,4 +1,4 @@
-//! Authentication by bearer tokens: from a table of tokens, or signed for service accounts.
+//! Authentication by bearer tokens: tokens in a table, and signed tokens of service accounts.
 
 use super::account::{Claim, Signatures};
 use super::token_file::{self, TokenFileError};
@@ -26,8 +26,8 @@ impl Authenticator {
         }
     }
 
-    /// Creates a random token for a user.
-    pub(crate) fn add(&self, user: User) -> String {
+    /// Creates a random token for a user and adds it to the token table.
+    pub(crate) fn create_token(&self, user: User) -> String {
         let token = format!("{:032x}", rand::rng().random::<u128>());
         self.tokens.write().insert(token.clone(), user.authenticated());
         token
@@ -49,19 +49,23 @@ impl Authenticator {
         &self.anonymous
     }
 
-    /// Authenticates the value of an `Authorization` header. `None` if the header contains no bearer token.
-    pub(crate) fn header(&self, header: &str, lookup: &Lookup<'_>) -> Option<Result<Arc<User>, Status>> {
+    /// The user of the bearer token in an `Authorization` header, or a 401. `None` if the header contains no bearer token.
+    pub(crate) fn authenticate_header(
+        &self,
+        header: &str,
+        lookup: &Lookup<'_>,
+    ) -> Option<Result<Arc<User>, Status>> {
         let (scheme, token) = header.trim().split_once(' ')?;
         let token = token.split(' ').next().unwrap_or_default();
         if !scheme.eq_ignore_ascii_case("bearer") || token.is_empty() {
             return None;
         }
-        let found = self.token(token, self.accounts.options().audiences(), lookup);
+        let found = self.authenticate_token(token, self.accounts.options().audiences(), lookup);
         Some(found.map(|found| found.user).ok_or_else(Status::unauthorized))
     }
 
-    /// Authenticates a token for at least one of the audiences.
-    pub(crate) fn token(
+    /// The user of a token, if the token is valid for at least one of the audiences.
+    pub(crate) fn authenticate_token(
         &self,
         token: &str,
         audiences: &[String],

@@ -20,7 +20,7 @@ pub(crate) const ANONYMOUS: &str = "system:anonymous";
 pub struct User {
     /// User name, as in role bindings and events.
     pub name: Arc<str>,
-    /// Distinguishes users that had the same name at different times. Can be empty.
+    /// Distinguishes users that have the same name at different times. Can be empty.
     pub uid: String,
     /// Groups, without `system:authenticated`: the server adds that group to all users with a token.
     pub groups: Vec<String>,

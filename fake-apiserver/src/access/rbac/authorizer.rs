@@ -18,7 +18,7 @@ const WELL_KNOWN: &str = "/.well-known";
 
 pub(crate) struct Authorizer {
     mode: Authorization,
-    /// Number of changes of roles and bindings so far.
+    /// Number of changes of roles and bindings since the start of the server.
     changes: AtomicU64,
     /// The compiled policy, and the value of `changes` when it was compiled.
     policy: RwLock<(u64, Arc<Policy>)>,
@@ -33,7 +33,7 @@ impl Authorizer {
         }
     }
 
-    /// Invalidates the policy after a change of roles or bindings. Called while the state is locked.
+    /// Invalidates the policy after a change of roles or bindings. The caller holds the store lock.
     pub(crate) fn invalidate(&self) {
         self.changes.fetch_add(1, Ordering::Release);
     }
@@ -57,7 +57,7 @@ impl Authorizer {
                 without_reason(!user.is_in(UNAUTHENTICATED) || is_public(attributes))
             }
             Authorization::Rbac if user.is_in(MASTERS) => without_reason(true),
-            Authorization::Rbac => self.current(sources).decide(user, attributes),
+            Authorization::Rbac => self.current_policy(sources).decide(user, attributes),
         }
     }
 
@@ -69,16 +69,16 @@ impl Authorizer {
         sources: impl FnOnce() -> Sources,
     ) -> (Vec<PolicyRule>, Option<String>) {
         match self.mode {
-            Authorization::AlwaysAllow => (PolicyRule::everything().to_vec(), None),
+            Authorization::AlwaysAllow => (PolicyRule::allow_all().to_vec(), None),
             Authorization::Rbac => {
-                let policy = self.current(sources);
+                let policy = self.current_policy(sources);
                 let (rules, failure) = policy.rules_for(user, namespace);
                 (rules.into_iter().cloned().collect(), failure)
             }
         }
     }
 
-    fn current(&self, sources: impl FnOnce() -> Sources) -> Arc<Policy> {
+    fn current_policy(&self, sources: impl FnOnce() -> Sources) -> Arc<Policy> {
         // The counter is read before the objects, so that a concurrent change makes the new policy outdated.
         let changes = self.changes.load(Ordering::Acquire);
         {

@@ -1,7 +1,7 @@
 //! Default roles and bindings of a cluster, from `defaults.json`: those of Kubernetes 1.36 with default feature gates.
 //!
-//! Derives from the names what the file omits: `admin`, `edit` and `view` aggregate the rules of `system:aggregate-to-…`, and each
-//! controller's role is bound to the service account of the same name.
+//! The file omits objects that follow from names: the roles `admin`, `edit` and `view`, which aggregate the rules of
+//! `system:aggregate-to-…`, and the bindings of each controller's role to the service account of the same name.
 
 use crate::kinds::RBAC_GROUP as GROUP;
 use serde::Deserialize;
@@ -17,7 +17,7 @@ static DEFAULTS: LazyLock<Defaults> = LazyLock::new(|| {
 const CONTROLLER: &str = "system:controller:";
 /// Name prefix of a role whose rules are aggregated; the rest is the name of the aggregated role.
 const AGGREGATE: &str = "system:aggregate-to-";
-/// The aggregated roles, each with the role into which it is aggregated itself.
+/// The aggregated roles, each with the role that in turn aggregates its rules.
 const AGGREGATED: [(&str, Option<&str>); 3] =
     [("admin", None), ("edit", Some("admin")), ("view", Some("edit"))];
 
@@ -133,7 +133,7 @@ pub(crate) fn bindings() -> impl Iterator<Item = DefaultObject> {
     of_cluster.chain(of_controllers).chain(of_namespaces)
 }
 
-/// Flattens a map of namespaces to namespace, name and value of each entry.
+/// Namespace, name and value of each entry in a map by namespace and name.
 fn flatten<T>(
     spaces: &'static BTreeMap<String, BTreeMap<String, T>>,
 ) -> impl Iterator<Item = (&'static str, &'static str, &'static T)> {

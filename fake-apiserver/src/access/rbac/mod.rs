@@ -23,7 +23,7 @@ use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The request attributes that authorization depends on, apart from the user.
+/// The attributes of a request for authorization, except the user.
 #[derive(Clone, Copy, Debug)]
 pub struct Attributes<'a> {
     /// A lower-case verb of RBAC rules, such as `get`; for a non-resource path, the HTTP method.
@@ -108,7 +108,7 @@ pub(crate) struct Sources {
 }
 
 /// Whether objects of this kind are roles or bindings.
-pub(crate) fn is_source(kind: &Kind) -> bool {
+pub(crate) fn is_role_or_binding(kind: &Kind) -> bool {
     kind.grants.is_some()
 }
 
@@ -209,11 +209,19 @@ impl Policy {
     ) -> impl Iterator<Item = (&'a Binding, &'a Subject)> {
         let local = self.namespaced.get(namespace).map_or(&[][..], Vec::as_slice);
         let all = self.cluster.iter().chain(local);
-        all.filter_map(|binding| Some((binding, binding.subjects.iter().find(|subject| subject.is(user))?)))
+        all.filter_map(|binding| {
+            Some((
+                binding,
+                binding
+                    .subjects
+                    .iter()
+                    .find(|subject| subject.matches_user(user))?,
+            ))
+        })
     }
 }
 
-/// The rules of each role, shared by all bindings of the role.
+/// The rules of each role by the key of the role. All bindings of a role share the rules.
 fn rules_by_key(roles: &Objects) -> HashMap<&str, Arc<[PolicyRule]>> {
     roles
         .iter()
@@ -281,7 +289,7 @@ impl Subject {
         }
     }
 
-    fn is(&self, user: &User) -> bool {
+    fn matches_user(&self, user: &User) -> bool {
         match self.kind {
             SubjectKind::User => *user.name == *self.name,
             SubjectKind::Group => user.is_in(&self.name),

@@ -28,7 +28,7 @@ impl PolicyRule {
     }
 
     /// The two rules that together allow all requests.
-    pub(crate) fn everything() -> [Self; 2] {
+    pub(crate) fn allow_all() -> [Self; 2] {
         let all = || vec!["*".to_owned()];
         let resources = Self {
             verbs: all(),
@@ -73,7 +73,7 @@ impl PolicyRule {
     }
 
     pub(crate) fn allows(&self, attributes: Attributes<'_>) -> bool {
-        if !has(&self.verbs, attributes.verb) {
+        if !contains_or_wildcard(&self.verbs, attributes.verb) {
             return false;
         }
         match attributes.target {
@@ -85,7 +85,7 @@ impl PolicyRule {
                 name,
                 ..
             } => {
-                has(&self.groups, group)
+                contains_or_wildcard(&self.groups, group)
                     && self
                         .resources
                         .iter()
@@ -105,8 +105,14 @@ impl PolicyRule {
                     .any(|pattern| is_resource(pattern, resource, subresource))
             })
         };
-        other.verbs.iter().all(|verb| has(&self.verbs, verb))
-            && other.groups.iter().all(|group| has(&self.groups, group))
+        other
+            .verbs
+            .iter()
+            .all(|verb| contains_or_wildcard(&self.verbs, verb))
+            && other
+                .groups
+                .iter()
+                .all(|group| contains_or_wildcard(&self.groups, group))
             && resources(self, other)
             && (self.names.is_empty()
                 || !other.names.is_empty() && other.names.iter().all(|name| self.names.contains(name)))
@@ -117,7 +123,7 @@ impl PolicyRule {
     }
 }
 
-fn has(list: &[String], wanted: &str) -> bool {
+fn contains_or_wildcard(list: &[String], wanted: &str) -> bool {
     list.iter().any(|own| own == "*" || own == wanted)
 }
 

@@ -1,8 +1,8 @@
 //! OpenAPI paths of connect subresources: `pods/log`, `pods/exec`, `pods/attach`, `pods/portforward`, and `proxy`.
 //!
-//! Owns their methods and parameters. Does not know how connections are established.
+//! Owns the methods and parameters of these paths. Does not know how connections are established.
 
-use super::operations::{Home, OK, answers, capitalized};
+use super::operations::{GroupVersionName, OK, build_responses, capitalized};
 use super::parameters::{in_path, parameter};
 use crate::documents::served::Subentry;
 use crate::kinds::Kind;
@@ -56,9 +56,9 @@ fn connection(name: &str) -> Connection {
     }
 }
 
-/// The paths of a connect subresource. `object` is the path of the object, `of_one` its name in operation IDs, and `named` are the path
-/// parameters.
-pub(super) fn of_part(
+/// The paths of a connect subresource. `object`: the path of the parent object; `of_one`: the parent's name in operation IDs, such as
+/// `NamespacedPod`; `named`: the path parameters.
+pub(super) fn connect_paths(
     object: &str,
     of_one: &str,
     kind: &Kind,
@@ -91,7 +91,7 @@ pub(super) fn of_part(
 }
 
 fn operation(kind: &Kind, part: &Subentry, method: &str, name: &str) -> Value {
-    let home = Home::of(kind.group, kind.version);
+    let home = GroupVersionName::of(kind.group, kind.version);
     let (id, action, description, medias): (_, _, _, &[&str]) = match part.name {
         LOG => (
             format!("read{}{name}", home.name),
@@ -114,7 +114,7 @@ fn operation(kind: &Kind, part: &Subentry, method: &str, name: &str) -> Value {
         "tags": [home.tag],
         "description": description,
         "operationId": id,
-        "responses": answers(&[OK], medias, &json!({"type": "string"})),
+        "responses": build_responses(&[OK], medias, &json!({"type": "string"})),
         "x-kubernetes-action": action,
         "x-kubernetes-group-version-kind": {"group": kind.group, "version": kind.version, "kind": part.body},
     })

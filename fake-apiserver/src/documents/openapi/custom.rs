@@ -4,7 +4,7 @@
 //! know paths or how a schema is evaluated.
 
 use super::texts;
-use crate::kinds::{Defined, Kind};
+use crate::kinds::{CustomResourceVersion, Kind};
 use crate::machinery::json;
 use serde_json::{Map, Value, json};
 
@@ -12,28 +12,33 @@ use serde_json::{Map, Value, json};
 const EITHER: [&str; 2] = ["integer", "string"];
 
 /// The schema of an object; `metadata` is a reference to the ObjectMeta schema.
-pub(super) fn object(kind: &Kind, defined: &Defined, metadata: &Value, is_second: bool) -> Value {
+pub(super) fn object(
+    kind: &Kind,
+    defined: &CustomResourceVersion,
+    metadata: &Value,
+    is_second: bool,
+) -> Value {
     let mut schema = defined.text.as_ref().clone();
-    // If a schema lists any members, OpenAPI v2 clients reject the members that it does not list.
+    // OpenAPI v2 clients reject members that a schema does not list, unless the schema lists no members at all.
     let is_open = is_second && defined.schema.preserve;
     if schema.is_null() || is_open {
         schema = json!({"type": "object"});
     } else {
-        unfold(&mut schema);
+        expand_int_or_string(&mut schema);
         if is_second {
-            reduce(&mut schema);
+            remove_unsupported_keywords(&mut schema);
         }
-        embed(&mut schema, metadata, is_second);
+        complete_embedded_resources(&mut schema, metadata, is_second);
         let properties = member(&mut schema, "properties");
         properties.insert("metadata".to_owned(), metadata.clone());
         properties.extend(type_meta());
     }
-    mark(&mut schema, kind, kind.kind, defined);
+    add_extensions(&mut schema, kind, kind.kind, defined);
     schema
 }
 
 /// The schema of a list; `items` and `metadata` are references to the schemas of an item and of ListMeta.
-pub(super) fn list(kind: &Kind, defined: &Defined, items: &Value, metadata: &Value) -> Value {
+pub(super) fn list(kind: &Kind, defined: &CustomResourceVersion, items: &Value, metadata: &Value) -> Value {
     let mut properties = type_meta();
     let of_kind = format!("The objects of kind {}.", kind.kind);
     properties.insert(
@@ -47,12 +52,12 @@ pub(super) fn list(kind: &Kind, defined: &Defined, items: &Value, metadata: &Val
         "required": ["items"],
         "properties": properties,
     });
-    mark(&mut schema, kind, &defined.list_kind, defined);
+    add_extensions(&mut schema, kind, &defined.list_kind, defined);
     schema
 }
 
 /// Adds the extensions for group, version and kind, and for selectable fields.
-fn mark(schema: &mut Value, kind: &Kind, name: &str, defined: &Defined) {
+fn add_extensions(schema: &mut Value, kind: &Kind, name: &str, defined: &CustomResourceVersion) {
     schema["x-kubernetes-group-version-kind"] =
         json!([{"group": kind.group, "version": kind.version, "kind": name}]);
     if !defined.selectable.is_empty() {
@@ -69,7 +74,7 @@ fn type_meta() -> Map<String, Value> {
     properties.into_iter().collect()
 }
 
-/// The member with this name, replaced by an empty object if it is missing.
+/// The member with this name as a map. A missing member, or a member of another type, is replaced by an empty map.
 fn member<'a>(schema: &'a mut Value, name: &str) -> &'a mut Map<String, Value> {
     if !schema[name].is_object() {
         schema[name] = json!({});
@@ -90,16 +95,16 @@ fn visit(schema: &mut Value, change: &impl Fn(&mut Value)) {
     }
 }
 
-fn is(schema: &Value, flag: &str) -> bool {
+fn has_flag(schema: &Value, flag: &str) -> bool {
     schema[flag] == true
 }
 
 /// Expands `x-kubernetes-int-or-string` to `anyOf: [integer, string]`.
-fn unfold(schema: &mut Value) {
+fn expand_int_or_string(schema: &mut Value) {
     visit(schema, &|schema| {
         let types: Value = EITHER.iter().map(|of| json!({"type": of})).collect();
         let says = |schema: &Value| schema["anyOf"] == types;
-        if !is(schema, "x-kubernetes-int-or-string")
+        if !has_flag(schema, "x-kubernetes-int-or-string")
             || says(schema)
             || json::list(&schema["allOf"]).first().is_some_and(says)
         {
@@ -116,10 +121,10 @@ fn unfold(schema: &mut Value) {
 }
 
 /// Removes keywords that OpenAPI v2 or OpenAPI v2 clients do not support.
-fn reduce(schema: &mut Value) {
+fn remove_unsupported_keywords(schema: &mut Value) {
     visit(schema, &|schema| {
-        let is_open = is(schema, "x-kubernetes-preserve-unknown-fields");
-        let is_nullable = is(schema, "nullable");
+        let is_open = has_flag(schema, "x-kubernetes-preserve-unknown-fields");
+        let is_nullable = has_flag(schema, "nullable");
         let Some(members) = schema.as_object_mut() else {
             return;
         };
@@ -145,12 +150,12 @@ fn require_no_null(members: &mut Map<String, Value>) {
     let properties = members.get("properties");
     let may_be_null = |name: &Value| {
         let name = name.as_str().unwrap_or_default();
-        properties.is_some_and(|properties| is(&properties[name], "nullable"))
+        properties.is_some_and(|properties| has_flag(&properties[name], "nullable"))
     };
     required.retain(|name| !may_be_null(name));
     if members
         .get("additionalProperties")
-        .is_some_and(|inner| is(inner, "nullable"))
+        .is_some_and(|inner| has_flag(inner, "nullable"))
     {
         required.clear();
     }
@@ -161,10 +166,10 @@ fn require_no_null(members: &mut Map<String, Value>) {
 }
 
 /// Adds `apiVersion`, `kind` and `metadata` to embedded resources.
-fn embed(schema: &mut Value, metadata: &Value, is_second: bool) {
+fn complete_embedded_resources(schema: &mut Value, metadata: &Value, is_second: bool) {
     visit(schema, &|schema| {
-        let is_open = is_second && is(schema, "x-kubernetes-preserve-unknown-fields");
-        if is_open || !is(schema, "x-kubernetes-embedded-resource") {
+        let is_open = is_second && has_flag(schema, "x-kubernetes-preserve-unknown-fields");
+        if is_open || !has_flag(schema, "x-kubernetes-embedded-resource") {
             return;
         }
         let properties = member(schema, "properties");

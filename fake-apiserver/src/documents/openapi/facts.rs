@@ -1,21 +1,21 @@
 //! OpenAPI properties that the server publishes but does not enforce.
 //!
-//! Owns the grammar of the `documents` column of the type table. Does not know how schemas are built.
+//! Owns the grammar of the `schema` column of the type table. Does not know how schemas are built.
 
 use crate::types;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-static FACTS: LazyLock<HashMap<(&str, &str), Facts>> = LazyLock::new(|| {
+static FACTS: LazyLock<HashMap<(&str, &str), OpenApiProperties>> = LazyLock::new(|| {
     let notes = types::column(|notes| notes.documents).into_iter();
     notes
-        .map(|(field, words)| (field, words.split(' ').fold(Facts::default(), note)))
+        .map(|(field, words)| (field, words.split(' ').fold(OpenApiProperties::default(), note)))
         .collect()
 });
 
 /// OpenAPI properties of a field or type.
 #[derive(Debug, Default)]
-pub(super) struct Facts {
+pub(super) struct OpenApiProperties {
     /// Whether the field is required. `None`: derived from whether the field is always serialized.
     pub(super) required: Option<bool>,
     /// The enum values of the field or of its items.
@@ -30,17 +30,17 @@ pub(super) struct Facts {
     pub(super) silent: bool,
     /// `x-kubernetes-map-type: granular`.
     pub(super) granular: bool,
-    /// The full name of the field's type, for a type that accepts any JSON.
+    /// The full name of the field's type in OpenAPI, if the type accepts any JSON.
     pub(super) of: Option<&'static str>,
     /// With `of`: whether the schema of that type omits `type: object`.
     pub(super) any: bool,
     /// Members of the union, of which at most one may be set.
     pub(super) union: Option<Vec<&'static str>>,
-    /// The field that says which member of the union is set (discriminator).
+    /// The discriminator of the union: the field that names the set member.
     pub(super) by: Option<&'static str>,
 }
 
-static NONE: Facts = Facts {
+static NONE: OpenApiProperties = OpenApiProperties {
     required: None,
     values: None,
     default: None,
@@ -54,13 +54,13 @@ static NONE: Facts = Facts {
     by: None,
 };
 
-/// The properties of a field, or of the type itself if `field` is empty.
-pub(super) fn of(owner: &'static str, field: &'static str) -> &'static Facts {
+/// The OpenAPI properties of a field of the type `owner`, or of the type itself if `field` is empty.
+pub(super) fn properties_of(owner: &'static str, field: &'static str) -> &'static OpenApiProperties {
     FACTS.get(&(owner, field)).unwrap_or(&NONE)
 }
 
-/// Applies one word of the `documents` column.
-fn note(mut facts: Facts, note: &'static str) -> Facts {
+/// Adds the property that one word of the `schema` column states.
+fn note(mut facts: OpenApiProperties, note: &'static str) -> OpenApiProperties {
     let (what, value) = note.split_once('=').unwrap_or((note, ""));
     let list = || Some(value.split(',').collect());
     match what {

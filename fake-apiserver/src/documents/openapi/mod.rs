@@ -15,11 +15,11 @@ mod texts;
 use super::served;
 use crate::kinds::{Api, Kind};
 use crate::machinery::json;
-use crate::plugin::OpenApiForms;
+use crate::plugin::OpenApiEncoders;
 use bytes::{Bytes, BytesMut};
 use jiff::Timestamp;
 use parking_lot::Mutex;
-use paths::{Answer, DiscoveryPath};
+use paths::{DiscoveryPath, ResponseSchema};
 use ring::digest::{SHA512, digest};
 use schemas::Schemas;
 use serde_json::{Map, Value, json};
@@ -36,7 +36,7 @@ static CACHE: LazyLock<Mutex<Cache>> = LazyLock::new(Mutex::default);
 /// Cached documents, newest first.
 type Cache = VecDeque<(Key, Arc<OpenApiDocument>)>;
 
-/// Cache key: OpenAPI version, release, path of the document, and the resources that it describes.
+/// Cache key: OpenAPI version, release, path of the document, and the resources in the document.
 #[derive(Clone, PartialEq)]
 struct Key {
     group_path: String,
@@ -99,7 +99,7 @@ pub(crate) fn group_paths(api: &Api) -> Vec<String> {
     let mut group_paths = ["api", "apis", "version"].map(str::to_owned).to_vec();
     for (group, version) in served::versions(api) {
         let of_group = format!("apis/{group}");
-        // A group of custom resources has no document of its own, only one per version.
+        // A group with custom resources only has no `apis/GROUP` document, only one document per version.
         let is_built_in = || {
             let mut kinds = api.catalogue.of_group(group);
             kinds.any(|kind| kind.defined().is_none())
@@ -114,7 +114,7 @@ pub(crate) fn group_paths(api: &Api) -> Vec<String> {
 }
 
 /// The OpenAPI v3 document at a path of the index.
-pub(crate) fn document(group_path: &str, api: &Api) -> Option<Arc<OpenApiDocument>> {
+pub(crate) fn v3_document(group_path: &str, api: &Api) -> Option<Arc<OpenApiDocument>> {
     group_paths(api).iter().any(|known| known == group_path).then(|| {
         let kinds = kinds(group_path, api);
         cached(OpenApiVersion::Three, group_path, &kinds, api, || {
@@ -124,7 +124,7 @@ pub(crate) fn document(group_path: &str, api: &Api) -> Option<Arc<OpenApiDocumen
 }
 
 /// The OpenAPI v2 document, which covers all groups.
-pub(crate) fn everything(api: &Api, forms: &OpenApiForms) -> Arc<OpenApiDocument> {
+pub(crate) fn v2_document(api: &Api, forms: &OpenApiEncoders) -> Arc<OpenApiDocument> {
     let group_paths = group_paths(api);
     let kinds: Vec<&Kind> = group_paths.iter().flat_map(|path| kinds(path, api)).collect();
     cached(OpenApiVersion::Two, "", &kinds, api, || {
@@ -142,7 +142,7 @@ fn kinds<'a>(group_path: &str, api: &'a Api) -> Vec<&'a Kind> {
         .into_iter()
         .find(|(group, version)| self::group_path(group, version) == group_path);
     home.map_or(Vec::new(), |(group, version)| {
-        served::of_group(group, version, api).collect()
+        served::kinds_of_version(group, version, api).collect()
     })
 }
 
@@ -184,9 +184,9 @@ fn build(group_path: &str, kinds: &[&Kind], api: &Api, form: OpenApiVersion) -> 
         Some(first) => {
             let is_built_in = first.defined().is_none();
             let resource_list = is_built_in
-                .then(|| paths::of_resources(group_path, first.group, first.version, &mut schemas));
+                .then(|| paths::resource_list_path(group_path, first.group, first.version, &mut schemas));
             let of_kinds = kinds.iter();
-            let of_kinds = of_kinds.flat_map(|kind| paths::of_kind(group_path, kind, &mut schemas));
+            let of_kinds = of_kinds.flat_map(|kind| paths::resource_paths(group_path, kind, &mut schemas));
             resource_list
                 .into_iter()
                 .collect::<Vec<_>>()
@@ -194,7 +194,9 @@ fn build(group_path: &str, kinds: &[&Kind], api: &Api, form: OpenApiVersion) -> 
                 .chain(of_kinds)
                 .collect()
         }
-        None => [of_root(group_path, &mut schemas)].into_iter().collect(),
+        None => [root_document_path(group_path, &mut schemas)]
+            .into_iter()
+            .collect(),
     };
     let mut components = json!({"securitySchemes": {"BearerToken": {
         "type": "apiKey", "in": "header", "name": "authorization", "description": "A bearer token.",
@@ -212,7 +214,7 @@ fn build(group_path: &str, kinds: &[&Kind], api: &Api, form: OpenApiVersion) -> 
 }
 
 /// The only path in the documents `api`, `apis`, `version` and `apis/GROUP`, which describe discovery.
-fn of_root(group_path: &str, schemas: &mut Schemas) -> (String, Value) {
+fn root_document_path(group_path: &str, schemas: &mut Schemas) -> (String, Value) {
     let discovery = |operation: &str, tag, description, answer| DiscoveryPath {
         path: format!("/{group_path}/"),
         tag,
@@ -225,21 +227,21 @@ fn of_root(group_path: &str, schemas: &mut Schemas) -> (String, Value) {
             "getCoreAPIVersions",
             "core",
             "list the versions of the core group",
-            Answer::Kind("APIVersions"),
+            ResponseSchema::Kind("APIVersions"),
         ),
         "apis" => discovery(
             "getAPIVersions",
             "apis",
             "list the groups",
-            Answer::Kind("APIGroupList"),
+            ResponseSchema::Kind("APIGroupList"),
         ),
         "version" => discovery(
             "getCodeVersion",
             "version",
             "get the version of the server",
-            Answer::Version,
+            ResponseSchema::Version,
         ),
-        group => return paths::of_group(group.trim_start_matches("apis/"), schemas),
+        group => return paths::version_list_path(group.trim_start_matches("apis/"), schemas),
     };
-    paths::of_discovery(&path, schemas)
+    paths::discovery_path(&path, schemas)
 }

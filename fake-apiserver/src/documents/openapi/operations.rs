@@ -14,7 +14,7 @@ pub(super) struct Action {
     /// The verb in discovery documents, such as `deletecollection`.
     pub(super) verb: &'static str,
     method: &'static str,
-    /// `x-kubernetes-action`.
+    /// The value of `x-kubernetes-action`.
     name: &'static str,
     /// The prefix of operation IDs, such as `read` or `replace`.
     word: &'static str,
@@ -43,7 +43,7 @@ pub(super) const OK: (&str, &str) = ("200", "OK");
 const CREATED: (&str, &str) = ("201", "Created");
 const ACCEPTED: (&str, &str) = ("202", "Accepted");
 
-/// The action for `get`. The other actions take the fields that they do not set from here.
+/// The action for `get`, which is also the base of the other actions (`..READ`).
 const READ: Action = Action {
     verb: "get",
     method: "get",
@@ -150,7 +150,7 @@ pub(super) fn operation(
     schemas: &mut Schemas,
 ) -> (&'static str, Value) {
     let (group, version, body) = operand.body;
-    let home = Home::of(operand.kind.group, operand.kind.version);
+    let home = GroupVersionName::of(operand.kind.group, operand.kind.version);
     let collection = match action.verb {
         "deletecollection" => "Collection",
         _ => "",
@@ -195,16 +195,16 @@ fn responses(operand: &Operand<'_>, action: &Action, schemas: &mut Schemas) -> M
         let streams: Vec<String> = streams.map(|media| format!("{media};stream=watch")).collect();
         medias.extend(streams);
     }
-    answers(action.codes, &medias, &returned)
+    build_responses(action.codes, &medias, &returned)
 }
 
 /// The responses: one of the success codes, with a body of the given schema and media types, or 401.
-pub(super) fn answers(
+pub(super) fn build_responses(
     codes: &[(&str, &str)],
     medias: &[impl AsRef<str>],
     schema: &Value,
 ) -> Map<String, Value> {
-    let content = in_medias(medias, schema);
+    let content = content_by_media_type(medias, schema);
     let success = |(code, text): &(&str, &str)| {
         let response = json!({"description": text, "content": content});
         ((*code).to_owned(), response)
@@ -215,7 +215,7 @@ pub(super) fn answers(
 }
 
 /// The `content` of a body: the schema under each media type.
-fn in_medias(medias: &[impl AsRef<str>], schema: &Value) -> Map<String, Value> {
+fn content_by_media_type(medias: &[impl AsRef<str>], schema: &Value) -> Map<String, Value> {
     let medias = medias.iter().map(|media| media.as_ref().to_owned());
     medias.map(|media| (media, json!({"schema": schema}))).collect()
 }
@@ -246,7 +246,7 @@ fn request_body(operand: &Operand<'_>, action: &Action, schemas: &mut Schemas) -
         _ if operand.kind.defined().is_some() => &["application/json", yaml::MEDIA],
         _ => &["*/*"],
     };
-    let mut body = json!({ "content": in_medias(medias, &schema) });
+    let mut body = json!({ "content": content_by_media_type(medias, &schema) });
     if action.sends != Content::Options {
         body["required"] = true.into();
     }
@@ -276,15 +276,15 @@ fn content(content: Content, operand: &Operand<'_>, schemas: &mut Schemas) -> Va
     }
 }
 
-/// The names of a group version in tags and operation IDs.
-pub(super) struct Home {
+/// The name of a group version in the tag and ID of an operation.
+pub(super) struct GroupVersionName {
     /// The tag, such as `storage_v1`.
     pub(super) tag: String,
-    /// The part of operation IDs, such as `StorageV1`.
+    /// The group version in operation IDs, such as `StorageV1`.
     pub(super) name: String,
 }
 
-impl Home {
+impl GroupVersionName {
     pub(super) fn of(group: &str, version: &str) -> Self {
         let group = group_name(group);
         Self {

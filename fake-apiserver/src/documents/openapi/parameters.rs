@@ -1,4 +1,4 @@
-//! OpenAPI parameters: names, types, descriptions, and which operation accepts which.
+//! OpenAPI parameters: names, types, descriptions, and the parameters of each type of operation.
 //!
 //! Does not know paths.
 
@@ -22,7 +22,7 @@ const ALL: [Parameter; 36] = [
     (
         "container",
         "string",
-        "The container; required if the pod has several.",
+        "Name of the container; required if the pod has several.",
     ),
     (
         "continue",
@@ -42,7 +42,7 @@ const ALL: [Parameter; 36] = [
     (
         "fieldSelector",
         "string",
-        "Only objects with these values of fields: `a=b,c!=d`.",
+        "Only objects whose fields have these values: `a=b,c!=d`.",
     ),
     (
         "fieldValidation",
@@ -123,7 +123,7 @@ const ALL: [Parameter; 36] = [
     (
         "sinceSeconds",
         "integer",
-        "Only lines written in the last seconds.",
+        "Only lines written in this number of seconds before the request.",
     ),
     ("stderr", "boolean", "Whether to receive stderr of the process."),
     ("stdin", "boolean", "Whether to send stdin to the process."),
@@ -191,7 +191,7 @@ pub(super) const SELECTING: &[&str] = &[
     "timeoutSeconds",
 ];
 
-/// A parameter in OpenAPI v3.
+/// The OpenAPI v3 parameter with this name.
 pub(super) fn parameter(name: &str) -> Value {
     let found = ALL.iter().find(|(known, ..)| *known == name);
     let (_, of, text) = found.unwrap_or(&("", "string", ""));

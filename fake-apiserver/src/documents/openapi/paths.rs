@@ -4,12 +4,12 @@
 
 use super::connections;
 use super::operations::{
-    Action, CREATE, Home, LIST, MANY, OK, ONE, Operand, WATCH, WATCH_LIST, answers, capitalized, group_name,
-    operation,
+    Action, CREATE, GroupVersionName, LIST, MANY, OK, ONE, Operand, WATCH, WATCH_LIST, build_responses,
+    capitalized, group_name, operation,
 };
 use super::parameters::parameter;
 use super::schemas::Schemas;
-use crate::documents::served::{Subentry, parts, verbs};
+use crate::documents::served::{Subentry, subresources, verbs};
 use crate::kinds::Kind;
 use crate::machinery::yaml;
 use crate::protobuf;
@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 /// A path with its OpenAPI path item.
 type PathEntry = (String, Value);
 
-pub(super) fn of_kind(group_path: &str, kind: &Kind, schemas: &mut Schemas) -> Vec<PathEntry> {
+pub(super) fn resource_paths(group_path: &str, kind: &Kind, schemas: &mut Schemas) -> Vec<PathEntry> {
     let verbs = verbs(kind);
     let has = |verb: &str| verbs.contains(&verb);
     let namespace = if kind.namespaced {
@@ -42,18 +42,18 @@ pub(super) fn of_kind(group_path: &str, kind: &Kind, schemas: &mut Schemas) -> V
     let of_one = format!("{scope}{}", kind.kind);
     let mut paths = vec![(
         collection.clone(),
-        item(&own(of_one.clone()), &MANY, &verbs, schemas, named),
+        path_item(&own(of_one.clone()), &MANY, &verbs, schemas, named),
     )];
     if kind.namespaced && has("list") {
         let all = own(format!("{}{everywhere}", kind.kind));
-        let item = item(&all, &[LIST], &verbs, schemas, &[]);
+        let item = path_item(&all, &[LIST], &verbs, schemas, &[]);
         paths.push((format!("/{group_path}/{}", kind.plural), item));
     }
     // Custom resources have no deprecated `/watch/` paths.
     if has("watch") && kind.defined().is_none() {
         let old = |rest: &str| format!("/{group_path}/watch{rest}");
         let mut watch = |path: String, name: String, action: Action, named: &[&str]| {
-            paths.push((path, item(&own(name), &[action], &verbs, schemas, named)));
+            paths.push((path, path_item(&own(name), &[action], &verbs, schemas, named)));
         };
         let plural = kind.plural;
         let in_namespace = format!("{namespace}/{plural}");
@@ -73,12 +73,12 @@ pub(super) fn of_kind(group_path: &str, kind: &Kind, schemas: &mut Schemas) -> V
     let object = format!("{collection}/{{name}}");
     paths.push((
         object.clone(),
-        item(&own(of_one.clone()), &ONE, &verbs, schemas, &named),
+        path_item(&own(of_one.clone()), &ONE, &verbs, schemas, &named),
     ));
-    for part in parts(kind) {
+    for part in subresources(kind) {
         match part.is_connection {
-            true => paths.extend(connections::of_part(&object, &of_one, kind, &part, &named)),
-            false => paths.push(of_part(&object, &of_one, kind, &part, schemas, &named)),
+            true => paths.extend(connections::connect_paths(&object, &of_one, kind, &part, &named)),
+            false => paths.push(subresource_path(&object, &of_one, kind, &part, schemas, &named)),
         }
     }
     paths
@@ -88,7 +88,7 @@ fn with_name<'a>(named: &[&'a str]) -> Vec<&'a str> {
     named.iter().copied().chain(["name"]).collect()
 }
 
-fn of_part(
+fn subresource_path(
     object: &str,
     of_one: &str,
     kind: &Kind,
@@ -104,15 +104,15 @@ fn of_part(
         part: Some(part.name),
     };
     let item = if part.verbs.contains(&"create") {
-        item(&operand, &[CREATE], &part.verbs, schemas, named)
+        path_item(&operand, &[CREATE], &part.verbs, schemas, named)
     } else {
-        item(&operand, &ONE, &part.verbs, schemas, named)
+        path_item(&operand, &ONE, &part.verbs, schemas, named)
     };
     (format!("{object}/{}", part.name), item)
 }
 
-/// A path item. Parameters that all its operations have in common are listed once, on the item.
-fn item(
+/// The path item of a resource or subresource. Parameters common to all operations are listed once, on the path item.
+fn path_item(
     operand: &Operand<'_>,
     actions: &[Action],
     verbs: &[&str],
@@ -126,7 +126,7 @@ fn item(
         .collect();
     let mut common: Vec<Value> = named.iter().map(|name| parameter(name)).collect();
     common.push(parameter("pretty"));
-    common.extend(shared(&operations));
+    common.extend(common_parameters(&operations));
     common.sort_by_key(|parameter| parameter["name"].to_string());
     for (_, operation) in &mut operations {
         let Some(Value::Array(own)) = operation.get_mut("parameters") else {
@@ -148,7 +148,7 @@ fn item(
 }
 
 /// The parameters that every one of the operations has.
-fn shared(operations: &[(&str, Value)]) -> Vec<Value> {
+fn common_parameters(operations: &[(&str, Value)]) -> Vec<Value> {
     let parameters = |operation: &Value| operation["parameters"].as_array().cloned().unwrap_or_default();
     let mut lists = operations.iter().map(|(_, operation)| parameters(operation));
     let first = lists.next().unwrap_or_default();
@@ -164,60 +164,65 @@ pub(super) struct DiscoveryPath<'a> {
     pub(super) tag: &'a str,
     pub(super) operation: String,
     pub(super) description: &'a str,
-    pub(super) answer: Answer<'a>,
+    pub(super) answer: ResponseSchema<'a>,
 }
 
 /// The schema of the response.
-pub(super) enum Answer<'a> {
+pub(super) enum ResponseSchema<'a> {
     /// The schema of this kind in meta/v1, such as `APIGroupList`.
     Kind(&'a str),
     /// `version.Info`.
     Version,
 }
 
-pub(super) fn of_discovery(discovery: &DiscoveryPath<'_>, schemas: &mut Schemas) -> PathEntry {
+pub(super) fn discovery_path(discovery: &DiscoveryPath<'_>, schemas: &mut Schemas) -> PathEntry {
     let (schema, medias): (Value, &[&str]) = match &discovery.answer {
-        Answer::Kind(kind) => {
+        ResponseSchema::Kind(kind) => {
             if *kind == "APIGroupList" {
-                // The items of this list have the kind APIGroup, which gets a schema with group, version and kind.
+                // The schema of the items, APIGroup, must have the extension `x-kubernetes-group-version-kind` too.
                 schemas.kind("", "v1", "APIGroup");
             }
             let medias = &["application/json", yaml::MEDIA, protobuf::MEDIA];
             (schemas.kind("", "v1", kind), medias)
         }
-        Answer::Version => (schemas.version(), &["application/json"]),
+        ResponseSchema::Version => (schemas.version(), &["application/json"]),
     };
     let operation = json!({
         "tags": [discovery.tag],
         "description": discovery.description,
         "operationId": discovery.operation,
-        "responses": answers(&[OK], medias, &schema),
+        "responses": build_responses(&[OK], medias, &schema),
     });
     (discovery.path.clone(), json!({ "get": operation }))
 }
 
 /// The path that lists the resources of a group version.
-pub(super) fn of_resources(group_path: &str, group: &str, version: &str, schemas: &mut Schemas) -> PathEntry {
-    let home = Home::of(group, version);
+pub(super) fn resource_list_path(
+    group_path: &str,
+    group: &str,
+    version: &str,
+    schemas: &mut Schemas,
+) -> PathEntry {
+    let home = GroupVersionName::of(group, version);
     let discovery = DiscoveryPath {
         path: format!("/{group_path}/"),
         tag: &home.tag,
         operation: format!("get{}APIResources", home.name),
         description: "list the resources of this version",
-        answer: Answer::Kind("APIResourceList"),
+        answer: ResponseSchema::Kind("APIResourceList"),
     };
-    of_discovery(&discovery, schemas)
+    discovery_path(&discovery, schemas)
 }
 
 /// The path that lists the versions of a group.
-pub(super) fn of_group(group: &str, schemas: &mut Schemas) -> PathEntry {
+pub(super) fn version_list_path(group: &str, schemas: &mut Schemas) -> PathEntry {
     let name = group_name(group);
     let discovery = DiscoveryPath {
         path: format!("/apis/{group}/"),
         tag: &name,
         operation: format!("get{}APIGroup", capitalized(&name)),
         description: "list the versions of the group",
-        answer: Answer::Kind("APIGroup"),
+        answer: ResponseSchema::Kind("APIGroup"),
     };
-    of_discovery(&discovery, schemas)
+    discovery_path(&discovery, schemas)
 }

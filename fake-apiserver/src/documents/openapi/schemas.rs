@@ -1,11 +1,11 @@
-//! OpenAPI v3 schemas of the API types and of the types that these refer to.
+//! OpenAPI v3 schemas of the API kinds and of the types of their fields.
 //!
 //! Owns the conversion of a field to a schema. Does not know paths. Descriptions are in `texts`, and properties that the server publishes
 //! but does not enforce in `facts`.
 
-use super::facts::{self, Facts};
+use super::facts::{self, OpenApiProperties};
 use super::{custom, texts};
-use crate::kinds::{Defined, Kind};
+use crate::kinds::{CustomResourceVersion, Kind};
 use crate::schema::{Field, Ownership, Presence, Type, ValueType};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -66,19 +66,19 @@ impl Schemas {
     }
 
     /// A reference to the schema of a custom resource.
-    pub(super) fn object(&mut self, kind: &Kind, defined: &Defined) -> Value {
+    pub(super) fn object(&mut self, kind: &Kind, defined: &CustomResourceVersion) -> Value {
         let metadata = self.metadata(Type::object_meta());
         let is_second = self.is_second;
-        self.named(&custom_name(kind, kind.kind), || {
+        self.add_named_schema(&custom_name(kind, kind.kind), || {
             custom::object(kind, defined, &metadata, is_second)
         })
     }
 
     /// A reference to the schema of a list of custom resources.
-    pub(super) fn list(&mut self, kind: &Kind, defined: &Defined) -> Value {
+    pub(super) fn list(&mut self, kind: &Kind, defined: &CustomResourceVersion) -> Value {
         let items = self.object(kind, defined);
         let metadata = self.metadata(Type::list_meta());
-        self.named(&custom_name(kind, &defined.list_kind), || {
+        self.add_named_schema(&custom_name(kind, &defined.list_kind), || {
             custom::list(kind, defined, &items, &metadata)
         })
     }
@@ -86,10 +86,10 @@ impl Schemas {
     fn metadata(&mut self, of: &'static Type) -> Value {
         self.add(of);
         let description = json!({"description": texts::METADATA});
-        guarded(merged(reference(&name(of)), description))
+        wrap_reference(merged(reference(&name(of)), description))
     }
 
-    /// A reference to the schema of a kind, which is added if it is not in the document yet.
+    /// A reference to the schema of a kind. Adds the schema if the document does not contain it yet.
     pub(super) fn kind(&mut self, group: &str, version: &str, kind: &str) -> Value {
         let api_version = if group.is_empty() {
             version.to_owned()
@@ -112,8 +112,7 @@ impl Schemas {
             schema["x-kubernetes-group-version-kind"] =
                 json!([{"group": group, "version": version, "kind": kind}]);
             for field in ["apiVersion", "kind"] {
-                schema["properties"][field] =
-                    json!({"type": "string", "description": texts::field(of, field).unwrap_or_default()});
+                schema["properties"][field] = json!({"type": "string", "description": texts::field_description(of, field).unwrap_or_default()});
             }
         }
         reference(&name)
@@ -121,7 +120,7 @@ impl Schemas {
 
     /// A reference to the schema of a patch, which permits any object.
     pub(super) fn patch(&mut self) -> Value {
-        self.named(
+        self.add_named_schema(
             &format!("{META}.Patch"),
             || json!({"type": "object", "description": texts::PATCH}),
         )
@@ -129,15 +128,15 @@ impl Schemas {
 
     pub(super) fn watch_event(&mut self) -> Value {
         let raw = "io.k8s.apimachinery.pkg.runtime.RawExtension";
-        let object = self.named(raw, || json!({"type": "object", "description": texts::RAW}));
-        self.named(&format!("{META}.WatchEvent"), || {
+        let object = self.add_named_schema(raw, || json!({"type": "object", "description": texts::RAW}));
+        self.add_named_schema(&format!("{META}.WatchEvent"), || {
             json!({
                 "type": "object",
                 "description": texts::WATCH_EVENT,
                 "required": ["type", "object"],
                 "properties": {
                     "type": {"type": "string", "default": "", "description": texts::WATCH_EVENT_TYPE},
-                    "object": guarded(merged(object, json!({"description": texts::WATCH_EVENT_OBJECT}))),
+                    "object": wrap_reference(merged(object, json!({"description": texts::WATCH_EVENT_OBJECT}))),
                 },
                 "x-kubernetes-group-version-kind": [{"group": "", "version": "v1", "kind": "WatchEvent"}],
             })
@@ -146,7 +145,7 @@ impl Schemas {
 
     pub(super) fn version(&mut self) -> Value {
         let (name, always, optional) = VERSION;
-        self.named(name, || {
+        self.add_named_schema(name, || {
             let mut properties: Map<String, Value> = always
                 .iter()
                 .map(|member| ((*member).to_owned(), json!({"type": "string", "default": ""})))
@@ -179,14 +178,17 @@ impl Schemas {
         let mut properties = Map::new();
         let mut required = Vec::new();
         for field in &of.fields {
-            properties.insert(field.name.to_owned(), guarded(self.property(of, field)));
+            properties.insert(field.name.to_owned(), wrap_reference(self.property(of, field)));
             let always = field.presence == Presence::Always;
-            if facts::of(of.name, field.name).required.unwrap_or(always) {
+            if facts::properties_of(of.name, field.name)
+                .required
+                .unwrap_or(always)
+            {
                 required.push(field.name);
             }
         }
         let mut schema = json!({"type": "object"});
-        if let Some(text) = texts::of(of) {
+        if let Some(text) = texts::type_description(of) {
             schema["description"] = text.into();
         }
         if !properties.is_empty() {
@@ -198,45 +200,45 @@ impl Schemas {
         if of.atomic {
             schema["x-kubernetes-map-type"] = "atomic".into();
         }
-        if let Some(members) = &facts::of(of.name, "").union {
-            schema["x-kubernetes-unions"] = union(members, facts::of(of.name, "").by);
+        if let Some(members) = &facts::properties_of(of.name, "").union {
+            schema["x-kubernetes-unions"] = union(members, facts::properties_of(of.name, "").by);
         }
         self.found.insert(name, schema);
     }
 
     fn property(&mut self, owner: &'static Type, field: &'static Field) -> Value {
-        let facts = facts::of(owner.name, field.name);
+        let facts = facts::properties_of(owner.name, field.name);
         let mut schema = match facts.of {
             Some(name) => {
                 let schema = match facts.any {
                     true => json!({"description": texts::RAW}),
                     false => json!({"type": "object", "description": texts::RAW}),
                 };
-                let named = self.named(name, || schema);
+                let named = self.add_named_schema(name, || schema);
                 match field.form.element() {
                     Some(_) => json!({"type": "array", "items": named}),
                     None => named,
                 }
             }
-            None => self.form(&field.form),
+            None => self.type_schema(&field.form),
         };
         let always = matches!(field.presence, Presence::Always);
         let is_pointer = matches!(field.presence, Presence::Set | Presence::Nullable);
         if let Some(default) = facts.default {
             schema["default"] = serde_json::from_str(default).unwrap_or_else(|_| default.into());
         } else if always || (!is_pointer && field.form.element().is_none() && is_struct(&field.form)) {
-            default(&field.form, &mut schema);
+            add_zero_default(&field.form, &mut schema);
         }
         if let Some(values) = &facts.values {
             enumerate(&mut schema, values);
         }
-        if let Some(text) = texts::field(owner, field.name) {
+        if let Some(text) = texts::field_description(owner, field.name) {
             schema["description"] = text.into();
         }
-        merging(&mut schema, field, facts);
+        add_patch_strategy(&mut schema, field, facts);
         // The `items` field of a list type has no `x-kubernetes-list-type`.
         if !(facts.silent || field.name == "items" && owner.name.ends_with("List")) {
-            ownership(&mut schema, field, facts.atomic);
+            add_list_or_map_type(&mut schema, field, facts.atomic);
         }
         if facts.granular {
             schema["x-kubernetes-map-type"] = "granular".into();
@@ -244,7 +246,7 @@ impl Schemas {
         schema
     }
 
-    fn form(&mut self, form: &'static ValueType) -> Value {
+    fn type_schema(&mut self, form: &'static ValueType) -> Value {
         let either = |one: &str, other: &str| json!([{"type": one}, {"type": other}]);
         match form {
             ValueType::Raw => json!({"type": "object"}),
@@ -254,36 +256,40 @@ impl Schemas {
             ValueType::Int64 => json!({"type": "integer", "format": "int64"}),
             ValueType::Text(_) => json!({"type": "string"}),
             ValueType::Bytes => json!({"type": "string", "format": "byte"}),
-            ValueType::Quantity => self.named(
+            ValueType::Quantity => self.add_named_schema(
                 QUANTITY,
                 || json!({"oneOf": either("string", "number"), "description": texts::QUANTITY}),
             ),
-            ValueType::IntOrString => self.named(INT_OR_STRING, || {
+            ValueType::IntOrString => self.add_named_schema(INT_OR_STRING, || {
                 json!({
                     "format": "int-or-string", "oneOf": either("integer", "string"),
                     "description": texts::INT_OR_STRING,
                 })
             }),
-            ValueType::Time => self.named(&format!("{META}.Time"), || instant(texts::TIME)),
-            ValueType::MicroTime => self.named(&format!("{META}.MicroTime"), || instant(texts::MICRO_TIME)),
+            ValueType::Time => self.add_named_schema(&format!("{META}.Time"), || instant(texts::TIME)),
+            ValueType::MicroTime => {
+                self.add_named_schema(&format!("{META}.MicroTime"), || instant(texts::MICRO_TIME))
+            }
             ValueType::Struct(id) => {
                 self.add(id.get());
                 reference(&name(id.get()))
             }
-            ValueType::List(inner) => json!({"type": "array", "items": self.form(inner)}),
-            ValueType::Map(inner) => json!({"type": "object", "additionalProperties": self.form(inner)}),
+            ValueType::List(inner) => json!({"type": "array", "items": self.type_schema(inner)}),
+            ValueType::Map(inner) => {
+                json!({"type": "object", "additionalProperties": self.type_schema(inner)})
+            }
         }
     }
 
-    /// A reference to a schema of a type that is not in the type table.
-    fn named(&mut self, name: &str, schema: impl FnOnce() -> Value) -> Value {
+    /// A reference to the schema with this name, which is added if it is missing. For types outside of the type table.
+    fn add_named_schema(&mut self, name: &str, schema: impl FnOnce() -> Value) -> Value {
         self.found.entry(name.to_owned()).or_insert_with(schema);
         reference(name)
     }
 }
 
-/// Adds the patch strategy and merge key of strategic merge patch.
-fn merging(schema: &mut Value, field: &Field, facts: &Facts) {
+/// Adds the extensions for strategic merge patch: patch strategy and merge key.
+fn add_patch_strategy(schema: &mut Value, field: &Field, facts: &OpenApiProperties) {
     let strategy = field.strategy;
     if let Some(patch) = facts.patch.or(strategy.merge.then_some("merge")) {
         schema["x-kubernetes-patch-strategy"] = patch.into();
@@ -293,8 +299,8 @@ fn merging(schema: &mut Value, field: &Field, facts: &Facts) {
     }
 }
 
-/// Adds the list type or map type of structured merge diff.
-fn ownership(schema: &mut Value, field: &Field, is_atomic: bool) {
+/// Adds the extensions for server-side apply: list type or map type.
+fn add_list_or_map_type(schema: &mut Value, field: &Field, is_atomic: bool) {
     let strategy = field.strategy;
     match (&field.ownership, &field.form) {
         _ if is_atomic => schema["x-kubernetes-list-type"] = "atomic".into(),
@@ -314,8 +320,8 @@ fn ownership(schema: &mut Value, field: &Field, is_atomic: bool) {
     }
 }
 
-/// Adds Go's zero value as default, for types that have one.
-fn default(form: &ValueType, schema: &mut Value) {
+/// Adds Go's zero value of the type as default. Types whose zero value is not published get no default.
+fn add_zero_default(form: &ValueType, schema: &mut Value) {
     schema["default"] = match form {
         ValueType::Bool => false.into(),
         ValueType::Int32 | ValueType::Int64 => 0.into(),
@@ -372,7 +378,7 @@ fn merged(mut one: Value, other: Value) -> Value {
 }
 
 /// Wraps a `$ref` that has siblings in `allOf`: OpenAPI v3.0 ignores siblings of `$ref`.
-fn guarded(mut schema: Value) -> Value {
+fn wrap_reference(mut schema: Value) -> Value {
     if let Some(members) = schema.as_object_mut()
         && members.len() > 1
         && let Some(target) = members.remove("$ref")

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 pub(super) const PATCH: &str = "The body of a patch. The media type determines its format.";
 pub(super) const RAW: &str = "Any JSON value.";
-pub(super) const EITHER: &str = "A schema, or another value that is permitted in its place.";
+pub(super) const EITHER: &str = "A JSON schema, or instead of it a boolean or a list.";
 pub(super) const QUANTITY: &str = "An amount, as a number with an optional suffix: 500m, 10Gi, 1e9.";
 pub(super) const INT_OR_STRING: &str = "A whole number, or a string such as a name or a percentage.";
 pub(super) const TIME: &str = "A point in time, to the second (RFC 3339).";
@@ -41,8 +41,8 @@ const COMMON: [(&str, &str); 6] = [
 static TEXTS: LazyLock<HashMap<(&str, &str), &str>> =
     LazyLock::new(|| types::column(|notes| notes.description));
 
-/// The text in the type table or, for a list type, a generated text; `None` if there is neither.
-pub(super) fn of(owner: &'static Type) -> Option<String> {
+/// The description of a type: from the type table or, for a list type, generated. `None` if the type has no description.
+pub(super) fn type_description(owner: &'static Type) -> Option<String> {
     if let Some(text) = TEXTS.get(&(owner.name, "")) {
         return Some((*text).to_owned());
     }
@@ -51,8 +51,8 @@ pub(super) fn of(owner: &'static Type) -> Option<String> {
     is_list.then(|| format!("A list of objects of kind {entry}."))
 }
 
-/// The text in the type table or in `COMMON`; `None` if there is none for this field.
-pub(super) fn field(owner: &'static Type, field: &'static str) -> Option<&'static str> {
+/// The description of a field, from the type table or from `COMMON`.
+pub(super) fn field_description(owner: &'static Type, field: &'static str) -> Option<&'static str> {
     let text = TEXTS.get(&(owner.name, field)).copied();
     text.or_else(|| {
         let is_kind = owner.field("metadata").is_some();

@@ -11,7 +11,7 @@ const NODE_LOST: &str = "NodeLost";
 
 /// The READY cell: `ready/total` of containers and sidecars.
 pub(super) fn ready(pod: &Value) -> Value {
-    let seen = Seen::of(pod);
+    let seen = ContainerSummary::of(pod);
     let sidecars = json::list(&pod["spec"]["initContainers"]).iter();
     let all = json::list(&pod["spec"]["containers"]).len() + sidecars.filter(|one| is_sidecar(one)).count();
     format!("{}/{all}", seen.ready).into()
@@ -19,7 +19,7 @@ pub(super) fn ready(pod: &Value) -> Value {
 
 /// The RESTARTS cell: the number of restarts, and the age of the last one.
 pub(super) fn restarts(pod: &Value, now: Timestamp) -> Value {
-    let Restarts { times, last } = Seen::of(pod).restarts;
+    let Restarts { times, last } = ContainerSummary::of(pod).restarts;
     match last {
         Some(last) if times != 0 => format!("{times} ({} ago)", since(last, now)).into(),
         _ => times.to_string().into(),
@@ -33,13 +33,13 @@ pub(super) fn status(pod: &Value) -> Value {
     match metadata::is_deleting(pod) {
         true if reason == NODE_LOST => "Unknown".into(),
         true if !is_over => "Terminating".into(),
-        _ => Seen::of(pod).status.into(),
+        _ => ContainerSummary::of(pod).status.into(),
     }
 }
 
 /// The values of the cells, collected from the container statuses of a pod.
 #[derive(Default)]
-struct Seen<'a> {
+struct ContainerSummary<'a> {
     ready: usize,
     restarts: Restarts<'a>,
     status: String,
@@ -56,16 +56,16 @@ impl<'a> Restarts<'a> {
     fn count(&mut self, status: &'a Value) {
         self.times += status["restartCount"].as_i64().unwrap_or_default();
         let last = status["lastState"]["terminated"]["finishedAt"].as_str();
-        // RFC 3339 texts of the same format are ordered by time.
+        // RFC 3339 timestamps of one format compare like the times.
         self.last = self.last.max(last);
     }
 }
 
-impl<'a> Seen<'a> {
+impl<'a> ContainerSummary<'a> {
     fn of(pod: &'a Value) -> Self {
-        let mut seen = Seen {
-            status: of_pod(pod),
-            ..Seen::default()
+        let mut seen = ContainerSummary {
+            status: status_without_containers(pod),
+            ..ContainerSummary::default()
         };
         let is_initializing = seen.look_at_init_containers(pod);
         if !is_initializing || has_condition(pod, "Initialized") {
@@ -98,13 +98,13 @@ impl<'a> Seen<'a> {
             }
             let waits_for = state["waiting"]["reason"].as_str().unwrap_or_default();
             self.status = match () {
-                () if state["terminated"].is_object() => format!("Init:{}", end(state)),
+                () if state["terminated"].is_object() => format!("Init:{}", termination_reason(state)),
                 () if !["", "PodInitializing"].contains(&waits_for) => format!("Init:{waits_for}"),
                 () => format!("Init:{i}/{}", containers.len()),
             };
             return true;
         }
-        // After initialization, only sidecars contribute to the number of restarts of init containers.
+        // After initialization, restarts of init containers are counted only for sidecars.
         self.restarts = of_sidecars;
         false
     }
@@ -118,7 +118,7 @@ impl<'a> Seen<'a> {
             if !waits_for.is_empty() {
                 waits_for.clone_into(&mut self.status);
             } else if state["terminated"].is_object() {
-                self.status = end(state);
+                self.status = termination_reason(state);
                 if exit_code(state) != 0 {
                     error = Some(self.status.clone());
                 }
@@ -139,7 +139,7 @@ impl<'a> Seen<'a> {
 }
 
 /// The status of a pod without considering its containers.
-fn of_pod(pod: &Value) -> String {
+fn status_without_containers(pod: &Value) -> String {
     let scheduled = condition(pod, "PodScheduled");
     if scheduled.is_some_and(|condition| condition["reason"] == "SchedulingGated") {
         return "SchedulingGated".to_owned();
@@ -163,7 +163,7 @@ fn exit_code(state: &Value) -> i64 {
 }
 
 /// The reason why a container terminated.
-fn end(state: &Value) -> String {
+fn termination_reason(state: &Value) -> String {
     let reason = json::string(&state["terminated"], "reason");
     let signal = state["terminated"]["signal"].as_i64().unwrap_or_default();
     match (reason, signal) {

@@ -2,7 +2,7 @@
 
 use super::files::descending_path;
 use super::resources;
-use super::volumes::Mountable;
+use super::volumes::MountableVolumes;
 use crate::machinery::error_list::ErrorList;
 use crate::machinery::json::{list, string};
 use crate::machinery::names;
@@ -22,7 +22,7 @@ pub(super) fn all<'a>(spec: &'a Value, at: &str) -> Vec<(&'a Value, String)> {
 }
 
 /// Validates containers and init containers. `volumes` are the volumes that they can mount.
-pub(super) fn validate(spec: &Value, at: &str, volumes: &Mountable<'_>, errors: &mut ErrorList) {
+pub(super) fn validate(spec: &Value, at: &str, volumes: &MountableVolumes<'_>, errors: &mut ErrorList) {
     let containers = list(&spec["containers"]);
     if containers.is_empty() {
         errors.required(format!("{at}.containers"), "");
@@ -56,7 +56,7 @@ pub(super) fn validate(spec: &Value, at: &str, volumes: &Mountable<'_>, errors: 
 }
 
 /// With `hostNetwork`, `hostPort` must equal `containerPort`.
-pub(super) fn ports_of_host(spec: &Value, at: &str, errors: &mut ErrorList) {
+pub(super) fn validate_host_network_ports(spec: &Value, at: &str, errors: &mut ErrorList) {
     if spec["hostNetwork"] != true {
         return;
     }
@@ -105,9 +105,9 @@ pub(super) fn validate_images(spec: &Value, errors: &mut ErrorList) {
     }
 }
 
-fn common(container: &Value, at: &str, volumes: &Mountable<'_>, errors: &mut ErrorList) {
+fn common(container: &Value, at: &str, volumes: &MountableVolumes<'_>, errors: &mut ErrorList) {
     let name = string(container, "name");
-    errors.require_valid(&format!("{at}.name"), name, names::label);
+    errors.require_valid(&format!("{at}.name"), name, names::dns_label);
     if string(container, "image").is_empty() {
         errors.required(format!("{at}.image"), "");
     }
@@ -129,7 +129,7 @@ fn ports(container: &Value, at: &str, errors: &mut ErrorList) {
     for (i, port) in ports.iter().enumerate() {
         let at = format!("{at}.ports[{i}]");
         let (name, protocol) = (string(port, "name"), string(port, "protocol"));
-        let complaints = names::port(name);
+        let complaints = names::port_name(name);
         if !name.is_empty() && !complaints.is_empty() {
             errors.invalid_all(&format!("{at}.name"), name, complaints);
         } else if !name.is_empty() && !seen.insert(name) {
@@ -139,18 +139,18 @@ fn ports(container: &Value, at: &str, errors: &mut ErrorList) {
             match port[field].as_i64().unwrap_or_default() {
                 0 if field == "containerPort" => errors.required(format!("{at}.{field}"), ""),
                 0 => {}
-                number => errors.port(&format!("{at}.{field}"), number),
+                number => errors.validate_port(&format!("{at}.{field}"), number),
             }
         }
         errors.one_of(&format!("{at}.protocol"), protocol, &names::PROTOCOLS);
     }
 }
 
-fn mounts(container: &Value, at: &str, volumes: &Mountable<'_>, errors: &mut ErrorList) {
+fn mounts(container: &Value, at: &str, volumes: &MountableVolumes<'_>, errors: &mut ErrorList) {
     let at = format!("{at}.volumeMounts");
     let mounts = list(&container["volumeMounts"]);
     let devices = list(&container["volumeDevices"]);
-    let (device_names, device_paths) = placed(devices, "devicePath");
+    let (device_names, device_paths) = names_and_paths(devices, "devicePath");
     let mut seen = HashSet::new();
     for (i, mount) in mounts.iter().enumerate() {
         let (name, path) = (string(mount, "name"), string(mount, "mountPath"));
@@ -200,10 +200,10 @@ fn propagation(mount: &Value, container: &Value, field: &str, errors: &mut Error
     }
 }
 
-fn devices(container: &Value, at: &str, volumes: &Mountable<'_>, errors: &mut ErrorList) {
+fn devices(container: &Value, at: &str, volumes: &MountableVolumes<'_>, errors: &mut ErrorList) {
     let devices = list(&container["volumeDevices"]);
     let mounts = list(&container["volumeMounts"]);
-    let (mount_names, mount_paths) = placed(mounts, "mountPath");
+    let (mount_names, mount_paths) = names_and_paths(mounts, "mountPath");
     let (mut names, mut paths) = (HashSet::new(), HashSet::new());
     for (i, device) in devices.iter().enumerate() {
         let (name, path) = (string(device, "name"), string(device, "devicePath"));
@@ -245,8 +245,8 @@ fn devices(container: &Value, at: &str, volumes: &Mountable<'_>, errors: &mut Er
     }
 }
 
-/// The names and the paths of mounts or devices. If several entries have the same name, the last one is used.
-fn placed<'a>(list: &'a [Value], path: &str) -> (HashSet<&'a str>, HashSet<&'a str>) {
+/// The names and the paths in a list of mounts or devices. Of entries with the same name, only the path of the last one is returned.
+fn names_and_paths<'a>(list: &'a [Value], path: &str) -> (HashSet<&'a str>, HashSet<&'a str>) {
     let by_name = list.iter().map(|one| (string(one, "name"), string(one, path)));
     let by_name: HashMap<&str, &str> = by_name.collect();
     by_name.into_iter().unzip()

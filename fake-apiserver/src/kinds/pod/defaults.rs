@@ -6,7 +6,7 @@ use crate::kinds::token_lifetime;
 use crate::machinery::json;
 use serde_json::{Value, json};
 
-/// Probes and lifecycle hooks of a container, which may contain an HTTP request.
+/// Probes of a container. Like the lifecycle hooks in `HOOKS`, a probe may contain an HTTP request.
 const PROBES: [&str; 3] = ["livenessProbe", "readinessProbe", "startupProbe"];
 const HOOKS: [&str; 2] = ["/lifecycle/postStart/httpGet", "/lifecycle/preStop/httpGet"];
 /// Mode 0644: readable by all, writable by the owner.

@@ -30,7 +30,7 @@ pub(super) fn item(item: &Value, at: &str, errors: &mut ErrorList) {
 }
 
 /// Validates a downward API file: a field or a resource of the pod.
-pub(super) fn shown(item: &Value, at: &str, errors: &mut ErrorList) {
+pub(super) fn downward_file(item: &Value, at: &str, errors: &mut ErrorList) {
     let path = string(item, "path");
     if path.is_empty() {
         errors.required(format!("{at}.path"), "");

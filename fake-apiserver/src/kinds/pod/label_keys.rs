@@ -4,11 +4,11 @@
 use crate::machinery::json;
 use serde_json::{Map, Value, json};
 
-/// The two fields, each with the operator of the requirements that it adds.
+/// Each field, with the operator of the requirements that it adds to the label selector.
 const KEYS: [(&str, &str); 2] = [("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn")];
 
 /// Adds requirements to the label selectors of a new pod. A term without label selector matches no pod and is not changed.
-pub(super) fn complete(pod: &mut Value) {
+pub(super) fn merge_label_keys(pod: &mut Value) {
     let Some(labels) = pod["metadata"]["labels"].as_object().cloned() else {
         return;
     };
@@ -16,15 +16,16 @@ pub(super) fn complete(pod: &mut Value) {
     for kind in ["podAffinity", "podAntiAffinity"] {
         let at = format!("/affinity/{kind}/preferredDuringSchedulingIgnoredDuringExecution");
         for preference in json::entries(spec, &at) {
-            complete_term(&mut preference["podAffinityTerm"], &labels);
+            merge_label_keys_of_term(&mut preference["podAffinityTerm"], &labels);
         }
         let at = format!("/affinity/{kind}/requiredDuringSchedulingIgnoredDuringExecution");
-        json::entries(spec, &at).for_each(|term| complete_term(term, &labels));
+        json::entries(spec, &at).for_each(|term| merge_label_keys_of_term(term, &labels));
     }
-    json::entries(spec, "/topologySpreadConstraints").for_each(|term| complete_term(term, &labels));
+    json::entries(spec, "/topologySpreadConstraints")
+        .for_each(|term| merge_label_keys_of_term(term, &labels));
 }
 
-fn complete_term(term: &mut Value, labels: &Map<String, Value>) {
+fn merge_label_keys_of_term(term: &mut Value, labels: &Map<String, Value>) {
     let requirements = KEYS.into_iter().flat_map(|(list, operator)| {
         let keys = json::texts(&term[list]).into_iter();
         keys.filter_map(move |key| {

@@ -21,7 +21,9 @@ pub(crate) use privileged::forbid_privileged;
 
 use super::resource_definition::not_supported;
 use super::volume::claim_spec_default;
-use super::{Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, Setting, Subresource};
+use super::{
+    Generation, Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, StrategyContext, Subresource,
+};
 use crate::config::admission::Plugin;
 use crate::config::options::ServerOptions;
 use crate::kinds::columns::Cell::{At, Of, TextOr};
@@ -32,7 +34,7 @@ use serde_json::{Value, json};
 
 pub(super) static POD: ResourceDefinition = ResourceDefinition {
     kind: "Pod",
-    metadata_checks: MetadataChecks::core(2).status(1, true),
+    metadata_checks: MetadataChecks::core_v1_checks(2).with_status_passes(1, true),
     plural: "pods",
     singular: "pod",
     short_names: &["po"],
@@ -62,7 +64,7 @@ pub(super) static POD: ResourceDefinition = ResourceDefinition {
         default: pod_default,
         create: pod_create,
         update: |new, old, setting| {
-            tolerate(new, setting);
+            add_default_tolerations(new, setting);
             keep_priority(new, old, setting);
         },
         validate: spec::validate,
@@ -116,9 +118,9 @@ fn pod_default(object: &mut Value) {
     let has_ports_of_host = object["spec"]["hostNetwork"] == true;
     for list in ["/spec/containers", "/spec/initContainers"] {
         for container in json::entries(object, list) {
-            request_limits(container);
+            default_requests_to_limits(container);
             if has_ports_of_host {
-                ports_of_host(container);
+                default_host_ports(container);
             }
         }
     }
@@ -181,7 +183,7 @@ fn container_default(container: &mut Value) {
 }
 
 /// Sets unset requests to the limits; in pods only, not in pod templates.
-fn request_limits(container: &mut Value) {
+fn default_requests_to_limits(container: &mut Value) {
     if let Some(limits) = container["resources"]["limits"].as_object().cloned() {
         let requests = json::member(&mut container["resources"], "requests");
         for (name, amount) in limits {
@@ -191,7 +193,7 @@ fn request_limits(container: &mut Value) {
 }
 
 /// With `hostNetwork`, sets unset host ports to the container ports.
-fn ports_of_host(container: &mut Value) {
+fn default_host_ports(container: &mut Value) {
     for port in json::entries(container, "/ports") {
         let number = port["containerPort"].clone();
         if number.is_number() {
@@ -217,8 +219,8 @@ fn pod_grace(pod: &Value, options: &ServerOptions, requested: Option<i64>) -> Op
     }
 }
 
-fn pod_create(object: &mut Value, setting: &Setting<'_>) {
-    let class = quality::of(&object["spec"]);
+fn pod_create(object: &mut Value, setting: &StrategyContext<'_>) {
+    let class = quality::qos_class(&object["spec"]);
     object["status"] = json!({"phase": "Pending", "qosClass": class});
     let spec = json::member(object, "spec");
     let by_admission = [
@@ -253,12 +255,12 @@ fn pod_create(object: &mut Value, setting: &Setting<'_>) {
     {
         object["spec"]["terminationGracePeriodSeconds"] = 1.into();
     }
-    tolerate(object, setting);
-    label_keys::complete(object);
+    add_default_tolerations(object, setting);
+    label_keys::merge_label_keys(object);
 }
 
 /// The DefaultTolerationSeconds admission plugin: adds tolerations for nodes that are not ready or unreachable.
-fn tolerate(object: &mut Value, setting: &Setting<'_>) {
+fn add_default_tolerations(object: &mut Value, setting: &StrategyContext<'_>) {
     if !setting.options.admission.has(Plugin::DefaultTolerationSeconds) {
         return;
     }
@@ -281,7 +283,7 @@ fn tolerate(object: &mut Value, setting: &Setting<'_>) {
 }
 
 /// The Priority admission plugin: if an update omits the fields that the plugin set at creation, restores them.
-fn keep_priority(new: &mut Value, old: &Value, setting: &Setting<'_>) {
+fn keep_priority(new: &mut Value, old: &Value, setting: &StrategyContext<'_>) {
     if !setting.options.admission.has(Plugin::Priority) {
         return;
     }

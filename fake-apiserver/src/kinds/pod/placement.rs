@@ -1,6 +1,6 @@
 //! Validation of scheduling constraints: affinity, tolerations, topology spread, gates (`ValidatePodSpec` of core/v1).
 
-use super::super::selectors::{self, Values};
+use super::super::selectors::{self, LabelValueCheck};
 use crate::machinery::error_list::ErrorList;
 use crate::machinery::json::{self, list, string};
 use crate::machinery::names;
@@ -16,7 +16,7 @@ pub(super) fn affinity(affinity: &Value, field: &str, errors: &mut ErrorList) {
     let nodes = &affinity["nodeAffinity"];
     if !nodes[REQUIRED].is_null() {
         let at = format!("{field}.nodeAffinity.{REQUIRED}");
-        selectors::nodes(&nodes[REQUIRED], &at, Values::Labels, errors);
+        selectors::nodes(&nodes[REQUIRED], &at, LabelValueCheck::Labels, errors);
     }
     for (i, term) in list(&nodes[PREFERRED]).iter().enumerate() {
         let at = format!("{field}.nodeAffinity.{PREFERRED}[{i}]");
@@ -24,7 +24,7 @@ pub(super) fn affinity(affinity: &Value, field: &str, errors: &mut ErrorList) {
         selectors::node_term(
             &term["preference"],
             &format!("{at}.preference"),
-            Values::Any,
+            LabelValueCheck::Any,
             errors,
         );
     }
@@ -53,7 +53,7 @@ fn pod_term(term: &Value, at: &str, errors: &mut ErrorList) {
         selectors::labels(&term[selector], &format!("{at}.{selector}"), errors);
     }
     for name in json::texts(&term["namespaces"]) {
-        errors.invalid_all(&format!("{at}.namespace"), name, names::label(name));
+        errors.invalid_all(&format!("{at}.namespace"), name, names::dns_label(name));
     }
     label_keys(term, at, errors);
     let key = string(term, "topologyKey");
@@ -61,7 +61,7 @@ fn pod_term(term: &Value, at: &str, errors: &mut ErrorList) {
     if key.is_empty() {
         errors.required(field.as_str(), "can not be empty");
     }
-    errors.invalid_all(&field, key, names::qualified(key));
+    errors.invalid_all(&field, key, names::qualified_name(key));
 }
 
 /// Validates `matchLabelKeys` and `mismatchLabelKeys` next to a label selector.
@@ -75,7 +75,7 @@ fn label_keys(term: &Value, at: &str, errors: &mut ErrorList) {
             continue;
         }
         for (i, key) in keys.into_iter().enumerate() {
-            errors.invalid_all(&format!("{field}[{i}]"), key, names::qualified(key));
+            errors.invalid_all(&format!("{field}[{i}]"), key, names::qualified_name(key));
         }
     }
     let matched = json::texts(&term["matchLabelKeys"]);
@@ -114,13 +114,13 @@ pub fn tolerations(tolerations: &Value, field: &str, errors: &mut ErrorList) {
                 "operator must be Exists when `key` is empty, which means \"match all values and all keys\"";
             errors.invalid(format!("{at}.operator"), operator, text);
         } else if !key.is_empty() {
-            errors.invalid_all(&format!("{at}.key"), key, names::qualified(key));
+            errors.invalid_all(&format!("{at}.key"), key, names::qualified_name(key));
         }
         if !toleration["tolerationSeconds"].is_null() && effect != "NoExecute" {
             let text = "effect must be 'NoExecute' when `tolerationSeconds` is set";
             errors.invalid(format!("{at}.effect"), effect, text);
         }
-        tolerated(
+        toleration_operator(
             string(toleration, "value"),
             operator,
             &format!("{at}.operator"),
@@ -132,7 +132,7 @@ pub fn tolerations(tolerations: &Value, field: &str, errors: &mut ErrorList) {
     }
 }
 
-fn tolerated(value: &str, operator: &str, field: &str, errors: &mut ErrorList) {
+fn toleration_operator(value: &str, operator: &str, field: &str, errors: &mut ErrorList) {
     match operator {
         "Equal" | "" => {
             let complaints = names::label_value(value);
@@ -156,7 +156,7 @@ pub(super) fn gates(gates: &Value, field: &str, errors: &mut ErrorList) {
     let mut seen = HashSet::new();
     for (i, gate) in gates.iter().enumerate() {
         let (name, at) = (string(gate, "name"), format!("{field}[{i}]"));
-        errors.invalid_all(&at, name, names::qualified(name));
+        errors.invalid_all(&at, name, names::qualified_name(name));
         if !seen.insert(name) {
             errors.duplicate(at, name);
         }
@@ -164,7 +164,7 @@ pub(super) fn gates(gates: &Value, field: &str, errors: &mut ErrorList) {
 }
 
 /// Validates `spec.topologySpreadConstraints`.
-pub(super) fn spread(constraints: &Value, field: &str, errors: &mut ErrorList) {
+pub(super) fn topology_spread(constraints: &Value, field: &str, errors: &mut ErrorList) {
     let constraints = list(constraints);
     for (i, constraint) in constraints.iter().enumerate() {
         let at = format!("{field}[{i}]");

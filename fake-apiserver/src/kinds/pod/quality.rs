@@ -40,7 +40,7 @@ fn add(sum: &mut Option<Quantity>, amount: &Value) -> bool {
 }
 
 /// The QoS class of a pod: computed from its pod-level resources if set, otherwise from its containers.
-pub(super) fn of(spec: &Value) -> &'static str {
+pub(super) fn qos_class(spec: &Value) -> &'static str {
     let mut sums = Sums {
         is_limited: true,
         ..Sums::default()

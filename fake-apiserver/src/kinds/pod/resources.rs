@@ -35,12 +35,12 @@ fn amounts(resources: &Value, at: &str, errors: &mut ErrorList) {
         let field = format!("{at}.requests[{name}]");
         resource_names::of_container(name, &field, errors);
         quantity(name, amount, &field, errors);
-        within(name, amount, limits[name].as_str(), at, errors);
+        validate_request(name, amount, limits[name].as_str(), at, errors);
     }
 }
 
 /// Validates a request: it must not exceed its limit, and must equal the limit for resources that cannot be overcommitted.
-fn within(name: &str, amount: &str, limit: Option<&str>, at: &str, errors: &mut ErrorList) {
+fn validate_request(name: &str, amount: &str, limit: Option<&str>, at: &str, errors: &mut ErrorList) {
     let field = format!("{at}.requests");
     let Some(limit) = limit else {
         if !resource_names::is_overcommitted(name) {

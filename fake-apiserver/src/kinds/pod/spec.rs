@@ -31,9 +31,9 @@ pub(super) fn validate_create(pod: &Value, errors: &mut ErrorList) {
 pub(in crate::kinds) fn spec(spec: &Value, pod: &str, at: &str, errors: &mut ErrorList) {
     let mountable = volumes::validate(&spec["volumes"], pod, &format!("{at}.volumes"), errors);
     containers::validate(spec, at, &mountable, errors);
-    containers::ports_of_host(spec, at, errors);
+    containers::validate_host_network_ports(spec, at, errors);
     policies(spec, at, errors);
-    metadata::labels(&spec["nodeSelector"], &format!("{at}.nodeSelector"), errors);
+    metadata::validate_labels(&spec["nodeSelector"], &format!("{at}.nodeSelector"), errors);
     placement::affinity(&spec["affinity"], &format!("{at}.affinity"), errors);
     for (i, gate) in spec["readinessGates"]
         .as_array()
@@ -43,16 +43,16 @@ pub(in crate::kinds) fn spec(spec: &Value, pod: &str, at: &str, errors: &mut Err
     {
         let kind = string(gate, "conditionType");
         let field = format!("{at}.readinessGates[{i}].conditionType");
-        errors.invalid_all(&field, kind, names::qualified(kind));
+        errors.invalid_all(&field, kind, names::qualified_name(kind));
     }
     placement::gates(&spec["schedulingGates"], &format!("{at}.schedulingGates"), errors);
     let field = format!("{at}.topologySpreadConstraints");
-    placement::spread(&spec["topologySpreadConstraints"], &field, errors);
+    placement::topology_spread(&spec["topologySpreadConstraints"], &field, errors);
     let rules: [(&str, names::NameRule); 2] = [
         ("serviceAccountName", names::subdomain),
         ("nodeName", names::subdomain),
     ];
-    named(spec, &rules, at, errors);
+    validate_names(spec, &rules, at, errors);
     if let Some(seconds) = spec["activeDeadlineSeconds"]
         .as_i64()
         .filter(|seconds| !(1..=i64::from(i32::MAX)).contains(seconds))
@@ -60,14 +60,14 @@ pub(in crate::kinds) fn spec(spec: &Value, pod: &str, at: &str, errors: &mut Err
         let text = "must be between 1 and 2147483647, inclusive";
         errors.invalid(format!("{at}.activeDeadlineSeconds"), seconds, text);
     }
-    named(
+    validate_names(
         spec,
-        &[("hostname", names::label), ("subdomain", names::label)],
+        &[("hostname", names::dns_label), ("subdomain", names::dns_label)],
         at,
         errors,
     );
     placement::tolerations(&spec["tolerations"], &format!("{at}.tolerations"), errors);
-    named(spec, &[("priorityClassName", names::subdomain)], at, errors);
+    validate_names(spec, &[("priorityClassName", names::subdomain)], at, errors);
     if let Some(class) = spec["runtimeClassName"].as_str() {
         errors.invalid_all(&format!("{at}.runtimeClassName"), class, names::subdomain(class));
     }
@@ -93,7 +93,7 @@ fn policies(spec: &Value, at: &str, errors: &mut ErrorList) {
 }
 
 /// Validates the fields in `rules` that are set, each as a name by its rule.
-fn named(spec: &Value, rules: &[(&str, names::NameRule)], at: &str, errors: &mut ErrorList) {
+fn validate_names(spec: &Value, rules: &[(&str, names::NameRule)], at: &str, errors: &mut ErrorList) {
     for (field, rule) in rules {
         let name = string(spec, field);
         if !name.is_empty() {

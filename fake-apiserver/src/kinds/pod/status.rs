@@ -29,9 +29,9 @@ pub(super) fn default(pod: &mut Value) {
 pub(super) fn validate(new: &Value, old: &Value, errors: &mut ErrorList) {
     let (status, before) = (&new["status"], &old["status"]);
     conditions(status, errors);
-    nominated(status, old, errors);
+    nominated_node_name(status, old, errors);
     observed_generation(status, "status", errors);
-    errors.unchanged("status.qosClass", &status["qosClass"], &before["qosClass"]);
+    errors.require_unchanged("status.qosClass", &status["qosClass"], &before["qosClass"]);
     states::transitions(status, old, errors);
     addresses(status, before, "podIPs", errors);
     host_addresses(status, before, errors);
@@ -42,7 +42,7 @@ fn conditions(status: &Value, errors: &mut ErrorList) {
         let (at, kind) = (format!("status.conditions[{i}]"), string(condition, "type"));
         observed_generation(condition, &at, errors);
         if !SYSTEM.contains(&kind) {
-            errors.invalid_all(&format!("{at}.Type"), kind, names::qualified(kind));
+            errors.invalid_all(&format!("{at}.Type"), kind, names::qualified_name(kind));
         }
     }
 }
@@ -59,7 +59,7 @@ fn observed_generation(observer: &Value, at: &str, errors: &mut ErrorList) {
 }
 
 /// Validates `nominatedNodeName`, the node on which preemption frees resources for the pod.
-fn nominated(status: &Value, old: &Value, errors: &mut ErrorList) {
+fn nominated_node_name(status: &Value, old: &Value, errors: &mut ErrorList) {
     let (node, field) = (string(status, "nominatedNodeName"), "status.nominatedNodeName");
     if node.is_empty() || node == string(&old["status"], "nominatedNodeName") {
         return;
@@ -82,7 +82,7 @@ fn addresses(status: &Value, before: &Value, name: &str, errors: &mut ErrorList)
         .enumerate()
         .filter(|(_, address)| !before.contains(address))
     {
-        errors.invalid_all(&format!("{at}[{i}]"), address, ip::any_form(address));
+        errors.invalid_all(&format!("{at}[{i}]"), address, ip::validate_any_notation(address));
     }
     if now.len() < 2 {
         return;

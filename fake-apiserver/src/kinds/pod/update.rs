@@ -34,9 +34,9 @@ pub(super) fn validate(new: &Value, old: &Value, errors: &mut ErrorList) {
     tolerations(&new["tolerations"], &old["tolerations"], errors);
     gates(&new["schedulingGates"], &old["schedulingGates"], errors);
     let mut allowed = new.clone();
-    restore(&mut allowed, old);
+    restore_mutable_fields(&mut allowed, old);
     if !json::list(&old["schedulingGates"]).is_empty() {
-        gated(&mut allowed, old, errors);
+        validate_gated_pod(&mut allowed, old, errors);
     }
     if allowed != *old {
         let diff = internal_form::diff("PodSpec", old, &allowed);
@@ -107,8 +107,8 @@ fn gates(new: &Value, old: &Value, errors: &mut ErrorList) {
     }
 }
 
-/// Resets the fields that may change to their old values, so that comparing the specs finds only invalid changes.
-fn restore(allowed: &mut Value, old: &Value) {
+/// Resets mutable fields to their old values, so that comparing the specs finds only invalid changes.
+fn restore_mutable_fields(allowed: &mut Value, old: &Value) {
     for list in ["containers", "initContainers"] {
         let before = json::list(&old[list]).iter();
         let list = format!("/{list}");
@@ -126,7 +126,7 @@ fn restore(allowed: &mut Value, old: &Value) {
 }
 
 /// Validates changes of a pod with scheduling gates: its node selector and required node affinity may become stricter.
-fn gated(allowed: &mut Value, old: &Value, errors: &mut ErrorList) {
+fn validate_gated_pod(allowed: &mut Value, old: &Value, errors: &mut ErrorList) {
     if allowed["nodeSelector"] != old["nodeSelector"] {
         let is_unchanged = |(key, value): (&str, &str)| allowed["nodeSelector"][key] == value;
         if !json::pairs(&old["nodeSelector"]).all(is_unchanged) {
@@ -160,14 +160,14 @@ fn node_affinity(new: &Value, old: &Value, errors: &mut ErrorList) {
     }
     if old.len() != new.len() {
         let text = "no additions/deletions to non-empty NodeSelectorTerms list are allowed";
-        let shown = internal_form::shown("[]NodeSelectorTerm", &new.into());
+        let shown = internal_form::format_compact("[]NodeSelectorTerm", &new.into());
         errors.invalid_as(field, &shown, text);
         return;
     }
     for (i, (new, old)) in new.iter().zip(&old).enumerate() {
         if !only_adds(new, old) {
             let text = "only additions are allowed (no mutations or deletions)";
-            let shown = internal_form::shown("NodeSelectorTerm", new);
+            let shown = internal_form::format_compact("NodeSelectorTerm", new);
             errors.invalid_as(format!("{field}[{i}]"), &shown, text);
         }
     }

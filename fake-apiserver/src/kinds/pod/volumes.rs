@@ -62,10 +62,15 @@ const RULES: [(&str, SourceRule); 9] = [
 ];
 
 /// The volumes that containers can mount, by name.
-pub(super) type Mountable<'a> = HashMap<&'a str, &'a Value>;
+pub(super) type MountableVolumes<'a> = HashMap<&'a str, &'a Value>;
 
 /// Validates volumes and returns the valid ones, which containers can mount.
-pub(super) fn validate<'a>(volumes: &'a Value, pod: &str, at: &str, errors: &mut ErrorList) -> Mountable<'a> {
+pub(super) fn validate<'a>(
+    volumes: &'a Value,
+    pod: &str,
+    at: &str,
+    errors: &mut ErrorList,
+) -> MountableVolumes<'a> {
     let volumes = list(volumes);
     let made = |volume: &Value| format!("{pod}-{}", string(volume, "name"));
     let made: HashSet<String> = volumes
@@ -73,13 +78,13 @@ pub(super) fn validate<'a>(volumes: &'a Value, pod: &str, at: &str, errors: &mut
         .filter(|volume| !pod.is_empty() && !volume["ephemeral"].is_null())
         .map(made)
         .collect();
-    let mut good = Mountable::new();
+    let mut good = MountableVolumes::new();
     for (i, volume) in volumes.iter().enumerate() {
         let at = format!("{at}[{i}]");
         let before = errors.len();
         source(volume, pod, &at, errors);
         let (name, field) = (string(volume, "name"), format!("{at}.name"));
-        errors.require_valid(&field, name, names::label);
+        errors.require_valid(&field, name, names::dns_label);
         if good.contains_key(name) {
             errors.duplicate(field, name);
         }
@@ -182,7 +187,7 @@ fn config_map(source: &Value, at: &str, errors: &mut ErrorList) {
 fn downward(source: &Value, at: &str, errors: &mut ErrorList) {
     files::mode(&source["defaultMode"], &format!("{at}.defaultMode"), errors);
     for item in list(&source["items"]) {
-        files::shown(item, at, errors);
+        files::downward_file(item, at, errors);
     }
 }
 

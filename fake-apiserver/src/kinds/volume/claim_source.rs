@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 /// Drops a `dataSourceRef` to another namespace, which is an alpha feature, and a `dataSource` of an unsupported kind. Like kube-apiserver,
 /// reports no error.
-pub(super) fn restrict(spec: &mut Value) {
+pub(super) fn drop_unsupported_sources(spec: &mut Value) {
     if !string(&spec["dataSourceRef"], "namespace").is_empty() {
         json::assign(spec, "dataSourceRef", Value::Null);
     }
@@ -27,19 +27,19 @@ pub(super) fn restrict(spec: &mut Value) {
 
 /// In an update, drops a `dataSourceRef` to another namespace unless the old PVC has a `dataSourceRef`, and an unsupported `dataSource`
 /// unless the old PVC has either field.
-pub(super) fn restrict_change(spec: &mut Value, old: &Value) {
+pub(super) fn drop_new_unsupported_sources(spec: &mut Value, old: &Value) {
     let has = |name: &str| !old[name].is_null();
     let across = !string(&spec["dataSourceRef"], "namespace").is_empty();
     if across && !has("dataSourceRef") {
         json::assign(spec, "dataSourceRef", Value::Null);
     }
     if !has("dataSource") && !has("dataSourceRef") {
-        restrict(spec);
+        drop_unsupported_sources(spec);
     }
 }
 
 /// If only one of the fields is set, copies it to the other. A reference to another namespace cannot be a `dataSource`.
-pub(super) fn equalize(spec: &mut Value) {
+pub(super) fn synchronize_sources(spec: &mut Value) {
     let copy =
         |from: &Value| json!({"apiGroup": from["apiGroup"], "kind": from["kind"], "name": from["name"]});
     let (old, new) = (spec["dataSource"].clone(), spec["dataSourceRef"].clone());
@@ -84,6 +84,6 @@ fn reference(source: &Value, at: &str, errors: &mut ErrorList) {
     }
     let namespace = string(source, "namespace");
     if !namespace.is_empty() {
-        errors.invalid_all(&format!("{at}.namespace"), namespace, names::label(namespace));
+        errors.invalid_all(&format!("{at}.namespace"), namespace, names::dns_label(namespace));
     }
 }

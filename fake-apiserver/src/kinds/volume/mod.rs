@@ -13,4 +13,6 @@ pub(super) use persistent_volume_claim::{
 };
 pub(super) use plugins::Owner;
 pub(super) use rules::{protect, template_metadata};
-pub(super) use source::{SourceRule, another as another_source, driver_name, host_path, one as one_source};
+pub(super) use source::{
+    SourceRule, driver_name, host_path, reject_second_source as another_source, validate_source as one_source,
+};

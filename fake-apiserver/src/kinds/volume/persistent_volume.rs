@@ -1,9 +1,9 @@
 //! PersistentVolume: defaults, validation, and the fields that an update may change.
 
 use super::super::internal_form;
-use super::super::selectors::{self, Values};
-use super::super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, Setting};
-use super::rules::{access_modes, basic, class_name, modes, phase, positive, protect, volume_mode};
+use super::super::selectors::{self, LabelValueCheck};
+use super::super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, StrategyContext};
+use super::rules::{access_modes, class_name, modes, phase, positive, protect, reject_negative, volume_mode};
 use super::{plugins, source};
 use crate::kinds::columns::Cell::{Of, Text, TextOr};
 use crate::kinds::columns::{AGE, NAME, text, wide};
@@ -13,7 +13,9 @@ use serde_json::{Value, json};
 
 pub(in crate::kinds) static PERSISTENT_VOLUME: ResourceDefinition = ResourceDefinition {
     kind: "PersistentVolume",
-    metadata_checks: MetadataChecks::core(2).alone().status(1, true),
+    metadata_checks: MetadataChecks::core_v1_checks(2)
+        .without_comparison()
+        .with_status_passes(1, true),
     plural: "persistentvolumes",
     singular: "persistentvolume",
     short_names: &["pv"],
@@ -70,12 +72,12 @@ pub(in crate::kinds) fn source_default(spec: &mut Value) {
     plugins::default(spec);
 }
 
-fn volume_create(object: &mut Value, setting: &Setting<'_>) {
+fn volume_create(object: &mut Value, setting: &StrategyContext<'_>) {
     object["status"] = json!({"phase": "Pending", "lastPhaseTransitionTime": setting.now});
     protect(object, setting, "kubernetes.io/pv-protection");
 }
 
-fn volume_update(new: &mut Value, old: &Value, setting: &Setting<'_>) {
+fn volume_update(new: &mut Value, old: &Value, setting: &StrategyContext<'_>) {
     if new["status"]["phase"] != old["status"]["phase"] {
         new["status"]["lastPhaseTransitionTime"] = setting.now.into();
     } else if let Some(time) = old["status"].get("lastPhaseTransitionTime") {
@@ -143,7 +145,7 @@ fn volume_spec_validate(spec: &Value, at: &str, errors: &mut ErrorList) {
     let affinity = &spec["nodeAffinity"];
     let field = format!("{at}.nodeAffinity.required");
     if !affinity["required"].is_null() {
-        selectors::nodes(&affinity["required"], &field, Values::Labels, errors);
+        selectors::nodes(&affinity["required"], &field, LabelValueCheck::Labels, errors);
     } else if !affinity.is_null() {
         errors.required(field, "must specify required node constraints");
     }
@@ -178,7 +180,7 @@ fn capacity(capacity: &Value, field: &str, errors: &mut ErrorList) {
     }
     for (name, amount) in amounts.into_iter().flatten() {
         let text = amount.as_str().unwrap_or_default();
-        basic(&format!("{field}[{name}]"), text, errors);
+        reject_negative(&format!("{field}[{name}]"), text, errors);
         positive(&format!("{field}[{name}]"), text, errors);
     }
 }
@@ -195,7 +197,7 @@ fn volume_validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
     // As in kube-apiserver, an update validates the whole object again.
     volume_validate(new, errors);
     let (new, old) = (&new["spec"], &old["spec"]);
-    let mut sources = [new, old].map(source::of);
+    let mut sources = [new, old].map(source::source_fields);
     let secret = "/csi/controllerExpandSecretRef";
     if old.pointer(secret).is_none()
         && let [now, _] = &mut sources
@@ -211,11 +213,11 @@ fn volume_validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
         let diff = internal_form::diff("PersistentVolumeSource", before, now);
         errors.forbidden("spec.persistentvolumesource", &format!("{rule}\n{diff}"));
     }
-    errors.unchanged("volumeMode", &new["volumeMode"], &old["volumeMode"]);
+    errors.require_unchanged("volumeMode", &new["volumeMode"], &old["volumeMode"]);
     let affinity = &new["nodeAffinity"];
     if !old["nodeAffinity"].is_null() && *affinity != old["nodeAffinity"] {
         let text = "field is immutable, except for updating from beta label to GA";
-        let shown = internal_form::shown("*VolumeNodeAffinity", affinity);
+        let shown = internal_form::format_compact("*VolumeNodeAffinity", affinity);
         errors.invalid_as("nodeAffinity", &shown, text);
     }
     if !old["volumeAttributesClassName"].is_null() && new["volumeAttributesClassName"].is_null() {

@@ -1,11 +1,11 @@
 //! PersistentVolumeClaims: defaults, validation, and the fields that an update may change.
 
 use super::super::internal_form;
-use super::super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, Setting, selectors};
+use super::super::{Hooks, MetadataChecks, NO_HOOKS, PLAIN, ResourceDefinition, StrategyContext, selectors};
 use super::claim_source;
-use super::rules::{access_modes, basic, class_name, modes, phase, positive, protect, volume_mode};
+use super::rules::{access_modes, class_name, modes, phase, positive, protect, reject_negative, volume_mode};
 use crate::kinds::columns::Cell::{Of, Text, TextOr};
-use crate::kinds::columns::{AGE, NAME, or, text, wide};
+use crate::kinds::columns::{AGE, NAME, text, text_or_default, wide};
 use crate::machinery::error_list::ErrorList;
 use crate::machinery::quantity::Quantity;
 use crate::machinery::{json, names};
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 pub(in crate::kinds) static PERSISTENT_VOLUME_CLAIM: ResourceDefinition = ResourceDefinition {
     kind: "PersistentVolumeClaim",
-    metadata_checks: MetadataChecks::core(2).status(1, true),
+    metadata_checks: MetadataChecks::core_v1_checks(2).with_status_passes(1, true),
     plural: "persistentvolumeclaims",
     singular: "persistentvolumeclaim",
     short_names: &["pvc"],
@@ -23,8 +23,8 @@ pub(in crate::kinds) static PERSISTENT_VOLUME_CLAIM: ResourceDefinition = Resour
         default: claim_default,
         create: claim_create,
         update: |claim, old, _| {
-            claim_source::restrict_change(&mut claim["spec"], &old["spec"]);
-            claim_source::equalize(&mut claim["spec"]);
+            claim_source::drop_new_unsupported_sources(&mut claim["spec"], &old["spec"]);
+            claim_source::synchronize_sources(&mut claim["spec"]);
         },
         validate: claim_validate,
         validate_update: claim_validate_update,
@@ -38,7 +38,12 @@ pub(in crate::kinds) static PERSISTENT_VOLUME_CLAIM: ResourceDefinition = Resour
         text("Volume", Text("/spec/volumeName")),
         text(
             "Capacity",
-            Of(|o| if_bound(o, &or(json::string(&o["status"]["capacity"], "storage"), "0"))),
+            Of(|o| {
+                if_bound(
+                    o,
+                    &text_or_default(json::string(&o["status"]["capacity"], "storage"), "0"),
+                )
+            }),
         ),
         text(
             "Access Modes",
@@ -67,10 +72,10 @@ pub(in crate::kinds) fn claim_spec_default(spec: &mut Value) {
     json::default_member(spec, "volumeMode", "Filesystem");
 }
 
-fn claim_create(object: &mut Value, setting: &Setting<'_>) {
+fn claim_create(object: &mut Value, setting: &StrategyContext<'_>) {
     object["status"] = json!({"phase": "Pending"});
-    claim_source::restrict(&mut object["spec"]);
-    claim_source::equalize(&mut object["spec"]);
+    claim_source::drop_unsupported_sources(&mut object["spec"]);
+    claim_source::synchronize_sources(&mut object["spec"]);
     protect(object, setting, "kubernetes.io/pvc-protection");
 }
 
@@ -167,7 +172,7 @@ fn claim_validate_update(new: &Value, old: &Value, errors: &mut ErrorList) {
         let text = "field can not be less than status.capacity";
         errors.forbidden("spec.resources.requests.storage", text);
     }
-    errors.unchanged("volumeMode", &spec["volumeMode"], &before["volumeMode"]);
+    errors.require_unchanged("volumeMode", &spec["volumeMode"], &before["volumeMode"]);
     class_kept(new, old, errors);
 }
 
@@ -201,7 +206,7 @@ const RESIZES: [&str; 5] = [
 fn claim_validate_status(new: &Value, _: &Value, errors: &mut ErrorList) {
     let status = &new["status"];
     for (name, amount) in json::pairs(&status["capacity"]) {
-        basic(&format!("status.capacity[{name}]"), amount, errors);
+        reject_negative(&format!("status.capacity[{name}]"), amount, errors);
     }
     let field = "status.allocatedResourceStatuses";
     for (name, resize) in json::pairs(&status["allocatedResourceStatuses"]) {
@@ -213,14 +218,14 @@ fn claim_validate_status(new: &Value, _: &Value, errors: &mut ErrorList) {
     let field = "status.allocatedResources";
     for (name, amount) in json::pairs(&status["allocatedResources"]) {
         if resource_key(name, field, errors) {
-            basic(&format!("{field}[{name}]"), amount, errors);
+            reject_negative(&format!("{field}[{name}]"), amount, errors);
         }
     }
 }
 
 /// Validates a resource name: `storage`, or a name with a domain. Returns whether it is valid.
 fn resource_key(name: &str, field: &str, errors: &mut ErrorList) -> bool {
-    let complaints = names::qualified(name);
+    let complaints = names::qualified_name(name);
     if !complaints.is_empty() {
         errors.invalid_all(field, name, complaints);
         return false;

@@ -33,25 +33,55 @@ static PLUGINS: [Plugin; 19] = [
         &["volumeID"],
         partition,
     ),
-    plugin("glusterfs", "glusterfs", &["endpoints", "path"], nothing),
-    plugin("flocker", "flocker", &[], nothing),
-    plugin("rbd", "rbd", &["monitors", "image"], nothing),
-    plugin("quobyte", "quobyte", &["volume"], nothing),
-    plugin("cephfs", "cephfs", &["monitors"], nothing),
-    plugin("iscsi", "iscsi", &["targetPortal", "iqn"], nothing),
+    plugin(
+        "glusterfs",
+        "glusterfs",
+        &["endpoints", "path"],
+        no_further_validation,
+    ),
+    plugin("flocker", "flocker", &[], no_further_validation),
+    plugin("rbd", "rbd", &["monitors", "image"], no_further_validation),
+    plugin("quobyte", "quobyte", &["volume"], no_further_validation),
+    plugin("cephfs", "cephfs", &["monitors"], no_further_validation),
+    plugin("iscsi", "iscsi", &["targetPortal", "iqn"], no_further_validation),
     plugin("cinder", "cinder", &["volumeID"], secret),
-    plugin("fc", "fc", &[], nothing),
-    plugin("flexVolume", "flexVolume", &["driver"], nothing),
-    plugin("azureFile", "azureFile", &["secretName", "shareName"], nothing),
-    plugin("vsphereVolume", "vsphereVolume", &["volumePath"], nothing),
-    plugin("photonPersistentDisk", "photonPersistentDisk", &["pdID"], nothing),
-    plugin("portworxVolume", "portworxVolume", &["volumeID"], nothing),
-    plugin("azureDisk", "azureDisk", &["diskName", "diskURI"], nothing),
+    plugin("fc", "fc", &[], no_further_validation),
+    plugin("flexVolume", "flexVolume", &["driver"], no_further_validation),
+    plugin(
+        "azureFile",
+        "azureFile",
+        &["secretName", "shareName"],
+        no_further_validation,
+    ),
+    plugin(
+        "vsphereVolume",
+        "vsphereVolume",
+        &["volumePath"],
+        no_further_validation,
+    ),
+    plugin(
+        "photonPersistentDisk",
+        "photonPersistentDisk",
+        &["pdID"],
+        no_further_validation,
+    ),
+    plugin(
+        "portworxVolume",
+        "portworxVolume",
+        &["volumeID"],
+        no_further_validation,
+    ),
+    plugin(
+        "azureDisk",
+        "azureDisk",
+        &["diskName", "diskURI"],
+        no_further_validation,
+    ),
     plugin(
         "scaleIO",
         "scaleIO",
         &["gateway", "system", "volumeName"],
-        nothing,
+        no_further_validation,
     ),
     plugin("storageos", "storageos", &["volumeName"], secret),
     plugin("nfs", "nfs", &["server", "path"], nfs_path),
@@ -134,7 +164,7 @@ fn require(source: &Value, at: &str, names: &[&str], errors: &mut ErrorList) {
     }
 }
 
-fn nothing(_: Owner, _: &Value, _: &str, _: &mut ErrorList) {}
+fn no_further_validation(_: Owner, _: &Value, _: &str, _: &mut ErrorList) {}
 
 fn partition(_: Owner, source: &Value, at: &str, errors: &mut ErrorList) {
     let partition = source["partition"].as_i64().unwrap_or_default();

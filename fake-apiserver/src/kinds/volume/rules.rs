@@ -1,7 +1,7 @@
 //! Validation that PersistentVolumes and PVCs have in common: access modes, class names, quantities, finalizers.
 
 use crate::config::admission::Plugin;
-use crate::kinds::Setting;
+use crate::kinds::StrategyContext;
 use crate::machinery::error_list::ErrorList;
 use crate::machinery::quantity::Quantity;
 use crate::machinery::{json, metadata, names};
@@ -16,7 +16,7 @@ const ACCESS_MODES: [&str; 4] = [
 ];
 
 /// The StorageObjectInUseProtection admission plugin: adds its finalizer.
-pub(in crate::kinds) fn protect(object: &mut Value, setting: &Setting<'_>, finalizer: &str) {
+pub(in crate::kinds) fn protect(object: &mut Value, setting: &StrategyContext<'_>, finalizer: &str) {
     let protects = setting
         .options
         .admission
@@ -24,7 +24,7 @@ pub(in crate::kinds) fn protect(object: &mut Value, setting: &Setting<'_>, final
     if !protects || metadata::finalizers(object).contains(&finalizer) {
         return;
     }
-    let list = metadata::edit(object)
+    let list = metadata::map_mut(object)
         .entry("finalizers")
         .or_insert_with(|| json!([]));
     if let Some(list) = list.as_array_mut() {
@@ -59,7 +59,7 @@ pub(super) fn volume_mode(spec: &Value, at: &str, errors: &mut ErrorList) {
 }
 
 /// Rejects a negative quantity. The error contains the value as a number.
-pub(super) fn basic(field: &str, text: &str, errors: &mut ErrorList) {
+pub(super) fn reject_negative(field: &str, text: &str, errors: &mut ErrorList) {
     if let Ok(amount) = text.parse::<Quantity>()
         && amount.is_negative()
     {
@@ -119,8 +119,8 @@ const NOT_IN_TEMPLATES: [&str; 13] = [
 
 /// Validates the metadata of a template, which may only have labels and annotations (`ValidateTemplateObjectMeta`).
 pub(in crate::kinds) fn template_metadata(template: &Value, at: &str, errors: &mut ErrorList) {
-    metadata::annotations(&template["annotations"], &format!("{at}.annotations"), errors);
-    metadata::labels(&template["labels"], &format!("{at}.labels"), errors);
+    metadata::validate_annotations(&template["annotations"], &format!("{at}.annotations"), errors);
+    metadata::validate_labels(&template["labels"], &format!("{at}.labels"), errors);
     for name in NOT_IN_TEMPLATES.iter().filter(|name| !template[**name].is_null()) {
         // kube-apiserver derives this field name from the Go struct.
         let shown = if *name == "uid" { "uID" } else { name };

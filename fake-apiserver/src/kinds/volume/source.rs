@@ -51,7 +51,7 @@ pub(in crate::kinds) type SourceRule = fn(&Value, &str, &mut ErrorList);
 const RULES: [(&str, SourceRule); 3] = [("csi", csi), ("hostPath", host_path), ("local", local)];
 
 /// The source in the spec of a PersistentVolume, without the other fields.
-pub(super) fn of(spec: &Value) -> Value {
+pub(super) fn source_fields(spec: &Value) -> Value {
     let members = spec.as_object().into_iter().flatten();
     let source = members.filter(|(name, _)| SOURCES.contains(&name.as_str()));
     source
@@ -63,13 +63,13 @@ pub(super) fn of(spec: &Value) -> Value {
 pub(super) fn validate(spec: &Value, at: &str, errors: &mut ErrorList) {
     let mut is_taken = false;
     for name in SOURCES.into_iter().filter(|name| !spec[*name].is_null()) {
-        // kube-apiserver does not check `flexVolume` for an earlier source.
+        // kube-apiserver accepts `flexVolume` in addition to another source.
         if is_taken && name != "flexVolume" {
-            another(name, at, errors);
+            reject_second_source(name, at, errors);
             continue;
         }
         is_taken = true;
-        one(&RULES, Owner::Volume, spec, name, at, errors);
+        validate_source(&RULES, Owner::Volume, spec, name, at, errors);
         if name == "local" && spec["nodeAffinity"].is_null() {
             let why = "Local volume requires node affinity";
             errors.required(format!("{at}.nodeAffinity"), why);
@@ -80,8 +80,8 @@ pub(super) fn validate(spec: &Value, at: &str, errors: &mut ErrorList) {
     }
 }
 
-/// Validates a source by the function that the owner defines for it, or by its plugin.
-pub(in crate::kinds) fn one(
+/// Validates the source `name` in `sources`: by its function in `rules`, or else by its in-tree plugin.
+pub(in crate::kinds) fn validate_source(
     rules: &[(&str, SourceRule)],
     owner: Owner,
     sources: &Value,
@@ -98,7 +98,7 @@ pub(in crate::kinds) fn one(
 }
 
 /// Adds the error for a second source. kube-apiserver misspells two of the field names.
-pub(in crate::kinds) fn another(name: &str, at: &str, errors: &mut ErrorList) {
+pub(in crate::kinds) fn reject_second_source(name: &str, at: &str, errors: &mut ErrorList) {
     let field = match name {
         "cephfs" => "cephFS",
         "downwardAPI" => "downwarAPI",
@@ -132,7 +132,7 @@ fn csi(source: &Value, at: &str, errors: &mut ErrorList) {
     ] {
         if !source[secret].is_null() {
             let rules: [(&str, names::NameRule); 2] =
-                [("name", names::subdomain), ("namespace", names::label)];
+                [("name", names::subdomain), ("namespace", names::dns_label)];
             for (part, rule) in rules {
                 let field = format!("{at}.{secret}.{part}");
                 errors.require_valid(&field, text(&source[secret], part), rule);

@@ -35,10 +35,10 @@ struct Term {
 }
 
 /// A parsed field selector whose field labels are not resolved yet.
-pub(crate) struct Unresolved(Vec<(String, bool, String)>);
+pub(crate) struct UnresolvedFieldSelector(Vec<(String, bool, String)>);
 
-impl Unresolved {
-    /// Resolves the field labels with `find`, which returns the field, or the error message for an unsupported label.
+impl UnresolvedFieldSelector {
+    /// Resolves the field labels. `find` returns the field with a label, or the error message for an unsupported label.
     pub(crate) fn resolve(
         self,
         find: impl Fn(&str) -> Result<Selectable, String>,
@@ -56,7 +56,7 @@ impl Unresolved {
 
 impl FieldSelector {
     /// Parses a `fieldSelector` parameter.
-    pub(crate) fn read(text: &str) -> Result<Unresolved, Status> {
+    pub(crate) fn read(text: &str) -> Result<UnresolvedFieldSelector, Status> {
         let mut read = Vec::new();
         for part in split_terms(text).iter().filter(|part| !part.is_empty()) {
             let (label, equal, value) = split_term(part).ok_or_else(|| {
@@ -64,7 +64,7 @@ impl FieldSelector {
             })?;
             read.push((label.to_owned(), equal, unescape(value)?));
         }
-        Ok(Unresolved(read))
+        Ok(UnresolvedFieldSelector(read))
     }
 
     pub(crate) fn matches(&self, object: &Value) -> bool {
@@ -73,8 +73,8 @@ impl FieldSelector {
             .all(|term| (term.field.read(object) == term.value) == term.equal)
     }
 
-    /// The value that the selector requires for a field, if exactly one value can match.
-    pub(crate) fn only(&self, pointer: &str) -> Option<&str> {
+    /// The value that the selector requires for the field at a pointer; `None` if the selector has no `=` term for the field.
+    pub(crate) fn required_value(&self, pointer: &str) -> Option<&str> {
         let mut terms = self.0.iter();
         let exact = terms.find(|term| term.equal && *term.field.pointers == [pointer])?;
         Some(&exact.value)

@@ -127,7 +127,7 @@ fn requirement(tokens: &mut Tokens<'_>) -> Result<Requirement, String> {
         Token::Word(key) => key.to_owned(),
         other => return Err(format!("found '{other}', expected: identifier")),
     };
-    let messages = names::qualified(&key);
+    let messages = names::qualified_name(&key);
     if !messages.is_empty() {
         return Err(format!("<nil>: Invalid value: {key:?}: {}", messages.join("; ")));
     }
@@ -143,8 +143,8 @@ fn requirement(tokens: &mut Tokens<'_>) -> Result<Requirement, String> {
 fn operation(key: &str, tokens: &mut Tokens<'_>) -> Result<Test, String> {
     let operator = tokens.take();
     let values = match operator {
-        Token::Symbol("in" | "notin") => set(tokens)?,
-        Token::Symbol("=" | "==" | "!=" | ">" | "<") => BTreeSet::from([exact(tokens)?]),
+        Token::Symbol("in" | "notin") => parse_value_set(tokens)?,
+        Token::Symbol("=" | "==" | "!=" | ">" | "<") => BTreeSet::from([parse_exact_value(tokens)?]),
         other => return Err(format!("found '{other}', expected: in, notin, =, ==, !=, gt, lt")),
     };
     let values: Vec<String> = values.into_iter().collect();
@@ -179,7 +179,7 @@ fn operation(key: &str, tokens: &mut Tokens<'_>) -> Result<Test, String> {
 }
 
 /// Parses the value after `=`; a missing value is the empty string.
-fn exact(tokens: &mut Tokens<'_>) -> Result<String, String> {
+fn parse_exact_value(tokens: &mut Tokens<'_>) -> Result<String, String> {
     if matches!(tokens.value(), Token::End | Token::Symbol(",")) {
         return Ok(String::new());
     }
@@ -189,8 +189,8 @@ fn exact(tokens: &mut Tokens<'_>) -> Result<String, String> {
     }
 }
 
-/// Parses the values in parentheses. Two adjacent commas contain the empty string.
-fn set(tokens: &mut Tokens<'_>) -> Result<BTreeSet<String>, String> {
+/// Parses the values in parentheses. Two adjacent commas mean an empty value between them.
+fn parse_value_set(tokens: &mut Tokens<'_>) -> Result<BTreeSet<String>, String> {
     match tokens.take_value() {
         Token::Symbol("(") => {}
         other => return Err(format!("found '{other}' expected: '('")),

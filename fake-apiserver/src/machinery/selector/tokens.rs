@@ -10,12 +10,12 @@ pub(super) enum Token<'a> {
     End,
 }
 
-/// Symbols, sorted so that a longer symbol precedes its prefix.
+/// The symbols; a symbol precedes its prefixes, so that the longest match is first.
 const SYMBOLS: [&str; 9] = ["==", "!=", "=", "!", "(", ")", ",", "<", ">"];
 const WORDS: [&str; 2] = ["in", "notin"];
 const SPACE: [char; 4] = [' ', '\t', '\r', '\n'];
 
-/// The unread rest of a selector.
+/// The lexer. Contains the part of the selector that is not read yet.
 pub(super) struct Tokens<'a> {
     rest: &'a str,
 }

@@ -49,11 +49,11 @@ impl Violations {
 
     fn members(&mut self, of: &'static Type, value: &Value) {
         let Value::Object(members) = value else {
-            return self.report(&format!("expected map, got &{{{}}}", go::map(value)));
+            return self.report(&format!("expected map, got &{{{}}}", go::format_map(value)));
         };
         for (name, member) in members {
             let Some(field) = of.field(name) else {
-                // As upstream, ends the validation of a struct at its first unknown field.
+                // As in structured-merge-diff, an unknown field ends the validation of its struct.
                 return self.below(&format!(".{name}"), |at| {
                     at.report("field not declared in schema");
                 });
@@ -62,7 +62,7 @@ impl Violations {
         }
     }
 
-    /// Validates a value by its structure; `of` is its OpenAPI type.
+    /// Validates a value by its structure. `of` is the OpenAPI type in error messages.
     fn by_structure(&mut self, structure: TypeStructure<'_>, of: &str, value: &Value) {
         match (structure, value) {
             (_, Value::Null) => {}
@@ -107,7 +107,7 @@ impl Violations {
 
     /// Adds an error unless the value has the OpenAPI type `of`.
     fn report_type(&mut self, of: &str, value: &Value) {
-        let shown = || format!("&{{{}}}", go::map(value));
+        let shown = || format!("&{{{}}}", go::format_map(value));
         match (of, value) {
             (_, Value::Null)
             | ("string", Value::String(_))
@@ -159,7 +159,7 @@ impl Violations {
     ) {
         let mut seen = HashSet::new();
         for (at, item) in items.iter().enumerate() {
-            let name = match structure.name(item) {
+            let name = match structure.path_element(item) {
                 Ok(name) => name,
                 Err(why) => return self.report(&format!("element {at}: {why}")),
             };
@@ -175,7 +175,7 @@ impl Violations {
         if value.is_null() {
             return;
         }
-        let shown = || format!("&{{{}}}", go::map(value));
+        let shown = || format!("&{{{}}}", go::format_map(value));
         match (form, value) {
             (ValueType::Raw, _) | (ValueType::Bool, Value::Bool(_)) => {}
             (ValueType::Int32 | ValueType::Int64 | ValueType::Double, Value::Number(_)) => {}

@@ -12,7 +12,7 @@ pub(super) struct Changes<'a> {
     pub(super) removed: Set<'a>,
 }
 
-/// All fields that a value contains.
+/// The field set of a value: all fields that the value contains.
 pub(super) fn fields<'a>(structure: TypeStructure<'_>, value: &'a Value) -> Set<'a> {
     let node = |element, inner: TypeStructure<'_>, value, named| Node {
         element,
@@ -56,7 +56,7 @@ fn is_nothing(value: &Value) -> bool {
 
 /// The difference between two values.
 pub(super) fn compare<'a>(structure: TypeStructure<'_>, old: &'a Value, new: &'a Value) -> Changes<'a> {
-    let difference = between(structure, Some(old), Some(new));
+    let difference = compare_at_path(structure, Some(old), Some(new));
     Changes {
         added: difference.added.1,
         modified: difference.modified.1,
@@ -64,7 +64,7 @@ pub(super) fn compare<'a>(structure: TypeStructure<'_>, old: &'a Value, new: &'a
     }
 }
 
-/// The difference at one path: for each type of change, whether the path itself changed and which fields below it.
+/// The difference at one path: for each type of change, whether the path itself changed, and the changed fields below the path.
 #[derive(Default)]
 struct Difference<'a> {
     added: (bool, Set<'a>),
@@ -72,7 +72,7 @@ struct Difference<'a> {
     removed: (bool, Set<'a>),
 }
 
-fn between<'a>(
+fn compare_at_path<'a>(
     structure: TypeStructure<'_>,
     old: Option<&'a Value>,
     new: Option<&'a Value>,
@@ -146,18 +146,24 @@ fn members<'a>(
     for (name, value) in after.into_iter().flatten() {
         let was = before.and_then(|before| before.get(name));
         if let Some(inner) = structure.member(name) {
-            level.take(&Element::Field(name.into()), between(inner, was, Some(value)));
+            level.take(
+                &Element::Field(name.into()),
+                compare_at_path(inner, was, Some(value)),
+            );
         }
     }
     for (name, value) in before.into_iter().flatten() {
         let is_removed = after.is_none_or(|after| !after.contains_key(name));
         if let Some(inner) = structure.member(name).filter(|_| is_removed) {
-            level.take(&Element::Field(name.into()), between(inner, Some(value), None));
+            level.take(
+                &Element::Field(name.into()),
+                compare_at_path(inner, Some(value), None),
+            );
         }
     }
 }
 
-/// Compares lists. Entries with the same key are one field and change together.
+/// Compares lists. Several entries with the same key are one field: a change of one entry is a change of all.
 fn entries<'a>(
     structure: TypeStructure<'_>,
     old: Option<&'a Value>,
@@ -180,20 +186,20 @@ impl<'a> Level<'a> {
     fn entry(&mut self, inner: TypeStructure<'_>, element: Element<'a>, was: &[&'a Value], is: &[&'a Value]) {
         match (was, is) {
             ([] | [_], [] | [_]) => {
-                let difference = between(inner, was.first().copied(), is.first().copied());
+                let difference = compare_at_path(inner, was.first().copied(), is.first().copied());
                 self.take(&element, difference);
             }
             ([_, _, ..], [_, _, ..]) if was == is => {}
             ([_, _, ..], [_, _, ..]) => Self::mark(&mut self.modified, element),
             (_, [] | [_]) => {
                 if let [one] = is {
-                    self.take(&element, between(inner, None, Some(one)));
+                    self.take(&element, compare_at_path(inner, None, Some(one)));
                 }
                 Self::mark(&mut self.removed, element);
             }
             _ => {
                 if let [one] = was {
-                    self.take(&element, between(inner, Some(one), None));
+                    self.take(&element, compare_at_path(inner, Some(one), None));
                 }
                 Self::mark(&mut self.added, element);
             }
@@ -208,7 +214,7 @@ fn group<'a>(
 ) -> Vec<(Element<'static>, Vec<&'a Value>)> {
     let items = list.and_then(Value::as_array).into_iter().flatten();
     let mut named: Vec<(Element<'static>, Vec<&Value>)> = items
-        .filter_map(|item| Some((structure.name(item).ok()?, vec![item])))
+        .filter_map(|item| Some((structure.path_element(item).ok()?, vec![item])))
         .collect();
     named.sort_by(|a, b| a.0.cmp(&b.0));
     named.dedup_by(|later, first| {

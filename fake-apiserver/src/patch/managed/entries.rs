@@ -33,7 +33,7 @@ pub(super) struct Id<'a> {
 #[derive(Clone, Debug)]
 struct ManagedFieldsEntry<'a> {
     id: Id<'a>,
-    /// The time of the last change; empty if the manager has not changed the object.
+    /// The time of the last change by the manager; empty if the manager applied fields without changing the object.
     time: Cow<'a, str>,
     set: Set<'a>,
 }
@@ -100,7 +100,7 @@ impl Id<'_> {
 impl<'a> Entries<'a> {
     pub(super) fn none(kind: &Kind) -> Self {
         Self {
-            kind: kind.stored(),
+            kind: kind.in_storage_version(),
             list: Vec::new(),
         }
     }
@@ -117,7 +117,7 @@ impl<'a> Entries<'a> {
                 return None;
             }
             // Drops entries whose version is unknown.
-            let Some(set) = entries.stored(&wire.api_version, wire.set) else {
+            let Some(set) = entries.to_stored_names(&wire.api_version, wire.set) else {
                 continue;
             };
             let id = Id {
@@ -141,12 +141,12 @@ impl<'a> Entries<'a> {
     }
 
     /// The union of the field sets of all entries.
-    pub(super) fn all(&self) -> Set<'a> {
+    pub(super) fn all_fields(&self) -> Set<'a> {
         let sets = self.list.iter().map(|entry| entry.set.clone());
         sets.fold(Set::default(), Set::union)
     }
 
-    /// For each other manager, the fields in `changed` that it owns, sorted by manager. Paths are those of the manager's API version.
+    /// The fields in `changed` that other managers own, by manager. The field names are those of the API version in the manager's entry.
     pub(super) fn owned_by_others(&self, id: &Id<'_>, changed: &Set<'_>) -> Vec<(String, Set<'a>)> {
         let mut others: Vec<&ManagedFieldsEntry<'a>> =
             self.list.iter().filter(|entry| entry.id != *id).collect();
@@ -155,7 +155,10 @@ impl<'a> Entries<'a> {
             .into_iter()
             .map(|entry| {
                 let set = entry.set.intersection(changed);
-                (entry.id.display(), self.shown(&entry.id.api_version, set))
+                (
+                    entry.id.display(),
+                    self.to_version_names(&entry.id.api_version, set),
+                )
             })
             .filter(|(_, set)| !set.is_empty())
             .collect()
@@ -218,7 +221,7 @@ impl<'a> Entries<'a> {
     }
 
     /// Merges the oldest `Update` entries beyond the maximum, separately for each API version.
-    pub(super) fn cap(&mut self) {
+    pub(super) fn merge_oldest_updates(&mut self) {
         let is_update = |entry: &ManagedFieldsEntry<'_>| entry.id.operation == ManagerOperation::Update;
         let mut count = self.list.iter().filter(|entry| is_update(entry)).count();
         if count <= UPDATERS_MAX {
@@ -244,7 +247,7 @@ impl<'a> Entries<'a> {
         self.list.extend(retained);
     }
 
-    /// Whether both lists have the same entries, ignoring times.
+    /// Whether both lists have the same entries except for their times.
     pub(super) fn equals_except_times(&self, other: &Self) -> bool {
         let same = |(a, b): (&ManagedFieldsEntry<'_>, &ManagedFieldsEntry<'_>)| {
             a.id == b.id && a.id.api_version == b.id.api_version && a.set == b.set
@@ -262,7 +265,7 @@ impl<'a> Entries<'a> {
         let mut out = Vec::with_capacity(256);
         for entry in std::mem::take(&mut self.list) {
             out.push(if out.is_empty() { b'[' } else { b',' });
-            let set = self.shown(&entry.id.api_version, entry.set);
+            let set = self.to_version_names(&entry.id.api_version, entry.set);
             write_entry(&entry.id, &entry.time, &set, &mut out);
         }
         out.push(b']');
@@ -270,7 +273,7 @@ impl<'a> Entries<'a> {
     }
 
     /// Converts a field set of an API version to the field names of the stored version. `None` if the version is unknown.
-    fn stored(&self, api_version: &str, set: Set<'a>) -> Option<Set<'a>> {
+    fn to_stored_names(&self, api_version: &str, set: Set<'a>) -> Option<Set<'a>> {
         let kind = self.version(api_version)?;
         Some(match kind.view {
             Some(view) if !view.renamed.is_empty() => set.renamed(|name| {
@@ -282,7 +285,7 @@ impl<'a> Entries<'a> {
     }
 
     /// Converts a field set from the field names of the stored version to those of an API version.
-    fn shown(&self, api_version: &str, set: Set<'a>) -> Set<'a> {
+    fn to_version_names(&self, api_version: &str, set: Set<'a>) -> Set<'a> {
         match self.version(api_version).and_then(|kind| kind.view) {
             Some(view) if !view.renamed.is_empty() => set.renamed(|name| {
                 let found = view.renamed.iter().find(|(stored, _)| *stored == name);
@@ -294,14 +297,14 @@ impl<'a> Entries<'a> {
 
     fn version(&self, api_version: &str) -> Option<Kind> {
         let is_version = match self.kind.defined() {
-            Some(defined) => defined.knows(api_version),
+            Some(defined) => defined.has_api_version(api_version),
             None => self.kind.has_version(api_version),
         };
         if is_version {
             return Some(self.kind.clone());
         }
         let found = Catalogue::built_in().find_kind(api_version, self.kind.kind)?;
-        (found.stored() == self.kind).then(|| found.clone())
+        (found.in_storage_version() == self.kind).then(|| found.clone())
     }
 }
 

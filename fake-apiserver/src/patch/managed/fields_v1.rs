@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::fmt;
 
-/// Maximum number of levels. Needed because clients can send field sets.
+/// Maximum nesting depth of a field set: clients can send field sets of any depth.
 const DEPTH_MAX: usize = 64;
 
 /// Serializes a set as JSON.
@@ -65,8 +65,8 @@ pub(super) fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Set<'de
     Ok(set)
 }
 
-/// Deserializer of one level; the number is how many levels may be nested in it. Returns whether the path of the level itself is in the
-/// set.
+/// Deserializer of one level; the number limits the levels below. Returns whether the path of the level itself is in the set, and the
+/// fields below the path.
 struct Level(usize);
 
 impl<'de> DeserializeSeed<'de> for Level {

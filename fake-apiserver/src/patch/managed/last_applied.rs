@@ -14,8 +14,8 @@ pub(super) const KUBECTL: &str = "kubectl";
 
 const ANNOTATION: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// Removes from `conflicts` the fields that client-side apply set and that have not changed since.
-pub(super) fn reduce(
+/// Removes from `conflicts` the fields that have not changed since client-side apply set them.
+pub(super) fn without_last_applied(
     kind: &Kind,
     live: &Value,
     conflicts: Vec<(String, Set<'_>)>,
@@ -54,7 +54,7 @@ fn last_applied(kind: &Kind, live: &Value) -> Option<Value> {
     Some(kind.to_stored(document))
 }
 
-/// If the object has the annotation, updates it to the applied configuration.
+/// Updates the last-applied annotation, if the object has one, to the applied configuration.
 pub(super) fn refresh(object: &mut Value, applied: &Value) {
     let current = object["metadata"]["annotations"][ANNOTATION].as_str();
     if current.is_none_or(str::is_empty) {

@@ -8,7 +8,7 @@ use super::type_structure::{TypeStructure, is_empty_value};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 
-/// Merges an applied configuration, which is valid, into a value.
+/// Merges an applied configuration into a value. The configuration must have been validated.
 pub(super) fn merge(structure: TypeStructure<'_>, live: &mut Value, applied: &Value) {
     // An empty applied list or map does not replace a non-empty one.
     let is_unchanged = !matches!(structure, TypeStructure::Leaf)
@@ -27,7 +27,7 @@ pub(super) fn merge(structure: TypeStructure<'_>, live: &mut Value, applied: &Va
             }
         }
         (Value::Array(items), Value::Array(applied)) if structure.has_entries() => {
-            *items = list(structure, std::mem::take(items), applied);
+            *items = merge_associative_lists(structure, std::mem::take(items), applied);
         }
         _ => *live = applied.clone(),
     }
@@ -37,8 +37,8 @@ pub(super) fn merge(structure: TypeStructure<'_>, live: &mut Value, applied: &Va
 ///
 /// Applied entries are in the applied order; each other entry remains before the next entry that both lists contain. In strategic merge
 /// patches, in contrast, new entries are first.
-fn list(structure: TypeStructure<'_>, live: Vec<Value>, applied: &[Value]) -> Vec<Value> {
-    let name = |item: &Value| structure.name(item).ok();
+fn merge_associative_lists(structure: TypeStructure<'_>, live: Vec<Value>, applied: &[Value]) -> Vec<Value> {
+    let name = |item: &Value| structure.path_element(item).ok();
     let wanted: Vec<Option<Element<'_>>> = applied.iter().map(name).collect();
     let positions: HashMap<&Element<'_>, usize> = (0..)
         .zip(&wanted)
@@ -122,7 +122,7 @@ pub(super) fn prune(
     out
 }
 
-/// Adds to a set the structs that contain its fields. Structs are not marked in field sets themselves.
+/// Adds the structs that contain the fields of a set: field sets contain only the fields of a struct, not the struct.
 fn with_structs<'a>(structure: TypeStructure<'_>, set: &Set<'a>) -> Set<'a> {
     let nodes = set.nodes().iter().map(|node| {
         let (inner, named) = match &node.element {
@@ -165,7 +165,7 @@ fn remove(structure: TypeStructure<'_>, value: &mut Value, set: &Set<'_>) {
             *members = retained;
         }
         Value::Array(items) if structure.has_entries() => items.retain_mut(|item| {
-            let name = structure.name(item).ok();
+            let name = structure.path_element(item).ok();
             match name.and_then(|name| set.node(&name)) {
                 Some(node) if node.member => false,
                 Some(node) => {

@@ -4,8 +4,8 @@
 //! `force`, it must not change fields of other managers. Fields that are no longer applied are removed if no other manager owns them.
 //! Implements the algorithm of structured-merge-diff.
 //!
-//! The entries of an object are held as JSON text: before the write in `metadata.managedFields`, later in the serialized object. Text is
-//! compact, and most writes only compare it. Does not know requests or storage.
+//! The managedFields of an object are JSON text, because text is compact and most writes only compare it. The text is in
+//! `metadata.managedFields` before a write, and in the serialized object after it. Does not know requests or storage.
 
 mod check;
 mod compare;
@@ -50,7 +50,7 @@ const UNOWNED: [&str; 8] = [
     "resourceVersion",
 ];
 
-/// A write, with the name and API version that its managedFields entry gets.
+/// The manager of a write, with the data for its managedFields entry.
 #[derive(Clone, Copy)]
 pub(crate) struct FieldManager<'a> {
     /// The kind in the version of the request.
@@ -67,24 +67,24 @@ impl FieldManager<'_> {
     /// Valid managedFields in the submitted object replace the previous ones.
     pub(crate) fn track(self, now: &str, old: Option<&Object>, new: &mut Value) {
         let submitted = metadata::take(new, "managedFields");
-        let before = old.map(Object::managed).unwrap_or_default();
+        let before = old.map(Object::managed_fields).unwrap_or_default();
         let text = match &submitted {
-            Some(submitted) if self.part == Part::Main => self.submitted(submitted, before),
+            Some(submitted) if self.part == Part::Main => self.submitted_or_previous(submitted, before),
             _ => before.to_owned(),
         };
         let entries = Entries::read(self.kind, &text).unwrap_or_else(|| Entries::none(self.kind));
         if entries.is_empty() && old.is_some() {
             // Until the first apply, an object without managedFields gets no entries.
-            return mark(new, String::new());
+            return set_managed_fields(new, String::new());
         }
-        let nothing = self.kind.validated_version().nothing();
+        let nothing = self.kind.validated_version().zero_value();
         let old = old.map_or(&nothing, |old| old.value());
-        let written = self.update(now, entries, old, new, self.manager);
-        mark(new, written);
+        let written = self.entries_after_update(now, entries, old, new, self.manager);
+        set_managed_fields(new, written);
     }
 
     /// The managedFields that the client submitted, as text, if they are valid; otherwise the previous ones.
-    fn submitted(self, submitted: &Value, before: &str) -> String {
+    fn submitted_or_previous(self, submitted: &Value, before: &str) -> String {
         if is_reset(submitted) {
             return String::new();
         }
@@ -93,8 +93,8 @@ impl FieldManager<'_> {
         if sensible { text } else { before.to_owned() }
     }
 
-    /// The managedFields entries after an update.
-    fn update<'e>(
+    /// The managedFields after an update, as text: the manager owns the changed fields.
+    fn entries_after_update<'e>(
         self,
         now: &'e str,
         mut entries: Entries<'e>,
@@ -104,17 +104,17 @@ impl FieldManager<'_> {
     ) -> String {
         let validated = self.kind.validated_version();
         let mut changes = compare(TypeStructure::of_kind(&validated), old, new);
-        self.reset(&mut changes.added);
-        self.reset(&mut changes.modified);
-        self.reset(&mut changes.removed);
+        self.remove_reset_fields(&mut changes.added);
+        self.remove_reset_fields(&mut changes.modified);
+        self.remove_reset_fields(&mut changes.removed);
         let mut set = changes.added.union(changes.modified);
         entries.release(None, &set, &changes.removed);
-        strip(&mut set);
+        remove_unowned_fields(&mut set);
         let api_version = self.kind.api_version();
         let id = self.id(manager, ManagerOperation::Update, &api_version);
         let mut entries: Entries<'_> = entries;
         entries.add(id, set, now);
-        entries.cap();
+        entries.merge_oldest_updates();
         entries.write()
     }
 
@@ -128,14 +128,14 @@ impl FieldManager<'_> {
         applied: &Value,
         force: bool,
     ) -> Result<(Value, String), Status> {
-        let document = self.document(applied)?;
-        let nothing = self.kind.validated_version().nothing();
+        let document = self.validated_configuration(applied)?;
+        let nothing = self.kind.validated_version().zero_value();
         let live_value = live.map_or(&nothing, |live| live.value());
         let first;
-        let mut before = live.map(Object::managed).unwrap_or_default();
+        let mut before = live.map(Object::managed_fields).unwrap_or_default();
         if before.is_empty() && live.is_some() {
             let none = Entries::none(self.kind);
-            first = self.update(now, none, &nothing, live_value, BEFORE_FIRST_APPLY);
+            first = self.entries_after_update(now, none, &nothing, live_value, BEFORE_FIRST_APPLY);
             before = &first;
         }
         let (object, mut written) = self.merge(now, live_value, before, &document, force)?;
@@ -150,7 +150,7 @@ impl FieldManager<'_> {
         Ok((object, written))
     }
 
-    /// Merges a configuration into an object, or returns the conflicts with other managers. Returns no object if nothing changes.
+    /// Merges a configuration into an object, or returns a conflict with other managers. Returns no object if the object does not change.
     fn merge(
         self,
         now: &str,
@@ -165,23 +165,23 @@ impl FieldManager<'_> {
         let structure = TypeStructure::of_kind(&validated);
         let mut entries = Entries::read(self.kind, before).unwrap_or_else(|| Entries::none(self.kind));
         let mut set = fields(structure, document);
-        self.reset(&mut set);
+        self.remove_reset_fields(&mut set);
         let last = entries.replace(id.clone(), set);
         let mut object = live.clone();
         merge::merge(structure, &mut object, document);
         if !last.is_empty() {
-            object = merge::prune(structure, &object, &last, &entries.all());
+            object = merge::prune(structure, &object, &last, &entries.all_fields());
         }
         let mut changes = compare(structure, live, &object);
-        self.reset(&mut changes.added);
-        self.reset(&mut changes.modified);
-        self.reset(&mut changes.removed);
+        self.remove_reset_fields(&mut changes.added);
+        self.remove_reset_fields(&mut changes.modified);
+        self.remove_reset_fields(&mut changes.removed);
         let changed = changes.added.union(changes.modified);
         if !force {
-            self.refuse(live, entries.owned_by_others(&id, &changed))?;
+            self.check_conflicts(live, entries.owned_by_others(&id, &changed))?;
         }
         entries.release(Some(&id), &changed, &changes.removed);
-        entries.edit(&id, strip);
+        entries.edit(&id, remove_unowned_fields);
         let differs = object != *live;
         if differs {
             entries.touch(&id, now);
@@ -191,7 +191,7 @@ impl FieldManager<'_> {
     }
 
     /// Validates a configuration and converts it to the stored version.
-    fn document(self, applied: &Value) -> Result<Value, Status> {
+    fn validated_configuration(self, applied: &Value) -> Result<Value, Status> {
         let text = |name: &str| applied[name].as_str().unwrap_or_default();
         let (version, kind) = (text("apiVersion"), text("kind"));
         if !self.kind.has_version(version) || kind != self.kind.kind {
@@ -230,12 +230,12 @@ impl FieldManager<'_> {
     }
 
     /// Returns an error if there are conflicts with other managers.
-    fn refuse(self, live: &Value, conflicts: Vec<(String, Set<'_>)>) -> Result<(), Status> {
+    fn check_conflicts(self, live: &Value, conflicts: Vec<(String, Set<'_>)>) -> Result<(), Status> {
         if conflicts.is_empty() {
             return Ok(());
         }
         let conflicts = if self.manager == last_applied::KUBECTL {
-            last_applied::reduce(self.kind, live, conflicts)
+            last_applied::without_last_applied(self.kind, live, conflicts)
         } else {
             let paths = |(manager, set): (String, Set<'_>)| (manager, set.paths());
             conflicts.into_iter().map(paths).collect()
@@ -256,15 +256,15 @@ impl FieldManager<'_> {
     }
 
     /// Removes the fields that this request cannot set (`GetResetFields` of the kind's strategy).
-    fn reset(self, set: &mut Set<'_>) {
-        for path in untouched(&self.kind.validated_version(), self.part) {
+    fn remove_reset_fields(self, set: &mut Set<'_>) {
+        for path in reset_fields(&self.kind.validated_version(), self.part) {
             set.drop_all(path);
         }
     }
 }
 
 /// The fields that a write to a resource or subresource cannot set.
-fn untouched(kind: &Kind, part: Part) -> Paths {
+fn reset_fields(kind: &Kind, part: Part) -> Paths {
     match part {
         _ if !kind.status => &[],
         Part::Status => kind.status_resets,
@@ -274,7 +274,7 @@ fn untouched(kind: &Kind, part: Part) -> Paths {
 }
 
 /// Removes the fields that no manager can own.
-fn strip(set: &mut Set<'_>) {
+fn remove_unowned_fields(set: &mut Set<'_>) {
     for name in UNOWNED {
         set.drop_member(&["metadata", name]);
     }
@@ -293,12 +293,12 @@ fn is_reset(submitted: &Value) -> bool {
 }
 
 /// Sets the managedFields of an object before it is written.
-pub(crate) fn mark(value: &mut Value, written: String) {
+pub(crate) fn set_managed_fields(value: &mut Value, written: String) {
     metadata::set(value, "managedFields", Some(written.into()));
 }
 
 /// Whether two managedFields texts differ only in times.
-pub(crate) fn differ_in_times(kind: &Kind, one: &str, other: &str) -> bool {
+pub(crate) fn differ_only_in_times(kind: &Kind, one: &str, other: &str) -> bool {
     match (Entries::read(kind, one), Entries::read(kind, other)) {
         (Some(one), Some(other)) => one.equals_except_times(&other),
         _ => false,

@@ -19,7 +19,7 @@ pub fn overlay(kind: &Kind, object: &mut Value, document: &Value) -> Result<(), 
     check::check(structure, &named)
         .map_err(|why| format!("failed to convert patch object to typed object: {why}"))?;
     let mut atomic = Vec::new();
-    atomics(structure, &named, &mut String::new(), &mut atomic);
+    collect_atomic_paths(structure, &named, &mut String::new(), &mut atomic);
     if !atomic.is_empty() {
         let all = atomic.join(", ");
         return Err(format!(
@@ -31,7 +31,12 @@ pub fn overlay(kind: &Kind, object: &mut Value, document: &Value) -> Result<(), 
 }
 
 /// Adds the paths of all atomic lists, maps and structs in a value to `found`.
-fn atomics(structure: TypeStructure<'_>, value: &Value, path: &mut String, found: &mut Vec<String>) {
+fn collect_atomic_paths(
+    structure: TypeStructure<'_>,
+    value: &Value,
+    path: &mut String,
+    found: &mut Vec<String>,
+) {
     let length = path.len();
     match (structure.of_value(value), value) {
         (TypeStructure::Leaf, Value::Object(_) | Value::Array(_)) => found.push(path.clone()),
@@ -40,7 +45,7 @@ fn atomics(structure: TypeStructure<'_>, value: &Value, path: &mut String, found
                 path.push('.');
                 path.push_str(name);
                 if let Some(inner) = structure.member(name) {
-                    atomics(inner, member, path, found);
+                    collect_atomic_paths(inner, member, path, found);
                 }
                 path.truncate(length);
             }
@@ -48,7 +53,7 @@ fn atomics(structure: TypeStructure<'_>, value: &Value, path: &mut String, found
         (structure, Value::Array(items)) => {
             for (at, item) in items.iter().enumerate() {
                 path.push_str(&format!("[{at}]"));
-                atomics(structure.entry(), item, path, found);
+                collect_atomic_paths(structure.entry(), item, path, found);
                 path.truncate(length);
             }
         }

@@ -1,7 +1,7 @@
 //! Field sets and their operations.
 //!
-//! A set is a tree of path elements, sorted on each level, so that each operation is one pass over two sorted lists. Names are borrowed
-//! from objects and their JSON. Does not know schemas or FieldsV1.
+//! A set is a tree of path elements, sorted on each level, so that elements are found by binary search. Names are borrowed from objects
+//! and their JSON. Does not know schemas or FieldsV1.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -23,7 +23,7 @@ pub(super) enum Element<'a> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Set<'a>(Vec<Node<'a>>);
 
-/// A path element, whether its path is in the set, and the fields below it.
+/// A path element with the fields below. `member`: whether the path that ends with the element is in the set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Node<'a> {
     pub(super) element: Element<'a>,
@@ -53,7 +53,7 @@ impl Element<'_> {
 impl<'a> Set<'a> {
     /// Creates a set from unsorted nodes. Drops nodes that contain no field.
     pub(super) fn new(mut nodes: Vec<Node<'a>>) -> Self {
-        nodes.retain(Node::is_something);
+        nodes.retain(Node::contains_fields);
         if !nodes.is_sorted_by(|a, b| a.element < b.element) {
             nodes.sort_by(|a, b| a.element.cmp(&b.element));
             nodes.dedup_by(|later, first| {
@@ -123,7 +123,7 @@ impl<'a> Set<'a> {
                     inner: ours.inner.difference(&theirs.inner),
                     element: ours.element,
                 })
-                .filter(Node::is_something),
+                .filter(Node::contains_fields),
             });
         Self(nodes.collect())
     }
@@ -136,7 +136,7 @@ impl<'a> Set<'a> {
                 member: ours.member && theirs.member,
                 inner: ours.inner.intersection(&theirs.inner),
             };
-            node.is_something().then_some(node)
+            node.contains_fields().then_some(node)
         });
         Self(nodes.collect())
     }
@@ -150,12 +150,12 @@ impl<'a> Set<'a> {
         if !rest.is_empty() {
             self.0[at].inner.drop_all(rest);
         }
-        if rest.is_empty() || !self.0[at].is_something() {
+        if rest.is_empty() || !self.0[at].contains_fields() {
             self.0.remove(at);
         }
     }
 
-    /// Removes a struct field from the set, but not the fields below it.
+    /// Removes a struct field from the set, but not the fields below that field.
     pub(super) fn drop_member(&mut self, path: &[&str]) {
         let Some((first, rest)) = path.split_first() else {
             return;
@@ -166,7 +166,7 @@ impl<'a> Set<'a> {
         } else {
             self.0[at].inner.drop_member(rest);
         }
-        if !self.0[at].is_something() {
+        if !self.0[at].contains_fields() {
             self.0.remove(at);
         }
     }
@@ -186,7 +186,7 @@ impl<'a> Set<'a> {
         Self::new(nodes.collect())
     }
 
-    /// All paths in the form `.spec.containers[name="a"].image`; on each level, paths that are in the set themselves are first.
+    /// All paths in the form `.spec.containers[name="a"].image`. On each level, paths that end there precede longer paths.
     pub(super) fn paths(&self) -> Vec<String> {
         let mut out = Vec::new();
         self.collect("", &mut out);
@@ -210,7 +210,7 @@ impl<'a> Set<'a> {
 }
 
 impl Node<'_> {
-    fn is_something(&self) -> bool {
+    fn contains_fields(&self) -> bool {
         self.member || !self.inner.is_empty()
     }
 }

@@ -45,13 +45,13 @@ fn applied(
     force: bool,
 ) -> std::sync::Arc<Object> {
     let (mut object, owners) = by.apply(NOW, live, document, force).expect("no conflicts");
-    super::mark(&mut object, owners);
+    super::set_managed_fields(&mut object, owners);
     Object::new(object, 1)
 }
 
 /// The fields that a manager owns, as FieldsV1.
 fn owned(object: &Object, manager: &str) -> Value {
-    let entries: Value = serde_json::from_str(object.managed()).unwrap_or_default();
+    let entries: Value = serde_json::from_str(object.managed_fields()).unwrap_or_default();
     let mine = entries.as_array().into_iter().flatten();
     mine.filter(|entry| entry["manager"] == manager)
         .map(|entry| entry["fieldsV1"].clone())
@@ -226,7 +226,7 @@ fn the_oldest_updaters_are_merged_beyond_the_limit() {
         config_maps(&format!("m{n}")).track(&now, old, &mut next);
         object = Object::new(next, n + 2);
     }
-    let entries: Value = serde_json::from_str(object.managed()).expect("managedFields is JSON");
+    let entries: Value = serde_json::from_str(object.managed_fields()).expect("managedFields is JSON");
     let managers: Vec<&str> = (entries.as_array().into_iter().flatten())
         .filter_map(|entry| entry["manager"].as_str())
         .collect();
@@ -272,7 +272,7 @@ proptest! {
         let once = applied(config_maps("me"), Some(&live), &config_map(&data), true);
         let twice = applied(config_maps("me"), Some(&once), &config_map(&data), false);
         prop_assert_eq!(twice.value(), once.value());
-        prop_assert_eq!(twice.managed(), once.managed());
+        prop_assert_eq!(twice.managed_fields(), once.managed_fields());
     }
 
     #[test]
@@ -339,7 +339,7 @@ proptest! {
             let owner = if before.get(key) == after.get(key) { "first" } else { "second" };
             for manager in ["first", "second"] {
                 let has = owned(&second, manager)["f:data"].get(format!("f:{key}")).is_some();
-                let tracked = !first.managed().is_empty();
+                let tracked = !first.managed_fields().is_empty();
                 prop_assert_eq!(has, tracked && manager == owner, "{} of {}", key, manager);
             }
         }

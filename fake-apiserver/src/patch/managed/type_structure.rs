@@ -73,7 +73,7 @@ impl<'t> TypeStructure<'t> {
         }
     }
 
-    /// The structure of a specific value, which may differ from that of its type.
+    /// The structure of a specific value: without schema, only objects are divided into fields.
     pub(super) fn of_value(self, value: &Value) -> Self {
         match self {
             Self::Free if !value.is_object() => Self::Leaf,
@@ -115,7 +115,7 @@ impl<'t> TypeStructure<'t> {
         }
     }
 
-    /// Whether a member is a declared field and not a map member. Field sets contain declared fields only through their inner fields.
+    /// Whether a member is a declared field and not a map member. Field sets contain the inner fields of a declared struct, not the struct.
     pub(super) fn declares(self, name: &str) -> bool {
         match self {
             Self::Struct(_) => true,
@@ -136,7 +136,7 @@ impl<'t> TypeStructure<'t> {
     }
 
     /// The path element of a list entry, or the reason why it has none.
-    pub(super) fn name(self, item: &Value) -> Result<Element<'static>, String> {
+    pub(super) fn path_element(self, item: &Value) -> Result<Element<'static>, String> {
         match (self, item) {
             (Self::Keyed(keys, form), Value::Object(members)) => {
                 key(keys.iter().copied(), members, |name| default(name, form))
@@ -164,7 +164,7 @@ impl<'t> TypeStructure<'t> {
     }
 }
 
-/// Members that all objects have.
+/// Members that all API objects have.
 const META: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
 impl<'t> SchemaNode<'t> {
@@ -185,8 +185,8 @@ impl<'t> SchemaNode<'t> {
     }
 }
 
-/// The value of a missing key field: its default, or the zero value if the field is always serialized. `None` if the field is then not part
-/// of the key.
+/// The value of a key field that a list entry omits: the default, or the zero value if the field is always serialized. Otherwise `None`:
+/// the field is not part of the key.
 fn default(name: &str, form: &ValueType) -> Option<Value> {
     let ValueType::Struct(id) = form else { return None };
     let field = id.get().field(name)?;

@@ -1,5 +1,5 @@
-//! The directives of a strategic merge patch that need no merging: `$patch`, `$retainKeys`,
-//! `$deleteFromPrimitiveList/x` and `$setElementOrder/x`, and the errors for their misuse.
+//! The directives of a strategic merge patch (`$patch`, `$retainKeys`, `$deleteFromPrimitiveList/x`, `$setElementOrder/x`), and the
+//! errors for invalid directives.
 
 use crate::machinery::go;
 use serde_json::{Map, Value};
@@ -45,8 +45,8 @@ pub(super) fn retain_keys(
     Ok(())
 }
 
-/// Removes directives and `null` members from a value that the patch adds, because they only affect existing values.
-pub(super) fn bare(value: &mut Value) {
+/// Removes directives and `null` members from a value that the patch adds: directives and `null` only apply to existing values.
+pub(super) fn remove_directives(value: &mut Value) {
     match value {
         Value::Object(members) => {
             let replaces = members.get(PATCH).is_some_and(|directive| directive == "delete");
@@ -54,11 +54,11 @@ pub(super) fn bare(value: &mut Value) {
                 members.clear();
             }
             members.retain(|name, member| !member.is_null() && !is_directive(name));
-            members.values_mut().for_each(bare);
+            members.values_mut().for_each(remove_directives);
         }
         Value::Array(items) => {
             items.retain(|item| item.get(PATCH).is_none_or(|directive| directive == "merge"));
-            items.iter_mut().for_each(bare);
+            items.iter_mut().for_each(remove_directives);
         }
         _ => {}
     }
@@ -94,7 +94,7 @@ pub(super) fn delete_scalars(
 }
 
 /// Applies the directives in a list of the patch and returns the remaining entries.
-pub(super) fn directives(
+pub(super) fn apply_list_directives(
     key: &str,
     original: &mut Vec<Value>,
     patch: Vec<Value>,
@@ -110,8 +110,8 @@ pub(super) fn directives(
             Some("delete") => drop(deleted.insert(entry_key(&item, key)?)),
             Some("replace") => {
                 replaces = true;
-                bare(&mut item);
-                // An entry with at most one other member (usually its merge key) is not added to the new list.
+                remove_directives(&mut item);
+                // An entry with at most one member (usually the merge key) besides `$patch` is not added to the new list.
                 if item.as_object().is_some_and(|members| members.len() > 1) {
                     rest.push(item);
                 }
@@ -136,7 +136,7 @@ pub(super) fn entry_key(item: &Value, key: &str) -> Result<Value, StrategicPatch
         Some(value) => Ok(value.clone()),
         None => Err(StrategicPatchError::Fit(format!(
             "map: {} does not contain declared merge key: {key}",
-            go::map(item)
+            go::format_map(item)
         ))),
     }
 }

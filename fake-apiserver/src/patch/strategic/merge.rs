@@ -3,12 +3,12 @@
 //! Objects can contain lists and lists objects, so both are merged in this file.
 
 use super::directives::{
-    DELETE_FROM_LIST, PATCH, SET_ORDER, StrategicPatchError, bare, delete_scalars, directives, entry_key,
-    retain_keys, unknown_directive,
+    DELETE_FROM_LIST, PATCH, SET_ORDER, StrategicPatchError, apply_list_directives, delete_scalars,
+    entry_key, remove_directives, retain_keys, unknown_directive,
 };
 use super::members::Members;
 use super::order;
-use crate::machinery::document::form;
+use crate::machinery::document::json_type;
 use crate::machinery::go;
 use serde_json::{Map, Value};
 use std::collections::{HashMap, HashSet};
@@ -61,14 +61,14 @@ fn member(
         }
         (_, new) => {
             value = new;
-            bare(&mut value);
+            remove_directives(&mut value);
             original.insert(name, value);
         }
     }
     Ok(())
 }
 
-/// Merges a list of the patch into a list and sorts the result: entries of the patch are in the order of the patch.
+/// Merges a list of the patch into a list, and sorts the result so that the entries of the patch are in the order of the patch.
 fn merge_list(
     of: Members,
     key: Option<&'static str>,
@@ -81,13 +81,13 @@ fn merge_list(
         .filter(|item| item.get(PATCH).is_none())
         .cloned()
         .collect();
-    combine(of, key, original, patch)?;
-    order::arrange(original, &wanted, &before, key);
+    merge_list_unsorted(of, key, original, patch)?;
+    order::sort_merged_list(original, &wanted, &before, key);
     Ok(())
 }
 
 /// Merges a list of the patch into a list. New entries are appended.
-fn combine(
+fn merge_list_unsorted(
     of: Members,
     key: Option<&'static str>,
     original: &mut Vec<Value>,
@@ -102,13 +102,13 @@ fn combine(
     }
     let key =
         key.ok_or_else(|| StrategicPatchError::Fit("cannot merge lists without merge key".to_owned()))?;
-    let patch = directives(key, original, patch)?;
+    let patch = apply_list_directives(key, original, patch)?;
     merge_entries(of, key, original, patch)
 }
 
 /// Whether the entries of both lists are structs. A mixture of structs and scalars is an error.
 fn has_structs(original: &[Value], patch: &[Value]) -> Result<bool, StrategicPatchError> {
-    let mut forms = original.iter().chain(patch).map(form);
+    let mut forms = original.iter().chain(patch).map(json_type);
     let first = forms.next();
     if first == Some("array") {
         return Err(StrategicPatchError::Fit(
@@ -116,7 +116,7 @@ fn has_structs(original: &[Value], patch: &[Value]) -> Result<bool, StrategicPat
         ));
     }
     if forms.any(|form| Some(form) != first) {
-        let lists = [original, patch].map(|list| go::map(&Value::from(list)));
+        let lists = [original, patch].map(|list| go::format_map(&Value::from(list)));
         let lists = lists.join(" ");
         return Err(StrategicPatchError::Fit(format!(
             "list element types are not identical: [{lists}]"
@@ -148,7 +148,7 @@ fn merge_entries(
         match (found.and_then(Value::as_object_mut), &mut item) {
             (Some(old), Value::Object(new)) => merge(of, old, std::mem::take(new))?,
             _ => {
-                bare(&mut item);
+                remove_directives(&mut item);
                 positions.insert(value, original.len());
                 original.push(item);
             }
@@ -196,8 +196,8 @@ fn enforce_orders(
             }
         };
         let before = slot.clone();
-        combine(inner, strategy.key, slot, change)?;
-        order::arrange(slot, &order, &before, strategy.key);
+        merge_list_unsorted(inner, strategy.key, slot, change)?;
+        order::sort_merged_list(slot, &order, &before, strategy.key);
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Strategic merge patches: merge patches that merge lists by the merge keys in the schema and preserve their order.
+//! Strategic merge patches: merge patches that also merge lists, by merge key, and preserve the order of the entries.
 //!
 //! The schema defines which lists are merged. Does not know requests.
 

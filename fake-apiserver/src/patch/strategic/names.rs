@@ -7,12 +7,12 @@ use std::collections::HashMap;
 
 /// The identity of an entry. All structs without the merge key have the same identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Name<'a> {
+pub(super) enum EntryIdentity<'a> {
     Key(Option<&'a Value>),
     Whole(&'a Value),
 }
 
-impl<'a> Name<'a> {
+impl<'a> EntryIdentity<'a> {
     pub(super) fn of(item: &'a Value, key: Option<&str>) -> Self {
         match key {
             Some(key) if item.is_object() => Self::Key(item.get(key)),
@@ -21,19 +21,19 @@ impl<'a> Name<'a> {
     }
 }
 
-/// The positions of the entries of a list by identity. If several entries are equal, the position of the first.
-pub(super) struct Positions<'a>(HashMap<Name<'a>, usize>);
+/// The positions of the entries of a list by identity; for several entries with the same identity, the position of the first.
+pub(super) struct Positions<'a>(HashMap<EntryIdentity<'a>, usize>);
 
 impl<'a> Positions<'a> {
     pub(super) fn of(list: &'a [Value], key: Option<&str>) -> Self {
         let mut positions = HashMap::with_capacity(list.len());
         for (at, item) in list.iter().enumerate() {
-            positions.entry(Name::of(item, key)).or_insert(at);
+            positions.entry(EntryIdentity::of(item, key)).or_insert(at);
         }
         Self(positions)
     }
 
     pub(super) fn get(&self, item: &Value, key: Option<&str>) -> Option<usize> {
-        self.0.get(&Name::of(item, key)).copied()
+        self.0.get(&EntryIdentity::of(item, key)).copied()
     }
 }

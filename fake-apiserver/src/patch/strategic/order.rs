@@ -12,7 +12,7 @@ pub(super) fn check(change: &[Value], order: &[Value], key: Option<&str>) -> Res
         match positions.get(item, key) {
             Some(at) if at >= last => last = at,
             _ => {
-                let list = |items: &[Value]| go::map(&Value::Array(items.to_vec()));
+                let list = |items: &[Value]| go::format_map(&Value::Array(items.to_vec()));
                 let text = format!(
                     "The order in patch list:\n{}\n doesn't match $setElementOrder list:\n{}\n",
                     list(change),
@@ -27,8 +27,13 @@ pub(super) fn check(change: &[Value], order: &[Value], key: Option<&str>) -> Res
 
 /// Sorts a merged list: entries listed in `order` by that order, the others by their position in `before`.
 ///
-/// When the two groups are merged, the entry that preceded the other in `before` is first.
-pub(super) fn arrange(merged: &mut Vec<Value>, order: &[Value], before: &[Value], key: Option<&str>) {
+/// Between an entry in `order` and one that is not, the entry that was first in `before` is first.
+pub(super) fn sort_merged_list(
+    merged: &mut Vec<Value>,
+    order: &[Value],
+    before: &[Value],
+    key: Option<&str>,
+) {
     let (order, before) = (Positions::of(order, key), Positions::of(before, key));
     let positioned = std::mem::take(merged).into_iter().map(|item| PositionedEntry {
         ordered: order.get(&item, key),

@@ -23,18 +23,18 @@ const IS_DEFAULT_CLASS: &str = "storageclass.kubernetes.io/is-default-class";
 /// Mutating admission of a new object, before validation.
 pub(super) fn admit(txn: &mut Txn<'_>, target: &Target, object: &mut Value) -> Result<(), Status> {
     let kind = &target.kind;
-    in_namespace(txn, kind, object)?;
+    check_namespace(txn, kind, object)?;
     match (kind.group, kind.plural) {
         ("", "pods") => {
-            if has(txn, Plugin::ServiceAccount) {
-                service_account(txn, kind, object)?;
+            if is_enabled(txn, Plugin::ServiceAccount) {
+                set_service_account(txn, kind, object)?;
             }
-            if has(txn, Plugin::Priority) {
-                priority(txn, kind, object)?;
+            if is_enabled(txn, Plugin::Priority) {
+                set_priority(txn, kind, object)?;
             }
         }
-        ("", "persistentvolumeclaims") if has(txn, Plugin::DefaultStorageClass) => {
-            default_storage_class(txn, object);
+        ("", "persistentvolumeclaims") if is_enabled(txn, Plugin::DefaultStorageClass) => {
+            set_default_storage_class(txn, object);
         }
         _ => {}
     }
@@ -53,9 +53,9 @@ pub(super) fn validate(
 ) -> Result<(), Status> {
     let kind = &target.kind;
     if (kind.group, kind.plural) == ("", "persistentvolumeclaims")
-        && has(txn, Plugin::PersistentVolumeClaimResize)
+        && is_enabled(txn, Plugin::PersistentVolumeClaimResize)
     {
-        resize(txn, target, new, old)?;
+        check_resize(txn, target, new, old)?;
     }
     for plugin in txn.plugins().iter() {
         plugin.validate(txn, &attributes(target, old), new)?;
@@ -71,12 +71,12 @@ fn attributes<'r>(target: &'r Target, old: Option<&'r Value>) -> Attributes<'r> 
     }
 }
 
-fn has(txn: &Txn<'_>, plugin: Plugin) -> bool {
+fn is_enabled(txn: &Txn<'_>, plugin: Plugin) -> bool {
     txn.options().admission.has(plugin)
 }
 
 /// DefaultStorageClass: a PVC without a class gets the newest default class.
-fn default_storage_class(txn: &Txn<'_>, claim: &mut Value) {
+fn set_default_storage_class(txn: &Txn<'_>, claim: &mut Value) {
     let has_class = !claim["spec"]["storageClassName"].is_null()
         || claim["metadata"]["annotations"].get(STORAGE_ANNOTATION).is_some();
     if has_class {
@@ -90,19 +90,19 @@ fn default_storage_class(txn: &Txn<'_>, claim: &mut Value) {
 }
 
 /// NamespaceLifecycle: a new object requires an existing namespace that is not terminating.
-pub(super) fn in_namespace(txn: &Txn<'_>, kind: &Kind, object: &Value) -> Result<(), Status> {
+pub(super) fn check_namespace(txn: &Txn<'_>, kind: &Kind, object: &Value) -> Result<(), Status> {
     let namespace = metadata::text(object, "namespace");
-    if namespace.is_empty() || !has(txn, Plugin::NamespaceLifecycle) {
+    if namespace.is_empty() || !is_enabled(txn, Plugin::NamespaceLifecycle) {
         return Ok(());
     }
     let Some(found) = txn.get(&NAMESPACE, namespace) else {
-        return Err(Status::not_found(NAMESPACE.resource(), namespace));
+        return Err(Status::not_found(NAMESPACE.group_resource(), namespace));
     };
     if !metadata::is_deleting(found.value()) {
         return Ok(());
     }
     let why = format!("unable to create new content in namespace {namespace} because it is being terminated");
-    let mut status = Status::forbidden(kind.resource(), metadata::text(object, "name"), &why);
+    let mut status = Status::forbidden(kind.group_resource(), metadata::text(object, "name"), &why);
     if let Some(details) = &mut status.details {
         details.causes.push(Cause {
             reason: "NamespaceTerminating",
@@ -114,7 +114,7 @@ pub(super) fn in_namespace(txn: &Txn<'_>, kind: &Kind, object: &Value) -> Result
 }
 
 /// PersistentVolumeClaimResize: a PVC can grow only if it is bound and its StorageClass allows expansion.
-fn resize(txn: &Txn<'_>, target: &Target, new: &Value, old: Option<&Value>) -> Result<(), Status> {
+fn check_resize(txn: &Txn<'_>, target: &Target, new: &Value, old: Option<&Value>) -> Result<(), Status> {
     let Some(old) = old.filter(|_| target.part == Part::Main) else {
         return Ok(());
     };
@@ -125,7 +125,13 @@ fn resize(txn: &Txn<'_>, target: &Target, new: &Value, old: Option<&Value>) -> R
     if size(new) <= size(old) {
         return Ok(());
     }
-    let refuse = |why: &str| Err(Status::forbidden(target.kind.resource(), target.name(), why));
+    let refuse = |why: &str| {
+        Err(Status::forbidden(
+            target.kind.group_resource(),
+            target.name(),
+            why,
+        ))
+    };
     if old["status"]["phase"] != "Bound" {
         return refuse("Only bound persistent volume claims can be expanded");
     }
@@ -146,9 +152,9 @@ fn resize(txn: &Txn<'_>, target: &Target, new: &Value, old: Option<&Value>) -> R
 }
 
 /// Priority: a pod gets the priority of its PriorityClass, else of the default PriorityClass, else 0.
-fn priority(txn: &Txn<'_>, kind: &Kind, pod: &mut Value) -> Result<(), Status> {
+fn set_priority(txn: &Txn<'_>, kind: &Kind, pod: &mut Value) -> Result<(), Status> {
     let refuse =
-        |pod: &Value, why: &str| Status::forbidden(kind.resource(), metadata::text(pod, "name"), why);
+        |pod: &Value, why: &str| Status::forbidden(kind.group_resource(), metadata::text(pod, "name"), why);
     let name = pod["spec"]["priorityClassName"].as_str().unwrap_or_default();
     let class = if name.is_empty() {
         let classes = txn.snapshot(&PRIORITY_CLASS).objects;
@@ -201,7 +207,7 @@ fn priority(txn: &Txn<'_>, kind: &Kind, pod: &mut Value) -> Result<(), Status> {
 
 /// ServiceAccount: a pod requires its service account and gets a volume with a token. Disabled if the options say that the cluster has no
 /// kubelets: then service accounts are neither created nor used.
-fn service_account(txn: &mut Txn<'_>, kind: &Kind, pod: &mut Value) -> Result<(), Status> {
+fn set_service_account(txn: &mut Txn<'_>, kind: &Kind, pod: &mut Value) -> Result<(), Status> {
     if txn.options().kubelet_less {
         return Ok(());
     }
@@ -219,7 +225,7 @@ fn service_account(txn: &mut Txn<'_>, kind: &Kind, pod: &mut Value) -> Result<()
         };
         let why = format!("error looking up service account {namespace}/{account}: {why}");
         return Err(Status::forbidden(
-            kind.resource(),
+            kind.group_resource(),
             metadata::text(pod, "name"),
             &why,
         ));
@@ -235,7 +241,7 @@ fn service_account(txn: &mut Txn<'_>, kind: &Kind, pod: &mut Value) -> Result<()
     }
     let wanted = [&pod["spec"], found.value()].map(|object| object["automountServiceAccountToken"].as_bool());
     if wanted.into_iter().flatten().next().unwrap_or(true) {
-        token_volume::mount(txn, pod);
+        token_volume::add_token_volume(txn, pod);
     }
     Ok(())
 }

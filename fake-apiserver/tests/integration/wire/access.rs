@@ -1,6 +1,6 @@
 //! Authentication: tokens, service accounts, impersonation, and token and access reviews.
 
-use super::client::{Answer, PODS, Wire, answer, client, pod, request};
+use super::client::{PODS, TestResponse, TestServer, answer, client, pod, request};
 use fake_apiserver::{Admission, Authorization, ServerOptions, User};
 use serde_json::{Value, json};
 
@@ -10,19 +10,19 @@ const ACCOUNTS: &str = "/api/v1/namespaces/default/serviceaccounts";
 pub(crate) const SELF_ACCESS_REVIEWS: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 
 /// Starts a server with RBAC; its default client is in `system:masters`.
-pub(crate) async fn guarded() -> Wire {
-    guarded_with(Admission::default()).await
+pub(crate) async fn start_with_rbac() -> TestServer {
+    start_with_rbac_and_plugins(Admission::default()).await
 }
 
 /// Like `guarded`, with other admission plugins.
-pub(crate) async fn guarded_with(admission: Admission) -> Wire {
+pub(crate) async fn start_with_rbac_and_plugins(admission: Admission) -> TestServer {
     let options = ServerOptions {
         authorization: Authorization::Rbac,
         default_service_accounts: true,
         admission,
         ..ServerOptions::default()
     };
-    let mut wire = Wire::with(options, None).await;
+    let mut wire = TestServer::start_with(options, None).await;
     let token = wire
         .server
         .add_user(User::new("admin").in_group("system:masters"));
@@ -32,23 +32,23 @@ pub(crate) async fn guarded_with(admission: Admission) -> Wire {
 
 /// Sends a request with a bearer token, or without one.
 pub(crate) async fn send_as(
-    wire: &Wire,
+    wire: &TestServer,
     token: Option<&str>,
     method: &str,
     path: &str,
     body: Value,
-) -> Answer {
+) -> TestResponse {
     send_as_with(wire, token, method, path, body, &[]).await
 }
 
 async fn send_as_with(
-    wire: &Wire,
+    wire: &TestServer,
     token: Option<&str>,
     method: &str,
     path: &str,
     body: Value,
     headers: &[(&str, &str)],
-) -> Answer {
+) -> TestResponse {
     let client = client(&wire.running, token.map(str::to_owned));
     let text = if body.is_null() {
         String::new()
@@ -58,18 +58,18 @@ async fn send_as_with(
     answer(request(&client, method, path, headers, text).await).await
 }
 
-async fn whoami(wire: &Wire, token: &str) -> Value {
+async fn whoami(wire: &TestServer, token: &str) -> Value {
     let answer = send_as(wire, Some(token), "POST", WHOAMI, json!({})).await;
     assert_eq!(answer.code, 201, "{}", answer.text);
     answer.body["status"]["userInfo"].clone()
 }
 
-async fn token(wire: &Wire, account: &str, spec: Value) -> Answer {
+async fn request_token(wire: &TestServer, account: &str, spec: Value) -> TestResponse {
     let body = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec});
     wire.post(&format!("{ACCOUNTS}/{account}/token"), body).await
 }
 
-fn text(answer: &Answer) -> String {
+fn issued_token(answer: &TestResponse) -> String {
     answer.body["status"]["token"]
         .as_str()
         .unwrap_or_default()
@@ -78,7 +78,7 @@ fn text(answer: &Answer) -> String {
 
 #[tokio::test]
 async fn token_files_define_users_with_groups() {
-    let wire = guarded().await;
+    let wire = start_with_rbac().await;
     let count = wire
         .server
         .add_token_file("t1,alice,42,\"dev,ops\"\nt2,bob,7\n")
@@ -99,7 +99,7 @@ async fn token_files_define_users_with_groups() {
 
 #[tokio::test]
 async fn invalid_tokens_are_unauthorized_and_requests_without_token_are_anonymous() {
-    let wire = guarded().await;
+    let wire = start_with_rbac().await;
     let wrong = send_as(&wire, Some("wrong"), "GET", PODS, Value::Null).await;
     assert_eq!(
         (wrong.code, &wrong.body["message"]),
@@ -131,17 +131,17 @@ async fn invalid_tokens_are_unauthorized_and_requests_without_token_are_anonymou
 
 #[tokio::test]
 async fn service_account_tokens_are_valid_until_the_account_is_deleted() {
-    let wire = guarded().await;
+    let wire = start_with_rbac().await;
     wire.create(ACCOUNTS, json!({"metadata": {"name": "robot"}}))
         .await;
-    let issued = token(&wire, "robot", json!({})).await;
+    let issued = request_token(&wire, "robot", json!({})).await;
     assert_eq!(issued.code, 201, "{}", issued.text);
     assert_eq!(issued.body["spec"]["expirationSeconds"], 3600);
     assert_eq!(
         issued.body["spec"]["audiences"],
         json!(["https://kubernetes.default.svc"])
     );
-    let token = text(&issued);
+    let token = issued_token(&issued);
     let robot = whoami(&wire, &token).await;
     assert_eq!(robot["username"], "system:serviceaccount:default:robot");
     let groups = json!([
@@ -171,11 +171,11 @@ async fn service_account_tokens_are_valid_until_the_account_is_deleted() {
 
 #[tokio::test]
 async fn tokens_bound_to_a_pod_are_invalid_after_its_deletion() {
-    let wire = guarded().await;
+    let wire = start_with_rbac().await;
     let pod = wire.create(PODS, pod("p")).await;
     let reference = json!({"kind": "Pod", "apiVersion": "v1", "name": "p"});
-    let issued = token(&wire, "default", json!({"boundObjectRef": reference})).await;
-    let token_text = text(&issued);
+    let issued = request_token(&wire, "default", json!({"boundObjectRef": reference})).await;
+    let token_text = issued_token(&issued);
     let extra = &whoami(&wire, &token_text).await["extra"];
     assert_eq!(extra["authentication.kubernetes.io/pod-name"], json!(["p"]));
     assert_eq!(
@@ -189,7 +189,7 @@ async fn tokens_bound_to_a_pod_are_invalid_after_its_deletion() {
             .code,
         401
     );
-    let missing = token(&wire, "default", json!({"boundObjectRef": reference})).await;
+    let missing = request_token(&wire, "default", json!({"boundObjectRef": reference})).await;
     assert_eq!(
         (missing.code, &missing.body["message"]),
         (404, &json!("pods \"p\" not found"))
@@ -198,26 +198,26 @@ async fn tokens_bound_to_a_pod_are_invalid_after_its_deletion() {
 
 #[tokio::test]
 async fn token_requests_are_validated() {
-    let wire = guarded().await;
-    let short = token(&wire, "default", json!({"expirationSeconds": 599})).await;
+    let wire = start_with_rbac().await;
+    let short = request_token(&wire, "default", json!({"expirationSeconds": 599})).await;
     let why = "TokenRequest.authentication.k8s.io \"\" is invalid: spec.expirationSeconds: Invalid value: 599: may not \
                specify a duration less than 10 minutes";
     assert_eq!((short.code, &short.body["message"]), (422, &json!(why)));
-    assert_eq!(token(&wire, "nobody", json!({})).await.code, 404);
+    assert_eq!(request_token(&wire, "nobody", json!({})).await.code, 404);
     let mut other = pod("other");
     other["spec"]["serviceAccountName"] = json!("other");
     wire.create(PODS, other).await;
     let of_other = json!({"boundObjectRef": {"kind": "Pod", "apiVersion": "v1", "name": "other"}});
-    assert_eq!(token(&wire, "default", of_other).await.code, 400);
+    assert_eq!(request_token(&wire, "default", of_other).await.code, 400);
     let unbindable = json!({"boundObjectRef": {"kind": "ConfigMap", "apiVersion": "v1", "name": "m"}});
-    assert_eq!(token(&wire, "default", unbindable).await.code, 400);
+    assert_eq!(request_token(&wire, "default", unbindable).await.code, 400);
 }
 
 #[tokio::test]
 async fn token_reviews_return_user_and_audiences() {
-    let wire = guarded().await;
+    let wire = start_with_rbac().await;
     let review = |token: &str, audiences: Value| json!({"spec": {"token": token, "audiences": audiences}});
-    let issued = text(&token(&wire, "default", json!({"audiences": ["vault"]})).await);
+    let issued = issued_token(&request_token(&wire, "default", json!({"audiences": ["vault"]})).await);
     let here = send_as(&wire, Some(&issued), "GET", "/api", Value::Null).await;
     assert_eq!(here.code, 401, "the audience of the token is not this server");
     let found = wire
@@ -244,7 +244,7 @@ async fn token_reviews_return_user_and_audiences() {
 
 #[tokio::test]
 async fn access_reviews_check_the_own_user_and_other_users() {
-    let wire = guarded().await;
+    let wire = start_with_rbac().await;
     let bob = wire.server.add_client("bob");
     let spec = json!({"resourceAttributes": {"namespace": "default", "verb": "get", "resource": "pods"}});
     let mine = wire.post(SELF_ACCESS_REVIEWS, json!({"spec": spec})).await;
@@ -286,7 +286,7 @@ async fn access_reviews_check_the_own_user_and_other_users() {
 
 #[tokio::test]
 async fn self_subject_rules_reviews_list_the_rules_of_a_user() {
-    let wire = guarded().await;
+    let wire = start_with_rbac().await;
     let bob = wire.server.add_client("bob");
     let path = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews";
     let status = send_as(
@@ -324,7 +324,7 @@ async fn self_subject_rules_reviews_list_the_rules_of_a_user() {
 
 #[tokio::test]
 async fn impersonation_requires_permission_and_changes_the_user() {
-    let wire = guarded().await;
+    let wire = start_with_rbac().await;
     let bob = wire.server.add_client("bob");
     let as_alice = [("impersonate-user", "alice"), ("impersonate-group", "dev")];
     let refused = send_as_with(&wire, Some(&bob), "POST", WHOAMI, json!({}), &as_alice).await;

@@ -1,6 +1,6 @@
 //! Tests of admission plugins that read other objects.
 
-use super::client::{PODS, Wire, pod};
+use super::client::{PODS, TestServer, pod};
 use fake_apiserver::ServerOptions;
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ async fn pods_require_their_service_account_unless_kubelet_less() {
         kubelet_less: false,
         ..Default::default()
     };
-    let wire = Wire::with(options, None).await;
+    let wire = TestServer::start_with(options, None).await;
     let refused = wire.post(PODS, pod("p")).await;
     let text = "pods \"p\" is forbidden: error looking up service account default/default: serviceaccount \
         \"default\" not found";
@@ -24,14 +24,14 @@ async fn pods_require_their_service_account_unless_kubelet_less() {
     wire.create(PODS, pod("p")).await;
 }
 
-async fn class(wire: &Wire, name: &str, default: bool) {
+async fn create_class(wire: &TestServer, name: &str, default: bool) {
     let annotations = json!({"storageclass.kubernetes.io/is-default-class": default.to_string()});
     let class =
         json!({"metadata": {"name": name, "annotations": annotations}, "provisioner": "p.example.com"});
     wire.create(CLASSES, class).await;
 }
 
-async fn claim(wire: &Wire, name: &str, class: Option<&str>) -> Value {
+async fn class_of_new_claim(wire: &TestServer, name: &str, class: Option<&str>) -> Value {
     let mut spec = json!({"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}});
     if let Some(class) = class {
         spec["storageClassName"] = class.into();
@@ -44,14 +44,14 @@ async fn claim(wire: &Wire, name: &str, class: Option<&str>) -> Value {
 
 #[tokio::test]
 async fn claims_without_class_get_the_default_storage_class() {
-    let wire = Wire::start().await;
-    class(&wire, "slow", false).await;
-    assert_eq!(claim(&wire, "before", None).await, Value::Null);
-    class(&wire, "fast", true).await;
-    assert_eq!(claim(&wire, "after", None).await, "fast");
-    assert_eq!(claim(&wire, "named", Some("slow")).await, "slow");
+    let wire = TestServer::start().await;
+    create_class(&wire, "slow", false).await;
+    assert_eq!(class_of_new_claim(&wire, "before", None).await, Value::Null);
+    create_class(&wire, "fast", true).await;
+    assert_eq!(class_of_new_claim(&wire, "after", None).await, "fast");
+    assert_eq!(class_of_new_claim(&wire, "named", Some("slow")).await, "slow");
     assert_eq!(
-        claim(&wire, "none", Some("")).await,
+        class_of_new_claim(&wire, "none", Some("")).await,
         "",
         "an empty class name disables the default"
     );

@@ -1,6 +1,6 @@
 //! Deprecation warnings, and tables of subresources.
 
-use super::client::Wire;
+use super::client::TestServer;
 use fake_apiserver::ServerOptions;
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ async fn endpoints_return_a_deprecation_warning() {
             release: release.parse().expect("the release is valid"),
             ..ServerOptions::default()
         };
-        let wire = Wire::with(options, None).await;
+        let wire = TestServer::start_with(options, None).await;
         let answer = wire.get(path).await;
         let warning = answer.headers.get("warning");
         warning.map(|warning| warning.to_str().unwrap().to_owned())
@@ -30,7 +30,7 @@ async fn endpoints_return_a_deprecation_warning() {
 
 #[tokio::test]
 async fn scale_has_its_own_table_columns() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let template = json!({
         "metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]},
     });

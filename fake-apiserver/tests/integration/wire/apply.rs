@@ -1,31 +1,31 @@
 //! Server-side apply: ownership, conflicts, merging, and errors.
 
-use super::access::guarded;
-use super::client::{Answer, CAPACITIES, CONFIG_MAPS, PODS, Wire, client, request};
+use super::access::start_with_rbac;
+use super::client::{CAPACITIES, CONFIG_MAPS, PODS, TestResponse, TestServer, client, request};
 use fake_apiserver::ServerOptions;
 use serde_json::{Value, json};
 
 const MEDIA: [(&str, &str); 1] = [("content-type", "application/apply-patch+yaml")];
 
-async fn apply_text(wire: &Wire, path: &str, document: &str) -> Answer {
+async fn apply_text(wire: &TestServer, path: &str, document: &str) -> TestResponse {
     wire.send("PATCH", path, &MEDIA, document.to_owned()).await
 }
 
-async fn apply(wire: &Wire, path: &str, document: &Value) -> Answer {
+async fn apply(wire: &TestServer, path: &str, document: &Value) -> TestResponse {
     apply_text(wire, path, &document.to_string()).await
 }
 
-async fn applied(wire: &Wire, path: &str, document: &Value) -> Value {
+async fn apply_successfully(wire: &TestServer, path: &str, document: &Value) -> Value {
     let answer = apply(wire, path, document).await;
     assert!([200, 201].contains(&answer.code), "{}", answer.text);
     answer.body
 }
 
-fn map(data: &Value) -> Value {
+fn config_map(data: &Value) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": data})
 }
 
-fn at(manager: &str) -> String {
+fn apply_path(manager: &str) -> String {
     format!("{CONFIG_MAPS}/c?fieldManager={manager}")
 }
 
@@ -47,9 +47,9 @@ fn fields<'a>(object: &'a Value, manager: &str) -> &'a Value {
 
 #[tokio::test]
 async fn apply_creates_the_object_and_owns_its_fields() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let yaml = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, labels: {l: '1'}}\ndata:\n  a: 'on'\n";
-    let made = apply_text(&wire, &at("one"), yaml).await;
+    let made = apply_text(&wire, &apply_path("one"), yaml).await;
     assert_eq!(
         (made.code, &made.body["data"]),
         (201, &json!({"a": "on"})),
@@ -65,7 +65,7 @@ async fn apply_creates_the_object_and_owns_its_fields() {
         )
     );
     assert_eq!(
-        apply_text(&wire, &at("one"), yaml).await.body,
+        apply_text(&wire, &apply_path("one"), yaml).await.body,
         made.body,
         "applying the same document again changes nothing"
     );
@@ -73,9 +73,14 @@ async fn apply_creates_the_object_and_owns_its_fields() {
 
 #[tokio::test]
 async fn fields_of_other_managers_require_force() {
-    let wire = Wire::start().await;
-    applied(&wire, &at("one"), &map(&json!({"a": "1", "b": "1"}))).await;
-    let refused = apply(&wire, &at("two"), &map(&json!({"a": "2"}))).await;
+    let wire = TestServer::start().await;
+    apply_successfully(
+        &wire,
+        &apply_path("one"),
+        &config_map(&json!({"a": "1", "b": "1"})),
+    )
+    .await;
+    let refused = apply(&wire, &apply_path("two"), &config_map(&json!({"a": "2"}))).await;
     assert_eq!(
         (refused.code, &refused.body["message"], &refused.body["details"]),
         (
@@ -85,13 +90,18 @@ async fn fields_of_other_managers_require_force() {
                 "field": ".data.a"}]})
         )
     );
-    let refused = apply(&wire, &at("two"), &map(&json!({"a": "2", "b": "2"}))).await;
+    let refused = apply(
+        &wire,
+        &apply_path("two"),
+        &config_map(&json!({"a": "2", "b": "2"})),
+    )
+    .await;
     let text = "Apply failed with 2 conflicts: conflicts with \"one\":\n- .data.a\n- .data.b";
     assert_eq!(refused.body["message"], text);
-    let taken = applied(
+    let taken = apply_successfully(
         &wire,
-        &format!("{}&force=true", at("two")),
-        &map(&json!({"a": "2"})),
+        &format!("{}&force=true", apply_path("two")),
+        &config_map(&json!({"a": "2"})),
     )
     .await;
     assert_eq!(taken["data"], json!({"a": "2", "b": "1"}));
@@ -101,11 +111,11 @@ async fn fields_of_other_managers_require_force() {
 
 #[tokio::test]
 async fn conflicts_name_manager_version_and_subresource_of_updates() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let object = json!({"metadata": {"name": "c"}, "data": {"a": "1"}});
     wire.post(&format!("{CONFIG_MAPS}?fieldManager=upd"), object)
         .await;
-    let refused = apply(&wire, &at("two"), &map(&json!({"a": "2"}))).await;
+    let refused = apply(&wire, &apply_path("two"), &config_map(&json!({"a": "2"}))).await;
     let text = "Apply failed with 1 conflict: conflict with \"upd\" using v1: .data.a";
     assert_eq!(refused.body["message"], text);
 
@@ -122,29 +132,39 @@ async fn conflicts_name_manager_version_and_subresource_of_updates() {
         .status.phase";
     assert_eq!(refused.body["message"], text);
     // An apply to the main resource ignores `status`.
-    let ignored = applied(&wire, &format!("{claims}/p?fieldManager=two"), &document).await;
+    let ignored = apply_successfully(&wire, &format!("{claims}/p?fieldManager=two"), &document).await;
     assert_eq!(ignored["status"]["phase"], "Bound");
     assert!(!managers(&ignored).contains(&"two"), "{ignored}");
 }
 
 #[tokio::test]
 async fn fields_no_longer_applied_are_removed_with_their_last_owner() {
-    let wire = Wire::start().await;
-    applied(&wire, &at("one"), &map(&json!({"a": "1", "b": "1"}))).await;
-    let shared = applied(&wire, &at("two"), &map(&json!({"a": "1"}))).await;
+    let wire = TestServer::start().await;
+    apply_successfully(
+        &wire,
+        &apply_path("one"),
+        &config_map(&json!({"a": "1", "b": "1"})),
+    )
+    .await;
+    let shared = apply_successfully(&wire, &apply_path("two"), &config_map(&json!({"a": "1"}))).await;
     assert_eq!(fields(&shared, "one")["f:data"], json!({"f:a": {}, "f:b": {}}));
-    let after = applied(&wire, &at("one"), &map(&json!({}))).await;
+    let after = apply_successfully(&wire, &apply_path("one"), &config_map(&json!({}))).await;
     assert_eq!(after["data"], json!({"a": "1"}), "manager two still applies a");
-    let after = applied(&wire, &at("two"), &map(&json!({}))).await;
+    let after = apply_successfully(&wire, &apply_path("two"), &config_map(&json!({}))).await;
     assert_eq!(after.get("data"), None);
 }
 
 #[tokio::test]
 async fn updates_take_ownership_from_appliers() {
-    let wire = Wire::start().await;
-    applied(&wire, &at("one"), &map(&json!({"a": "1", "b": "1"}))).await;
+    let wire = TestServer::start().await;
+    apply_successfully(
+        &wire,
+        &apply_path("one"),
+        &config_map(&json!({"a": "1", "b": "1"})),
+    )
+    .await;
     let after = wire
-        .merge(&at("upd"), json!({"data": {"a": "2", "b": null}}))
+        .merge(&apply_path("upd"), json!({"data": {"a": "2", "b": null}}))
         .await
         .body;
     assert_eq!(
@@ -153,36 +173,36 @@ async fn updates_take_ownership_from_appliers() {
         "manager one owns nothing any more: {after}"
     );
     assert_eq!(fields(&after, "upd"), &json!({"f:data": {"f:a": {}}}));
-    let after = applied(&wire, &at("one"), &map(&json!({}))).await;
+    let after = apply_successfully(&wire, &apply_path("one"), &config_map(&json!({}))).await;
     assert_eq!(after["data"], json!({"a": "2"}), "manager one no longer owns a");
 }
 
 #[tokio::test]
 async fn untracked_fields_belong_to_before_first_apply() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     wire.create(
         CONFIG_MAPS,
         json!({"metadata": {"name": "c"}, "data": {"a": "1", "b": "1"}}),
     )
     .await;
-    wire.merge(&at("x"), json!({"metadata": {"managedFields": [{}]}}))
+    wire.merge(&apply_path("x"), json!({"metadata": {"managedFields": [{}]}}))
         .await;
-    let refused = apply(&wire, &at("one"), &map(&json!({"a": "2"}))).await;
+    let refused = apply(&wire, &apply_path("one"), &config_map(&json!({"a": "2"}))).await;
     let text = "Apply failed with 1 conflict: conflict with \"before-first-apply\" using v1: .data.a";
     assert_eq!(refused.body["message"], text);
-    let after = applied(&wire, &at("one"), &map(&json!({"a": "1"}))).await;
+    let after = apply_successfully(&wire, &apply_path("one"), &config_map(&json!({"a": "1"}))).await;
     assert_eq!(managers(&after), ["one", "before-first-apply"]);
 }
 
 #[tokio::test]
 async fn lists_are_merged_by_key_by_value_or_atomically() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let path = |manager: &str| format!("{PODS}/p?fieldManager={manager}");
     let pod = |spec: Value, finalizers: Value| json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "finalizers": finalizers}, "spec": spec});
     let spec = json!({"containers": [{"name": "a", "image": "i",
         "ports": [{"containerPort": 80}], "env": [{"name": "x", "value": "1"}]}],
         "nodeSelector": {"n": "1"}});
-    let made = applied(&wire, &path("one"), &pod(spec.clone(), json!(["x.com/a"]))).await;
+    let made = apply_successfully(&wire, &path("one"), &pod(spec.clone(), json!(["x.com/a"]))).await;
     assert_eq!(
         fields(&made, "one")["f:spec"],
         json!({"f:containers": {"k:{\"name\":\"a\"}": {".": {}, "f:name": {}, "f:image": {},
@@ -191,7 +211,7 @@ async fn lists_are_merged_by_key_by_value_or_atomically() {
             "f:nodeSelector": {}})
     );
     let image = json!({"containers": [{"name": "a", "image": "new"}]});
-    let other = applied(
+    let other = apply_successfully(
         &wire,
         &format!("{}&force=true", path("two")),
         &pod(image, json!(["x.com/b"])),
@@ -205,19 +225,21 @@ async fn lists_are_merged_by_key_by_value_or_atomically() {
     );
     let mut mine = spec;
     mine["containers"][0].as_object_mut().unwrap().remove("image");
-    let gone = applied(&wire, &path("one"), &pod(mine, json!([]))).await;
+    let gone = apply_successfully(&wire, &path("one"), &pod(mine, json!([]))).await;
     assert_eq!(gone["metadata"]["finalizers"], json!(["x.com/b"]));
 }
 
 #[tokio::test]
 async fn apply_requires_field_manager_and_type() {
-    let wire = Wire::start().await;
-    let document = map(&json!({"a": "1"}));
+    let wire = TestServer::start().await;
+    let document = config_map(&json!({"a": "1"}));
     let nobody = apply(&wire, &format!("{CONFIG_MAPS}/c"), &document).await;
     let text =
         "PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: Required value: is required for apply patch";
     assert_eq!((nobody.code, &nobody.body["message"]), (422, &json!(text)));
-    let force = wire.merge(&format!("{}&force=true", at("one")), json!({})).await;
+    let force = wire
+        .merge(&format!("{}&force=true", apply_path("one")), json!({}))
+        .await;
     let text = "PatchOptions.meta.k8s.io \"\" is invalid: force: Forbidden: may not be specified for non-apply patch";
     assert_eq!((force.code, &force.body["message"]), (422, &json!(text)));
     let changed = |name: &str, value: Value| {
@@ -270,7 +292,7 @@ async fn apply_requires_field_manager_and_type() {
              and no existing object was found",
         ),
     ] {
-        let refused = apply(&wire, &at("one"), &document).await;
+        let refused = apply(&wire, &apply_path("one"), &document).await;
         assert_eq!(
             (refused.code, &refused.body["message"]),
             (code, &json!(text)),
@@ -286,22 +308,24 @@ async fn apply_requires_field_manager_and_type() {
 
 #[tokio::test]
 async fn unparsable_apply_documents_are_rejected() {
-    let wire = Wire::start().await;
-    let list = apply_text(&wire, &at("one"), "- a").await;
+    let wire = TestServer::start().await;
+    let list = apply_text(&wire, &apply_path("one"), "- a").await;
     let text = "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal array into \
         Go value of type map[string]interface {}";
     assert_eq!((list.code, &list.body["message"]), (400, &json!(text)));
-    assert_eq!(apply_text(&wire, &at("one"), "a: [").await.code, 400);
+    assert_eq!(apply_text(&wire, &apply_path("one"), "a: [").await.code, 400);
     let cbor = [("content-type", "application/apply-patch+cbor")];
     assert_eq!(
-        wire.send("PATCH", &at("one"), &cbor, "{}".to_owned()).await.code,
+        wire.send("PATCH", &apply_path("one"), &cbor, "{}".to_owned())
+            .await
+            .code,
         415
     );
 }
 
 #[tokio::test]
 async fn list_items_with_missing_or_duplicate_keys_are_rejected() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let path = format!("{PODS}/p?fieldManager=one");
     for (spec, why) in [
         (
@@ -327,33 +351,47 @@ async fn list_items_with_missing_or_duplicate_keys_are_rejected() {
 
 #[tokio::test]
 async fn duplicate_yaml_fields_are_reported_with_their_line() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let yaml = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  a: '1'\n  a: '2'\n";
-    let strict = apply_text(&wire, &format!("{}&fieldValidation=Strict", at("one")), yaml).await;
+    let strict = apply_text(
+        &wire,
+        &format!("{}&fieldValidation=Strict", apply_path("one")),
+        yaml,
+    )
+    .await;
     let why =
         "error converting YAML to JSON: yaml: unmarshal errors:\n  line 6: key \"a\" already set in map";
     let text = format!("error strict decoding YAML: {why}");
     assert_eq!((strict.code, &strict.body["message"]), (400, &json!(text)));
-    let warned = apply_text(&wire, &at("one"), yaml).await;
+    let warned = apply_text(&wire, &apply_path("one"), yaml).await;
     assert_eq!((warned.code, &warned.body["data"]), (201, &json!({"a": "2"})));
     assert_eq!(
         warned.headers["warning"],
         "299 - \"line 6: key \\\"a\\\" already set in map\""
     );
-    let ignored = apply_text(&wire, &format!("{}&fieldValidation=Ignore", at("one")), yaml).await;
+    let ignored = apply_text(
+        &wire,
+        &format!("{}&fieldValidation=Ignore", apply_path("one")),
+        yaml,
+    )
+    .await;
     assert!(!ignored.headers.contains_key("warning"));
 }
 
 #[tokio::test]
 async fn resource_version_and_uid_in_the_document_must_match() {
-    let wire = Wire::start().await;
-    let made = applied(&wire, &at("one"), &map(&json!({"a": "1"}))).await;
+    let wire = TestServer::start().await;
+    let made = apply_successfully(&wire, &apply_path("one"), &config_map(&json!({"a": "1"}))).await;
     for (field, wrong, code) in [("resourceVersion", "1", 409), ("uid", "other", 422)] {
-        let mut document = map(&json!({"a": "2"}));
+        let mut document = config_map(&json!({"a": "2"}));
         document["metadata"][field] = json!(wrong);
-        assert_eq!(apply(&wire, &at("one"), &document).await.code, code, "{field}");
+        assert_eq!(
+            apply(&wire, &apply_path("one"), &document).await.code,
+            code,
+            "{field}"
+        );
         document["metadata"][field] = made["metadata"][field].clone();
-        let after = applied(&wire, &format!("{}&dryRun=All", at("one")), &document).await;
+        let after = apply_successfully(&wire, &format!("{}&dryRun=All", apply_path("one")), &document).await;
         assert_eq!(after["data"]["a"], "2", "{field}");
     }
     let stored = wire.get(&format!("{CONFIG_MAPS}/c")).await.body;
@@ -362,7 +400,7 @@ async fn resource_version_and_uid_in_the_document_must_match() {
 
 #[tokio::test]
 async fn subresources_of_missing_objects_cannot_be_applied() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let pod =
         json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "status": {"phase": "Failed"}});
     let missing = apply(&wire, &format!("{PODS}/p/status?fieldManager=one"), &pod).await;
@@ -371,17 +409,17 @@ async fn subresources_of_missing_objects_cannot_be_applied() {
 
 #[tokio::test]
 async fn applied_objects_are_validated_and_get_a_generation() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let path = format!("{CAPACITIES}/c?fieldManager=one");
     let document = |capacity: &str| {
         json!({"apiVersion": "storage.k8s.io/v1", "kind": "CSIStorageCapacity", "metadata": {"name": "c"},
             "storageClassName": "fast", "capacity": capacity})
     };
     assert_eq!(apply(&wire, &path, &document("-1Gi")).await.code, 422);
-    let made = applied(&wire, &path, &document("1024Mi")).await;
+    let made = apply_successfully(&wire, &path, &document("1024Mi")).await;
     assert_eq!(made["capacity"], "1Gi");
     assert_eq!(
-        applied(&wire, &path, &document("1024Mi")).await,
+        apply_successfully(&wire, &path, &document("1024Mi")).await,
         made,
         "an equal quantity is no change"
     );
@@ -395,7 +433,7 @@ async fn applied_objects_are_validated_and_get_a_generation() {
 
 #[tokio::test]
 async fn managed_fields_entries_contain_version_and_its_field_names() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let event = |version: &str, about: &str, text: &str| {
         json!({"apiVersion": version, "kind": "Event", "metadata": {"name": "e"},
             about: {"namespace": "default", "name": "p"}, text: "hello", "reason": "R", "action": "A",
@@ -404,7 +442,7 @@ async fn managed_fields_entries_contain_version_and_its_field_names() {
     let mut newer = event("events.k8s.io/v1", "regarding", "note");
     newer["reportingController"] = json!("c");
     let path = "/apis/events.k8s.io/v1/namespaces/default/events/e?fieldManager=new";
-    let made = applied(&wire, path, &newer).await;
+    let made = apply_successfully(&wire, path, &newer).await;
     let entry = &made["metadata"]["managedFields"][0];
     assert_eq!(entry["apiVersion"], "events.k8s.io/v1");
     assert!(entry["fieldsV1"].get("f:note").is_some(), "{entry}");
@@ -430,19 +468,19 @@ async fn entries_of_removed_versions_belong_to_the_same_manager() {
         release: fake_apiserver::Release::new(24).expect("the release is supported"),
         ..ServerOptions::default()
     };
-    let wire = Wire::with(options, None).await;
+    let wire = TestServer::start_with(options, None).await;
     let of = |version: &str, capacity: Value| {
         json!({"apiVersion": format!("storage.k8s.io/{version}"), "kind": "CSIStorageCapacity",
             "metadata": {"name": "c"}, "storageClassName": "fast", "capacity": capacity})
     };
     let beta = CAPACITIES.replace("/v1/", "/v1beta1/");
-    applied(
+    apply_successfully(
         &wire,
         &format!("{beta}/c?fieldManager=one"),
         &of("v1beta1", json!("1Gi")),
     )
     .await;
-    let after = applied(
+    let after = apply_successfully(
         &wire,
         &format!("{CAPACITIES}/c?fieldManager=one"),
         &of("v1", Value::Null),
@@ -457,7 +495,7 @@ async fn entries_of_removed_versions_belong_to_the_same_manager() {
 
 #[tokio::test]
 async fn server_side_apply_takes_over_fields_of_client_side_apply() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let last =
         json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"a": "1"}});
     let key = "kubectl.kubernetes.io/last-applied-configuration";
@@ -469,24 +507,26 @@ async fn server_side_apply_takes_over_fields_of_client_side_apply() {
     )
     .await;
     assert_eq!(
-        apply(&wire, &at("other"), &map(&json!({"a": "2"}))).await.code,
+        apply(&wire, &apply_path("other"), &config_map(&json!({"a": "2"})))
+            .await
+            .code,
         409
     );
-    let taken = applied(&wire, &at("kubectl"), &map(&json!({"a": "2"}))).await;
+    let taken = apply_successfully(&wire, &apply_path("kubectl"), &config_map(&json!({"a": "2"}))).await;
     let annotation = taken["metadata"]["annotations"][key].as_str().unwrap_or_default();
     assert_eq!(
         annotation,
-        format!("{}\n", map(&json!({"a": "2"}))),
+        format!("{}\n", config_map(&json!({"a": "2"}))),
         "the last-applied annotation is updated"
     );
-    wire.merge(&at("upd"), json!({"data": {"a": "3"}})).await;
-    let refused = apply(&wire, &at("kubectl"), &map(&json!({"a": "4"}))).await;
+    wire.merge(&apply_path("upd"), json!({"data": {"a": "3"}})).await;
+    let refused = apply(&wire, &apply_path("kubectl"), &config_map(&json!({"a": "4"}))).await;
     assert_eq!(refused.code, 409, "another manager has changed the field since");
 }
 
 #[tokio::test]
 async fn creating_by_apply_requires_the_create_permission() {
-    let wire = guarded().await;
+    let wire = start_with_rbac().await;
     let rules = json!([{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["patch", "get"]}]);
     let role = json!({"metadata": {"name": "r"}, "rules": rules});
     wire.create("/apis/rbac.authorization.k8s.io/v1/clusterroles", role)
@@ -498,12 +538,12 @@ async fn creating_by_apply_requires_the_create_permission() {
         .await;
     let token = wire.server.add_client("limited");
     let limited = client(&wire.running, Some(token));
-    let body = map(&json!({})).to_string();
-    let refused = request(&limited, "PATCH", &at("one"), &MEDIA, body.clone()).await;
+    let body = config_map(&json!({})).to_string();
+    let refused = request(&limited, "PATCH", &apply_path("one"), &MEDIA, body.clone()).await;
     assert_eq!(refused.status(), 403);
-    applied(&wire, &at("one"), &map(&json!({}))).await;
+    apply_successfully(&wire, &apply_path("one"), &config_map(&json!({}))).await;
     assert_eq!(
-        request(&limited, "PATCH", &at("one"), &MEDIA, body)
+        request(&limited, "PATCH", &apply_path("one"), &MEDIA, body)
             .await
             .status(),
         200
@@ -519,14 +559,14 @@ async fn adding_storage_capacity_to_a_csi_driver_is_accepted_since_1_23() {
             release: fake_apiserver::Release::new(minor).expect("the release is supported"),
             ..ServerOptions::default()
         };
-        let wire = Wire::with(options, None).await;
+        let wire = TestServer::start_with(options, None).await;
         let driver = |name: &str, spec: &Value| json!({"apiVersion": "storage.k8s.io/v1", "kind": "CSIDriver", "metadata": {"name": name}, "spec": spec});
         let (first, second) = (
             json!({"attachRequired": false}),
             json!({"attachRequired": false, "storageCapacity": true}),
         );
         let path = format!("{DRIVERS}/server?fieldManager=installer");
-        applied(&wire, &path, &driver("server", &first)).await;
+        apply_successfully(&wire, &path, &driver("server", &first)).await;
         let same = apply(&wire, &path, &driver("server", &first)).await;
         assert_eq!(same.code, 200, "1.{minor}: {}", same.text);
         let server_side = apply(&wire, &path, &driver("server", &second)).await;

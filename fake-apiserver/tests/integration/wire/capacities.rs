@@ -1,6 +1,6 @@
 //! CSIStorageCapacity: scope, fields, and selection by driver.
 
-use super::client::{CAPACITIES, Wire, capacity};
+use super::client::{CAPACITIES, TestServer, capacity};
 use serde_json::{Value, json};
 
 const EVERYWHERE: &str = "/apis/storage.k8s.io/v1/csistoragecapacities";
@@ -14,7 +14,7 @@ fn names(list: &Value) -> Vec<&str> {
 
 #[tokio::test]
 async fn capacities_are_namespaced() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let elsewhere = CAPACITIES.replace("default", "kube-system");
     for path in [CAPACITIES, &elsewhere] {
         wire.create(path, capacity("same", "1Gi")).await;
@@ -27,7 +27,7 @@ async fn capacities_are_namespaced() {
 
 #[tokio::test]
 async fn capacities_have_neither_spec_nor_status() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let nested = json!({
         "metadata": {"name": "c"}, "spec": {"storageClassName": "fast"}, "status": {"availableCapacity": "1Gi"},
     });
@@ -48,7 +48,7 @@ async fn capacities_have_neither_spec_nor_status() {
 /// Some examples in KEP-1472 contain a node selector, and one uses another name for the capacity. The type has neither field.
 #[tokio::test]
 async fn fields_of_kep_examples_that_the_type_lacks_are_dropped() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let object = json!({
         "metadata": {"name": "c"}, "storageClassName": "fast", "availableCapacity": "128G",
         "nodeTopology": {"nodeSelectorTerms": [{"matchExpressions": [{"key": "zone", "operator": "In", "values": ["a"]}]}]},
@@ -67,7 +67,7 @@ async fn fields_of_kep_examples_that_the_type_lacks_are_dropped() {
 #[tokio::test]
 async fn capacities_outlive_their_storage_class() {
     const CLASSES: &str = "/apis/storage.k8s.io/v1/storageclasses";
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     wire.create(CAPACITIES, capacity("early", "1Gi")).await;
     let class = json!({"metadata": {"name": "fast"}, "provisioner": "disk.example.com"});
     wire.create(CLASSES, class).await;
@@ -83,7 +83,7 @@ async fn capacities_outlive_their_storage_class() {
 
 #[tokio::test]
 async fn capacity_values_can_be_added_changed_and_removed() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let created = wire
         .create(
             CAPACITIES,
@@ -118,7 +118,7 @@ async fn capacity_values_can_be_added_changed_and_removed() {
 
 #[tokio::test]
 async fn capacities_of_a_driver_are_selected_by_label() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let labelled = |name: &str, labels: Value| {
         let mut object = capacity(name, "1Gi");
         object["metadata"]["labels"] = labels;

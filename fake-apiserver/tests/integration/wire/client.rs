@@ -10,14 +10,14 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// A running server and a client.
-pub(crate) struct Wire {
+pub(crate) struct TestServer {
     pub(crate) server: ApiServer,
     pub(crate) running: Running,
     pub(crate) client: kube::Client,
 }
 
 /// The response to a request of a test.
-pub(crate) struct Answer {
+pub(crate) struct TestResponse {
     pub(crate) code: u16,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Value,
@@ -25,23 +25,23 @@ pub(crate) struct Answer {
 }
 
 /// A watch of a test, which returns its events one by one.
-pub(crate) struct Watching {
+pub(crate) struct TestWatch {
     body: Body,
     pending: VecDeque<Value>,
     rest: Vec<u8>,
 }
 
-impl Wire {
+impl TestServer {
     pub(crate) async fn start() -> Self {
-        Self::with(ServerOptions::default(), None).await
+        Self::start_with(ServerOptions::default(), None).await
     }
 
-    pub(crate) async fn with(options: ServerOptions, observer: Option<Arc<dyn Observer>>) -> Self {
-        Self::of(ApiServer::with_extensions(options, observer, extensions())).await
+    pub(crate) async fn start_with(options: ServerOptions, observer: Option<Arc<dyn Observer>>) -> Self {
+        Self::listen(ApiServer::with_extensions(options, observer, extensions())).await
     }
 
     /// Starts a listener of this server, with a client for it.
-    pub(crate) async fn of(server: ApiServer) -> Self {
+    pub(crate) async fn listen(server: ApiServer) -> Self {
         let token = server.add_client("tester");
         let running = server.start().await.expect("the server binds a loopback port");
         let client = client(&running, Some(token));
@@ -52,11 +52,11 @@ impl Wire {
         }
     }
 
-    pub(crate) async fn get(&self, path: &str) -> Answer {
+    pub(crate) async fn get(&self, path: &str) -> TestResponse {
         self.send("GET", path, &[], String::new()).await
     }
 
-    pub(crate) async fn post(&self, path: &str, body: Value) -> Answer {
+    pub(crate) async fn post(&self, path: &str, body: Value) -> TestResponse {
         self.send(
             "POST",
             path,
@@ -66,7 +66,7 @@ impl Wire {
         .await
     }
 
-    pub(crate) async fn put(&self, path: &str, body: Value) -> Answer {
+    pub(crate) async fn put(&self, path: &str, body: Value) -> TestResponse {
         self.send(
             "PUT",
             path,
@@ -76,7 +76,7 @@ impl Wire {
         .await
     }
 
-    pub(crate) async fn merge(&self, path: &str, body: Value) -> Answer {
+    pub(crate) async fn merge(&self, path: &str, body: Value) -> TestResponse {
         self.send(
             "PATCH",
             path,
@@ -86,7 +86,7 @@ impl Wire {
         .await
     }
 
-    pub(crate) async fn delete(&self, path: &str) -> Answer {
+    pub(crate) async fn delete(&self, path: &str) -> TestResponse {
         self.send("DELETE", path, &[], String::new()).await
     }
 
@@ -96,15 +96,15 @@ impl Wire {
         path: &str,
         headers: &[(&str, &str)],
         body: impl Into<Vec<u8>>,
-    ) -> Answer {
+    ) -> TestResponse {
         answer(request(&self.client, method, path, headers, body).await).await
     }
 
     /// Opens a watch; panics if the server rejects it.
-    pub(crate) async fn watch(&self, path: &str) -> Watching {
+    pub(crate) async fn watch(&self, path: &str) -> TestWatch {
         let response = request(&self.client, "GET", path, &[], String::new()).await;
         assert_eq!(response.status(), 200, "the watch of {path} was rejected");
-        Watching {
+        TestWatch {
             body: response.into_body(),
             pending: VecDeque::new(),
             rest: Vec::new(),
@@ -119,7 +119,7 @@ impl Wire {
     }
 }
 
-impl Watching {
+impl TestWatch {
     /// The next event; `None` at the end of the stream.
     pub(crate) async fn next(&mut self) -> Option<Value> {
         loop {
@@ -142,14 +142,14 @@ impl Watching {
         let mut events = Vec::new();
         for _ in 0..count {
             let event = self.next().await.expect("the watch has not ended");
-            events.push(short(&event));
+            events.push(type_and_name(&event));
         }
         events
     }
 }
 
 /// A watch event as `TYPE name`.
-pub(crate) fn short(event: &Value) -> String {
+pub(crate) fn type_and_name(event: &Value) -> String {
     format!(
         "{} {}",
         event["type"].as_str().unwrap_or("?"),
@@ -185,12 +185,12 @@ pub(crate) async fn request(
         .expect("the server responds")
 }
 
-pub(crate) async fn answer(response: Response<Body>) -> Answer {
+pub(crate) async fn answer(response: Response<Body>) -> TestResponse {
     let (head, body) = response.into_parts();
     let bytes = body.collect().await.expect("a complete body").to_bytes();
     let text = String::from_utf8_lossy(&bytes).into_owned();
     let body = serde_json::from_slice(&bytes).unwrap_or_default();
-    Answer {
+    TestResponse {
         code: head.status.as_u16(),
         headers: head.headers,
         body,

@@ -1,11 +1,11 @@
 //! create, get, update and patch: status codes, bodies, resource versions.
 
-use super::client::{CAPACITIES, CONFIG_MAPS, Wire, capacity, client, request};
+use super::client::{CAPACITIES, CONFIG_MAPS, TestServer, capacity, client, request};
 use serde_json::{Value, json};
 
 #[tokio::test]
 async fn get_returns_the_object_that_create_returned() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let created = wire.create(CAPACITIES, capacity("c1", "100Gi")).await;
     assert_eq!(
         created["kind"], "CSIStorageCapacity",
@@ -28,7 +28,7 @@ async fn get_returns_the_object_that_create_returned() {
 
 #[tokio::test]
 async fn list_items_have_no_kind_and_are_sorted_by_name() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     for name in ["b", "c", "a"] {
         wire.create(CAPACITIES, capacity(name, "1Gi")).await;
     }
@@ -56,7 +56,7 @@ async fn list_items_have_no_kind_and_are_sorted_by_name() {
 
 #[tokio::test]
 async fn generated_names_end_with_five_consonants_or_digits() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let long = "g".repeat(70);
     for base in ["csisc-", &long] {
         let body = json!({"metadata": {"generateName": base}, "storageClassName": "fast"});
@@ -74,7 +74,7 @@ async fn generated_names_end_with_five_consonants_or_digits() {
 
 #[tokio::test]
 async fn updates_with_an_old_resource_version_conflict() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let path = format!("{CAPACITIES}/c1");
     let first = wire.create(CAPACITIES, capacity("c1", "1Gi")).await;
     let mut second = first.clone();
@@ -95,7 +95,7 @@ async fn updates_with_an_old_resource_version_conflict() {
 
 #[tokio::test]
 async fn writes_without_changes_preserve_the_resource_version() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let created = wire
         .create(
             CONFIG_MAPS,
@@ -113,7 +113,7 @@ async fn writes_without_changes_preserve_the_resource_version() {
 
 #[tokio::test]
 async fn server_managed_metadata_cannot_be_changed() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let created = wire.create(CONFIG_MAPS, json!({"metadata": {"name": "m"}})).await;
     let meddled = json!({"metadata": {
         "creationTimestamp": "2001-01-01T00:00:00Z", "generation": 9, "labels": {"a": "b"},
@@ -133,7 +133,7 @@ async fn server_managed_metadata_cannot_be_changed() {
 
 #[tokio::test]
 async fn put_creates_missing_objects_only_of_kinds_that_allow_it() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
     let lease = json!({"metadata": {"name": "l"}, "spec": {"holderIdentity": "a"}});
     assert_eq!(wire.put(&format!("{leases}/l"), lease).await.code, 201);
@@ -147,7 +147,7 @@ async fn put_creates_missing_objects_only_of_kinds_that_allow_it() {
 
 #[tokio::test]
 async fn patches_are_applied_atomically() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let path = format!("{CAPACITIES}/c1");
     wire.create(CAPACITIES, capacity("c1", "1Gi")).await;
     let merged = wire
@@ -172,7 +172,7 @@ async fn patches_are_applied_atomically() {
 
 #[tokio::test]
 async fn dry_runs_are_validated_but_not_stored() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let before = wire.server.revision();
     let created = wire
         .post(&format!("{CAPACITIES}?dryRun=All"), capacity("c1", "1Gi"))
@@ -206,7 +206,7 @@ async fn dry_runs_are_validated_but_not_stored() {
 
 #[tokio::test]
 async fn events_are_served_in_both_groups() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let event = json!({
         "metadata": {"name": "e"}, "involvedObject": {"kind": "Pod", "name": "p", "namespace": "default"},
         "message": "no room", "reason": "FailedScheduling", "count": 2,
@@ -252,7 +252,7 @@ async fn events_are_served_in_both_groups() {
 
 #[tokio::test]
 async fn requests_without_a_valid_token_are_unauthorized() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let wrong = client(&wire.running, Some("wrong".to_owned()));
     assert_eq!(
         request(&wrong, "GET", CAPACITIES, &[], String::new())
@@ -290,7 +290,7 @@ async fn requests_without_a_valid_token_are_unauthorized() {
 #[tokio::test]
 async fn in_process_clients_behave_like_http_clients() {
     use fake_apiserver::ResourceRef;
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let local = wire.server.client("harness");
     let at = ResourceRef::new("storage.k8s.io", "csistoragecapacities").namespace("default");
     let object = json!({
@@ -313,7 +313,7 @@ async fn in_process_clients_behave_like_http_clients() {
 
 #[tokio::test]
 async fn dry_run_create_ignores_the_resource_version() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let map = json!({"metadata": {"name": "m", "resourceVersion": "7"}});
     assert_eq!(wire.post(CONFIG_MAPS, map.clone()).await.code, 500);
     assert_eq!(
@@ -324,7 +324,7 @@ async fn dry_run_create_ignores_the_resource_version() {
 
 #[tokio::test]
 async fn members_of_a_status_are_in_go_order() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let text = r#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"configmaps \"m\" not found","reason":"NotFound","details":{"name":"m","kind":"configmaps"},"code":404}"#;
     assert_eq!(wire.get(&format!("{CONFIG_MAPS}/m")).await.text.trim_end(), text);
     let pretty = wire.get(&format!("{CONFIG_MAPS}/m?pretty=true")).await.text;

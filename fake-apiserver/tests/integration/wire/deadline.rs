@@ -1,6 +1,6 @@
 //! Request timeouts: the limit of the server, and the `timeout` parameter of a request.
 
-use super::client::{CONFIG_MAPS, Wire, answer, client, request};
+use super::client::{CONFIG_MAPS, TestServer, answer, client, request};
 use fake_apiserver::{Effect, Match, Rule};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -11,7 +11,7 @@ const TEXT: &str = "{\"metadata\":{},\"status\":\"Failure\",\"message\":\"Timeou
 
 #[tokio::test]
 async fn requests_whose_timeout_has_passed_are_not_executed() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     for path in [CONFIG_MAPS, "/api", "/version", "/nowhere"] {
         let late = wire.get(&format!("{path}?timeout=1ns")).await;
         assert_eq!((late.code, late.text.as_str()), (504, TEXT), "{path}");
@@ -34,7 +34,7 @@ async fn requests_whose_timeout_has_passed_are_not_executed() {
 
 #[tokio::test]
 async fn invalid_timeouts_are_rejected_before_authentication() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let nobody = client(&wire.running, None);
     for client in [&wire.client, &nobody] {
         let path = format!("{CONFIG_MAPS}?timeout=5");
@@ -58,7 +58,7 @@ async fn invalid_timeouts_are_rejected_before_authentication() {
 
 #[tokio::test]
 async fn delayed_requests_time_out() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let milliseconds = 3_600_000;
     let held = Match {
         name: Some("held".to_owned()),
@@ -78,7 +78,7 @@ async fn delayed_requests_time_out() {
 
 #[tokio::test]
 async fn slow_request_bodies_time_out() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let token = wire.server.add_client("slow");
     let mut socket = TcpStream::connect(wire.running.address())
         .await

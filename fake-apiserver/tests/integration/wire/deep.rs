@@ -2,7 +2,7 @@
 //!
 //! The server runs on a thread with half the stack of a tokio worker.
 
-use super::client::Wire;
+use super::client::TestServer;
 use serde_json::json;
 
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
@@ -13,17 +13,17 @@ const STACK: usize = 1 << 20;
 const SIZES: [usize; 6] = [1, 60, 95, 240, 400, 20_000];
 
 /// The name of an input, and a function that builds a request of a given size.
-type Input = (&'static str, fn(usize) -> Sent);
+type Input = (&'static str, fn(usize) -> TestRequest);
 
-struct Sent {
+struct TestRequest {
     method: &'static str,
     path: String,
     media_type: &'static str,
     body: Vec<u8>,
 }
 
-fn post(path: &str, media_type: &'static str, body: impl Into<Vec<u8>>) -> Sent {
-    Sent {
+fn post(path: &str, media_type: &'static str, body: impl Into<Vec<u8>>) -> TestRequest {
+    TestRequest {
         method: "POST",
         path: path.to_owned(),
         media_type,
@@ -34,9 +34,9 @@ fn post(path: &str, media_type: &'static str, body: impl Into<Vec<u8>>) -> Sent 
 /// Maximum length of a path; longer paths are truncated.
 const PATH_MAX: usize = 60_000;
 
-fn get(mut path: String) -> Sent {
+fn get(mut path: String) -> TestRequest {
     path.truncate(PATH_MAX);
-    Sent {
+    TestRequest {
         method: "GET",
         path,
         media_type: "application/json",
@@ -44,8 +44,8 @@ fn get(mut path: String) -> Sent {
     }
 }
 
-fn patch(media_type: &'static str, body: String) -> Sent {
-    Sent {
+fn patch(media_type: &'static str, body: String) -> TestRequest {
+    TestRequest {
         method: "PATCH",
         path: format!("{MAPS}/a?fieldManager=f&dryRun=All"),
         media_type,
@@ -54,7 +54,7 @@ fn patch(media_type: &'static str, body: String) -> Sent {
 }
 
 /// A CustomResourceDefinition with the schema `spec`. It is built as text, since it may nest deeper than JSON parsers allow.
-fn defined(spec: &str, more: &str) -> Sent {
+fn crd_request(spec: &str, more: &str) -> TestRequest {
     let body = format!(
         r#"{{"metadata": {{"name": "foos.example.com"}}, "spec": {{"group": "example.com", "scope": "Namespaced",
         "names": {{"plural": "foos", "kind": "Foo"}}, "versions": [{{"name": "v1", "served": true, "storage": true {more},
@@ -63,33 +63,33 @@ fn defined(spec: &str, more: &str) -> Sent {
     post(&format!("{DEFINITIONS}?dryRun=All"), "application/json", body)
 }
 
-fn rule(rule: &str) -> Sent {
+fn rule(rule: &str) -> TestRequest {
     let spec = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true,
         "properties": {"x": {"type": "integer"}}, "x-kubernetes-validations": [{"rule": rule}]});
-    defined(&spec.to_string(), "")
+    crd_request(&spec.to_string(), "")
 }
 
-fn around(before: &str, inner: &str, after: &str, times: usize) -> String {
+fn nest(before: &str, inner: &str, after: &str, times: usize) -> String {
     format!("{}{inner}{}", before.repeat(times), after.repeat(times))
 }
 
-fn chain(part: &str, times: usize) -> Sent {
+fn field_chain_request(part: &str, times: usize) -> TestRequest {
     rule(&format!("self.x{} > 0", part.repeat(times)))
 }
 
-fn pattern(pattern: &str) -> Sent {
-    defined(&json!({"type": "string", "pattern": pattern}).to_string(), "")
+fn pattern(pattern: &str) -> TestRequest {
+    crd_request(&json!({"type": "string", "pattern": pattern}).to_string(), "")
 }
 
-fn column(path: &str) -> Sent {
+fn column(path: &str) -> TestRequest {
     let columns = json!([{"name": "c", "type": "string", "jsonPath": path}]);
-    defined(
+    crd_request(
         r#"{"type": "object"}"#,
         &format!(r#", "additionalPrinterColumns": {columns}"#),
     )
 }
 
-fn policy(expression: &str) -> Sent {
+fn policy(expression: &str) -> TestRequest {
     let object = json!({"metadata": {"name": "p"}, "spec": {"validations": [{"expression": expression}],
         "matchConstraints": {"resourceRules": [{"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["*"]}]}}});
     let path = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies?dryRun=All";
@@ -129,7 +129,7 @@ fn envelope(reversed: &mut Vec<u8>, version: &str, kind: &str) {
     );
 }
 
-fn protobuf(path: &str, version: &str, kind: &str, mut reversed: Vec<u8>) -> Sent {
+fn protobuf(path: &str, version: &str, kind: &str, mut reversed: Vec<u8>) -> TestRequest {
     envelope(&mut reversed, version, kind);
     reversed.reverse();
     post(path, "application/vnd.kubernetes.protobuf", reversed)
@@ -137,7 +137,7 @@ fn protobuf(path: &str, version: &str, kind: &str, mut reversed: Vec<u8>) -> Sen
 
 /// A CustomResourceDefinition in protobuf whose schema is nested `times` times in field `number`. `key`: the map key, if the field is a
 /// map.
-fn protobuf_definition(times: usize, number: usize, key: Option<&[u8]>) -> Sent {
+fn protobuf_definition(times: usize, number: usize, key: Option<&[u8]>) -> TestRequest {
     let mut reversed = Vec::new();
     for _ in 0..times {
         match key {
@@ -162,13 +162,13 @@ fn protobuf_definition(times: usize, number: usize, key: Option<&[u8]>) -> Sent 
 }
 
 /// A ConfigMap in protobuf whose message consists of these bytes.
-fn protobuf_map(mut bytes: Vec<u8>) -> Sent {
+fn protobuf_map(mut bytes: Vec<u8>) -> TestRequest {
     bytes.reverse();
     protobuf(MAPS, "v1", "ConfigMap", bytes)
 }
 
-/// ControllerRevisions, each nested in the `data` of another.
-fn protobuf_envelopes(times: usize) -> Sent {
+/// ControllerRevisions in protobuf, each nested in the `data` of another.
+fn protobuf_envelopes(times: usize) -> TestRequest {
     let mut reversed = Vec::new();
     for _ in 0..times {
         envelope(&mut reversed, "apps/v1", "ControllerRevision");
@@ -184,7 +184,7 @@ fn protobuf_envelopes(times: usize) -> Sent {
 }
 
 /// JSON patch operations, each of which nests `data` one level deeper.
-fn moves(times: usize) -> String {
+fn nesting_patch(times: usize) -> String {
     let one = json!([{"op": "add", "path": "/t", "value": {}}, {"op": "move", "from": "/data", "path": "/t/d"},
         {"op": "move", "from": "/t", "path": "/data"}]);
     let one = one.to_string();
@@ -210,11 +210,11 @@ const INVALID: &[&str] = &[
 
 /// For every parser, inputs that make it recurse or allocate.
 const INPUTS: &[Input] = &[
-    ("CEL +", |n| chain("+1", n)),
-    ("CEL *", |n| chain("*1", n)),
-    ("CEL member", |n| chain(".a", n)),
-    ("CEL index", |n| chain("[0]", n)),
-    ("CEL call", |n| chain(".size()", n)),
+    ("CEL +", |n| field_chain_request("+1", n)),
+    ("CEL *", |n| field_chain_request("*1", n)),
+    ("CEL member", |n| field_chain_request(".a", n)),
+    ("CEL index", |n| field_chain_request("[0]", n)),
+    ("CEL call", |n| field_chain_request(".size()", n)),
     ("CEL relation", |n| rule(&format!("1{}", " == 1".repeat(n)))),
     ("CEL in", |n| rule(&format!("1{}", " in [1]".repeat(n)))),
     ("CEL in, after numbers", |n| {
@@ -233,25 +233,23 @@ const INPUTS: &[Input] = &[
     ("CEL conditional", |n| {
         rule(&format!("{}true", "true ? true : ".repeat(n)))
     }),
-    ("CEL parentheses", |n| rule(&around("(", "true", ")", n))),
-    ("CEL list", |n| {
-        rule(&format!("{} == []", around("[", "", "]", n)))
-    }),
+    ("CEL parentheses", |n| rule(&nest("(", "true", ")", n))),
+    ("CEL list", |n| rule(&format!("{} == []", nest("[", "", "]", n)))),
     ("CEL map", |n| {
-        rule(&format!("{} == {{}}", around("{1: ", "1", "}", n)))
+        rule(&format!("{} == {{}}", nest("{1: ", "1", "}", n)))
     }),
     ("CEL function", |n| {
-        rule(&around("int(", "1", ") == 1", 1).replace("int(", &"int(".repeat(n)))
+        rule(&nest("int(", "1", ") == 1", 1).replace("int(", &"int(".repeat(n)))
     }),
-    ("CEL macro", |n| rule(&around("[1].all(x, ", "true", ")", n))),
+    ("CEL macro", |n| rule(&nest("[1].all(x, ", "true", ")", n))),
     ("CEL wide list", |n| rule(&format!("[{}] == []", "1,".repeat(n)))),
     ("CEL string", |n| rule(&format!("'{}' == ''", "x".repeat(n)))),
     ("CEL of a policy", |n| {
         policy(&format!("object.a{} == 1", ".a".repeat(n)))
     }),
     ("schema properties", |n| {
-        defined(
-            &around(
+        crd_request(
+            &nest(
                 r#"{"type": "object", "properties": {"a": "#,
                 r#"{"type": "string"}"#,
                 "}}",
@@ -261,53 +259,53 @@ const INPUTS: &[Input] = &[
         )
     }),
     ("schema items", |n| {
-        defined(
-            &around(r#"{"type": "array", "items": "#, r#"{"type": "string"}"#, "}", n),
+        crd_request(
+            &nest(r#"{"type": "array", "items": "#, r#"{"type": "string"}"#, "}", n),
             "",
         )
     }),
     ("schema allOf", |n| {
-        defined(&around(r#"{"allOf": ["#, "{}", "]}", n), "")
+        crd_request(&nest(r#"{"allOf": ["#, "{}", "]}", n), "")
     }),
     ("schema not", |n| {
-        defined(&around(r#"{"not": "#, "{}", "}", n), "")
+        crd_request(&nest(r#"{"not": "#, "{}", "}", n), "")
     }),
     ("schema default", |n| {
-        defined(
-            &format!(r#"{{"type": "object", "default": {}}}"#, around("[", "", "]", n)),
+        crd_request(
+            &format!(r#"{{"type": "object", "default": {}}}"#, nest("[", "", "]", n)),
             "",
         )
     }),
-    ("pattern groups", |n| pattern(&around("(", "a", ")", n))),
-    ("pattern classes", |n| pattern(&around("[", "a", "]", n))),
+    ("pattern groups", |n| pattern(&nest("(", "a", ")", n))),
+    ("pattern classes", |n| pattern(&nest("[", "a", "]", n))),
     ("pattern repetitions", |n| {
         pattern(&format!("{}a{}", "(".repeat(n.min(40)), "){9}".repeat(n.min(40))))
     }),
     ("JSONPath filters", |n| {
-        column(&format!(".a{}", around("[?(@.a", "", " == 1)]", n)))
+        column(&format!(".a{}", nest("[?(@.a", "", " == 1)]", n)))
     }),
     ("JSONPath members", |n| column(&".a".repeat(n))),
     ("JSONPath descent", |n| column(&"..a".repeat(n))),
-    ("JSON arrays", |n| post(MAPS, JSON, around("[", "", "]", n))),
+    ("JSON arrays", |n| post(MAPS, JSON, nest("[", "", "]", n))),
     ("JSON objects", |n| {
-        post(MAPS, JSON, around(r#"{"a":"#, "1", "}", n))
+        post(MAPS, JSON, nest(r#"{"a":"#, "1", "}", n))
     }),
-    ("YAML flow", |n| post(MAPS, YAML, around("[", "", "]", n))),
+    ("YAML flow", |n| post(MAPS, YAML, nest("[", "", "]", n))),
     ("YAML blocks", |n| {
         post(MAPS, YAML, format!("{}a", "- ".repeat(n)))
     }),
     ("YAML aliases", |n| post(MAPS, YAML, aliases(n.min(40)))),
     ("merge patch", |n| {
-        patch("application/merge-patch+json", around(r#"{"a":"#, "1", "}", n))
+        patch("application/merge-patch+json", nest(r#"{"a":"#, "1", "}", n))
     }),
     ("strategic patch", |n| {
         patch(
             "application/strategic-merge-patch+json",
-            around(r#"{"a":"#, "1", "}", n),
+            nest(r#"{"a":"#, "1", "}", n),
         )
     }),
     ("apply patch", |n| {
-        patch("application/apply-patch+yaml", around("{a: ", "1", "}", n))
+        patch("application/apply-patch+yaml", nest("{a: ", "1", "}", n))
     }),
     ("JSON patch", |n| {
         patch(
@@ -326,7 +324,7 @@ const INPUTS: &[Input] = &[
         )
     }),
     ("JSON patch moves", |n| {
-        patch("application/json-patch+json", moves(n.min(3_300)))
+        patch("application/json-patch+json", nesting_patch(n.min(3_300)))
     }),
     ("protobuf messages", |n| protobuf_definition(n, 28, None)),
     ("protobuf map entries", |n| {
@@ -379,7 +377,7 @@ fn aliases(levels: usize) -> String {
     text
 }
 
-async fn answered(wire: &Wire, input: &Input, size: usize) -> Result<u16, String> {
+async fn send_and_check(wire: &TestServer, input: &Input, size: usize) -> Result<u16, String> {
     let sent = (input.1)(size);
     let (method, headers) = (sent.method, [("content-type", sent.media_type)]);
     let answer = wire.send(method, &sent.path, &headers, sent.body).await;
@@ -408,10 +406,10 @@ fn deep_wide_and_long_inputs_get_a_response() {
 fn all_sizes(input: &Input) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.expect("the runtime starts").block_on(async {
-        let wire = Wire::start().await;
+        let wire = TestServer::start().await;
         wire.create(MAPS, json!({"metadata": {"name": "a"}})).await;
         for size in SIZES {
-            let code = answered(&wire, input, size).await;
+            let code = send_and_check(&wire, input, size).await;
             assert!(code.is_ok(), "{code:?}");
             assert_eq!(wire.get(&format!("{MAPS}/a")).await.code, 200);
         }
@@ -421,21 +419,21 @@ fn all_sizes(input: &Input) {
 /// The parser of stored objects accepts 127 levels of nesting. `managedFields` nest five levels deeper than the fields that they list.
 #[tokio::test]
 async fn objects_nested_too_deep_to_be_decoded_are_not_stored() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     const FOOS: &str = "/apis/example.com/v1/namespaces/default/foos";
     const PATCH: &str = "application/json-patch+json";
     let send = async |method: &str, path: &str, media_type: &str, body: Vec<u8>| {
         let headers = [("content-type", media_type)];
         wire.send(method, path, &headers, body).await.code
     };
-    let definition = defined(
+    let definition = crd_request(
         r#"{"type": "object", "x-kubernetes-preserve-unknown-fields": true}"#,
         "",
     );
     assert_eq!(send("POST", DEFINITIONS, JSON, definition.body).await, 201);
     let foo = format!("{FOOS}/a");
     for (levels, patched) in [(122, 200), (124, 422), (125, 422)] {
-        let spec = around(r#"{"a":"#, "{}", "}", levels);
+        let spec = nest(r#"{"a":"#, "{}", "}", levels);
         let head = r#""apiVersion": "example.com/v1", "kind": "Foo", "metadata": {"name": "a"}"#;
         let object = format!(r#"{{{head}, "spec": {spec}}}"#);
         assert_eq!(send("POST", FOOS, JSON, object.into()).await, 201, "{levels}");
@@ -451,7 +449,7 @@ async fn objects_nested_too_deep_to_be_decoded_are_not_stored() {
             patched,
             "{levels}"
         );
-        let deeper = moves(3_300).replace("/data", "/spec");
+        let deeper = nesting_patch(3_300).replace("/data", "/spec");
         assert_eq!(send("PATCH", &foo, PATCH, deeper.into()).await, 422, "{levels}");
         assert_eq!(send("DELETE", &foo, JSON, Vec::new()).await, 200, "{levels}");
     }

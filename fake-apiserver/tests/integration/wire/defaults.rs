@@ -1,13 +1,13 @@
 //! Tests of defaults in nested fields of pods, PVCs, Jobs, Services, Nodes and devices.
 
-use super::client::{PODS, Wire};
+use super::client::{PODS, TestServer};
 use serde_json::{Value, json};
 
 const CLAIMS: &str = "/api/v1/namespaces/default/persistentvolumeclaims";
 
 #[tokio::test]
 async fn containers_and_volumes_are_defaulted() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let container = json!({
         "name": "c", "image": "example.com/app:1",
         "ports": [{"containerPort": 80}],
@@ -51,7 +51,7 @@ async fn containers_and_volumes_are_defaulted() {
 
 #[tokio::test]
 async fn data_source_and_data_source_ref_are_synchronized() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let source = json!({"kind": "PersistentVolumeClaim", "name": "from"});
     let snapshot = json!({"apiGroup": "snapshot.storage.k8s.io", "kind": "VolumeSnapshot", "name": "from"});
     let elsewhere = json!({"kind": "PersistentVolumeClaim", "name": "from", "namespace": "other"});
@@ -77,7 +77,7 @@ async fn data_source_and_data_source_ref_are_synchronized() {
 
 #[tokio::test]
 async fn jobs_get_a_unique_selector_and_pod_labels() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let jobs = "/apis/batch/v1/namespaces/default/jobs";
     let job = |spec: Value| json!({"metadata": {"name": "j"}, "spec": spec});
     let template = json!({"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}});
@@ -106,7 +106,7 @@ async fn jobs_get_a_unique_selector_and_pod_labels() {
 
 #[tokio::test]
 async fn services_are_defaulted() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let services = "/api/v1/namespaces/default/services?dryRun=All";
     let spec = |spec: Value| {
         let wire = &wire;
@@ -147,7 +147,7 @@ async fn services_are_defaulted() {
 
 #[tokio::test]
 async fn pod_cidr_of_a_node_is_copied_to_pod_cidrs() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let node = json!({"metadata": {"name": "n"}, "spec": {"podCIDR": "10.9.0.0/24"}});
     let made = wire.create("/api/v1/nodes", node).await;
     assert_eq!(made["spec"]["podCIDRs"], json!(["10.9.0.0/24"]));
@@ -155,7 +155,7 @@ async fn pod_cidr_of_a_node_is_copied_to_pod_cidrs() {
 
 #[tokio::test]
 async fn device_requests_default_to_one_exact_device() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let requests = json!([
         {"name": "one", "exactly": {"deviceClassName": "gpu", "tolerations": [{"key": "k"}]}},
         {"name": "all", "exactly": {"deviceClassName": "gpu", "allocationMode": "All"}},
@@ -183,7 +183,7 @@ async fn device_requests_default_to_one_exact_device() {
 
 #[tokio::test]
 async fn device_taints_get_a_time_added() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let taint = json!({"key": "k", "effect": "NoSchedule"});
     let slice = json!({"metadata": {"name": "s"}, "spec": {
         "driver": "driver.example.com", "nodeName": "n", "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1},

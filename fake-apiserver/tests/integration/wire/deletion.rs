@@ -1,6 +1,6 @@
 //! delete and deletecollection: finalizers, grace periods, preconditions, namespaces.
 
-use super::client::{CAPACITIES, CONFIG_MAPS, PODS, Wire, capacity, pod, short};
+use super::client::{CAPACITIES, CONFIG_MAPS, PODS, TestServer, capacity, pod, type_and_name};
 use fake_apiserver::ServerOptions;
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ const JSON: [(&str, &str); 1] = [("content-type", "application/json")];
 
 #[tokio::test]
 async fn delete_returns_a_status_or_the_object_depending_on_kind() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let created = wire.create(CAPACITIES, capacity("c", "1Gi")).await;
     let deleted = wire.delete(&format!("{CAPACITIES}/c")).await;
     assert_eq!((deleted.code, &deleted.body["kind"]), (200, &json!("Status")));
@@ -27,7 +27,7 @@ async fn delete_returns_a_status_or_the_object_depending_on_kind() {
 
 #[tokio::test]
 async fn objects_with_finalizers_are_deleted_when_the_last_one_is_removed() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let path = format!("{CONFIG_MAPS}/m");
     let body = json!({"metadata": {"name": "m", "finalizers": ["example.com/hold"]}});
     let created = wire.create(CONFIG_MAPS, body).await;
@@ -56,7 +56,10 @@ async fn objects_with_finalizers_are_deleted_when_the_last_one_is_removed() {
     assert_eq!(wire.get(&path).await.code, 404);
     let modified = watch.next().await.unwrap();
     let deleted = watch.next().await.unwrap();
-    assert_eq!([short(&modified), short(&deleted)], ["MODIFIED m", "DELETED m"]);
+    assert_eq!(
+        [type_and_name(&modified), type_and_name(&deleted)],
+        ["MODIFIED m", "DELETED m"]
+    );
     let revision = |event: &Value| {
         event["object"]["metadata"]["resourceVersion"]
             .as_str()
@@ -72,7 +75,7 @@ async fn objects_with_finalizers_are_deleted_when_the_last_one_is_removed() {
 
 #[tokio::test]
 async fn delete_preconditions_must_match() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let created = wire.create(CAPACITIES, capacity("c", "1Gi")).await;
     let path = format!("{CAPACITIES}/c");
     let other = json!({"preconditions": {"uid": "11111111-1111-1111-1111-111111111111"}});
@@ -95,7 +98,7 @@ async fn delete_preconditions_must_match() {
 
 #[tokio::test]
 async fn propagation_policies_add_finalizers() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     for (name, policy, finalizer) in [
         ("f", "Foreground", "foregroundDeletion"),
         ("o", "Orphan", "orphan"),
@@ -132,7 +135,7 @@ async fn bound_pods_have_a_grace_period_unless_kubelet_less() {
             default_service_accounts: true,
             ..ServerOptions::default()
         };
-        let wire = Wire::with(options, None).await;
+        let wire = TestServer::start_with(options, None).await;
         wire.create(PODS, pod("unbound")).await;
         wire.create(PODS, pod("bound")).await;
         let binding = json!({"metadata": {"name": "bound"}, "target": {"kind": "Node", "name": "n1"}});
@@ -166,7 +169,7 @@ async fn bound_pods_have_a_grace_period_unless_kubelet_less() {
 
 #[tokio::test]
 async fn collections_are_deleted_by_selector() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     for (name, team) in [("a", "x"), ("b", "y"), ("c", "x")] {
         wire.create(
             CONFIG_MAPS,
@@ -193,7 +196,7 @@ async fn collections_are_deleted_by_selector() {
 
 #[tokio::test]
 async fn deleting_a_namespace_deletes_its_content() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     wire.create("/api/v1/namespaces", json!({"metadata": {"name": "team"}}))
         .await;
     let maps = "/api/v1/namespaces/team/configmaps";
@@ -231,7 +234,7 @@ async fn protection_finalizers_are_added_if_the_plugin_is_enabled() {
         admission: fake_apiserver::Admission::kubernetes_defaults(),
         ..ServerOptions::default()
     };
-    let wire = Wire::with(options, None).await;
+    let wire = TestServer::start_with(options, None).await;
     let claim = json!({
         "metadata": {"name": "c"},
         "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
@@ -247,7 +250,7 @@ async fn protection_finalizers_are_added_if_the_plugin_is_enabled() {
 
 #[tokio::test]
 async fn large_collections_are_deleted_despite_concurrent_writes() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let local = wire.server.client("writer");
     let map = |number: usize| {
         json!({
@@ -290,7 +293,7 @@ async fn large_collections_are_deleted_despite_concurrent_writes() {
 
 #[tokio::test]
 async fn resource_version_in_the_query_is_a_precondition_of_delete() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let body = |name: &str| json!({"metadata": {"name": name}});
     let first = wire.create(CONFIG_MAPS, body("a")).await;
     let second = wire.create(CONFIG_MAPS, body("b")).await;
@@ -308,7 +311,7 @@ async fn resource_version_in_the_query_is_a_precondition_of_delete() {
             "{path}"
         );
     }
-    // The second object did not exist at that revision, so it is not deleted.
+    // ConfigMap `b` did not exist at this revision, so it is not deleted.
     let swept = wire.delete(&format!("{CONFIG_MAPS}?resourceVersion={old}")).await;
     assert_eq!(
         (swept.code, swept.body["items"].as_array().map(Vec::len)),
@@ -319,7 +322,7 @@ async fn resource_version_in_the_query_is_a_precondition_of_delete() {
 
 #[tokio::test]
 async fn collections_are_deleted_even_if_the_response_is_not_acceptable() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     wire.create(CONFIG_MAPS, json!({"metadata": {"name": "a"}})).await;
     let one = [(
         "accept",

@@ -1,6 +1,6 @@
 //! Discovery, health, content negotiation and tables.
 
-use super::client::{CAPACITIES, PODS, Wire, capacity, pod};
+use super::client::{CAPACITIES, PODS, TestServer, capacity, pod};
 use serde_json::{Value, json};
 
 const TABLE: [(&str, &str); 1] = [(
@@ -8,7 +8,7 @@ const TABLE: [(&str, &str); 1] = [(
     "application/json;as=Table;v=v1;g=meta.k8s.io,application/json",
 )];
 
-fn named<'a>(list: &'a Value, name: &str) -> &'a Value {
+fn find_entry<'a>(list: &'a Value, name: &str) -> &'a Value {
     let mut entries = list.as_array().into_iter().flatten();
     entries
         .find(|entry| entry["name"] == name || entry["resource"] == name)
@@ -17,18 +17,18 @@ fn named<'a>(list: &'a Value, name: &str) -> &'a Value {
 
 #[tokio::test]
 async fn resources_are_listed_with_names_and_subresources() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let core = wire.get("/api/v1").await.body;
-    let claims = named(&core["resources"], "persistentvolumeclaims");
+    let claims = find_entry(&core["resources"], "persistentvolumeclaims");
     assert_eq!(
         (&claims["shortNames"], &claims["namespaced"]),
         (&json!(["pvc"]), &json!(true))
     );
     assert_eq!(
-        named(&core["resources"], "pods/binding")["verbs"],
+        find_entry(&core["resources"], "pods/binding")["verbs"],
         json!(["create"])
     );
-    let namespaces = named(&core["resources"], "namespaces");
+    let namespaces = find_entry(&core["resources"], "namespaces");
     assert!(
         !namespaces["verbs"]
             .as_array()
@@ -37,14 +37,14 @@ async fn resources_are_listed_with_names_and_subresources() {
     );
     let storage = wire.get("/apis/storage.k8s.io/v1").await.body;
     assert_eq!(
-        named(&storage["resources"], "csistoragecapacities")["kind"],
+        find_entry(&storage["resources"], "csistoragecapacities")["kind"],
         "CSIStorageCapacity"
     );
 }
 
 #[tokio::test]
 async fn aggregated_discovery_lists_the_same_resources_and_has_an_etag() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let media = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
     let answer = wire
         .send("GET", "/apis", &[("accept", media)], String::new())
@@ -65,7 +65,7 @@ async fn aggregated_discovery_lists_the_same_resources_and_has_an_etag() {
         .iter()
         .filter(|e| e["singularName"] != "")
     {
-        let equivalent = named(
+        let equivalent = find_entry(
             &storage.unwrap()["versions"][0]["resources"],
             entry["name"].as_str().unwrap(),
         );
@@ -88,7 +88,7 @@ async fn aggregated_discovery_lists_the_same_resources_and_has_an_etag() {
 
 #[tokio::test]
 async fn unknown_paths_are_plain_text_and_missing_objects_return_a_status() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let nowhere = wire.get("/apis/nothing.example.com/v1/things").await;
     assert_eq!(
         (nowhere.code, nowhere.text.as_str()),
@@ -115,7 +115,7 @@ async fn unknown_paths_are_plain_text_and_missing_objects_return_a_status() {
 
 #[tokio::test]
 async fn version_and_health_endpoints_respond() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let version = wire.get("/version").await.body;
     assert_eq!(version["gitVersion"], "v1.36.0");
     let platform = version["platform"].as_str().unwrap();
@@ -130,7 +130,7 @@ async fn version_and_health_endpoints_respond() {
 
 #[tokio::test]
 async fn unsupported_media_types_are_not_acceptable() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     for (accept, code) in [
         ("text/html", 406),
         ("application/cbor", 406),
@@ -144,7 +144,7 @@ async fn unsupported_media_types_are_not_acceptable() {
 
 #[tokio::test]
 async fn rows_of_an_empty_table_are_null_for_kinds_without_printer() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let rows = async |path: &str| wire.send("GET", path, &TABLE, String::new()).await.body["rows"].clone();
     let storage = "/apis/storage.k8s.io/v1";
     assert_eq!(
@@ -156,7 +156,7 @@ async fn rows_of_an_empty_table_are_null_for_kinds_without_printer() {
 
 #[tokio::test]
 async fn tables_have_the_columns_of_their_kind() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     wire.create(CAPACITIES, capacity("c", "1Gi")).await;
     wire.create(PODS, pod("p")).await;
     let columns = |table: &Value| -> Vec<String> {
@@ -199,7 +199,7 @@ async fn tables_have_the_columns_of_their_kind() {
 
 #[tokio::test]
 async fn events_of_both_groups_have_the_same_table() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let event = json!({
         "metadata": {"name": "e"}, "involvedObject": {"kind": "Pod", "name": "p", "namespace": "default"},
         "message": "no room", "reason": "FailedScheduling", "type": "Warning",

@@ -1,13 +1,13 @@
 //! Endpoint slices: defaults and generation.
 
-use super::client::Wire;
+use super::client::TestServer;
 use serde_json::json;
 
 const SLICES: &str = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
 
 #[tokio::test]
 async fn endpoint_slices_have_an_immutable_address_type_and_a_generation() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let body = json!({
         "metadata": {"name": "a"}, "addressType": "IPv4", "endpoints": [{"addresses": ["10.0.0.1"]}],
         "ports": [{"port": 80}],

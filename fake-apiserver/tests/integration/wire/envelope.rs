@@ -1,30 +1,36 @@
 //! A protobuf client that encodes and decodes envelopes and messages by hand.
 
-use super::client::{Wire, request};
+use super::client::{TestServer, request};
 use http_body_util::BodyExt;
 use kube::client::Body;
 
 pub(crate) const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 
 /// A response: status code, media type, body.
-pub(crate) struct Raw {
+pub(crate) struct RawResponse {
     pub(crate) code: u16,
     pub(crate) media: String,
     pub(crate) bytes: Vec<u8>,
 }
 
-impl Raw {
+impl RawResponse {
     /// `apiVersion`, `kind` and the enveloped object.
-    pub(crate) fn open(&self) -> (String, String, Vec<u8>) {
-        open(&self.bytes)
+    pub(crate) fn decode_envelope(&self) -> (String, String, Vec<u8>) {
+        decode_envelope(&self.bytes)
     }
 }
 
-pub(crate) async fn send(wire: &Wire, method: &str, path: &str, accept: &str, body: Vec<u8>) -> Raw {
+pub(crate) async fn send(
+    wire: &TestServer,
+    method: &str,
+    path: &str,
+    accept: &str,
+    body: Vec<u8>,
+) -> RawResponse {
     let headers = [("accept", accept), ("content-type", PROTOBUF)];
     let response = request(&wire.client, method, path, &headers, body).await;
     let (head, body) = response.into_parts();
-    Raw {
+    RawResponse {
         code: head.status.as_u16(),
         media: head.headers["content-type"]
             .to_str()
@@ -39,7 +45,7 @@ pub(crate) async fn send(wire: &Wire, method: &str, path: &str, accept: &str, bo
     }
 }
 
-pub(crate) async fn get(wire: &Wire, path: &str, accept: &str) -> Raw {
+pub(crate) async fn get(wire: &TestServer, path: &str, accept: &str) -> RawResponse {
     send(wire, "GET", path, accept, Vec::new()).await
 }
 
@@ -60,7 +66,7 @@ pub(crate) fn field(number: u8, content: impl AsRef<[u8]>) -> Vec<u8> {
 }
 
 /// A protobuf object in its envelope (`runtime.Unknown`).
-pub(crate) fn body(api_version: &str, kind: &str, raw: &[u8]) -> Vec<u8> {
+pub(crate) fn encode_envelope(api_version: &str, kind: &str, raw: &[u8]) -> Vec<u8> {
     let type_meta = [field(1, api_version), field(2, kind)].concat();
     [b"k8s\0".to_vec(), field(1, type_meta), field(2, raw)].concat()
 }
@@ -98,47 +104,47 @@ pub(crate) fn fields(mut bytes: &[u8]) -> Vec<(u64, Vec<u8>)> {
 }
 
 /// All values of a protobuf field.
-pub(crate) fn all(bytes: &[u8], number: u64) -> Vec<Vec<u8>> {
+pub(crate) fn field_values(bytes: &[u8], number: u64) -> Vec<Vec<u8>> {
     let found = fields(bytes).into_iter().filter(|(n, _)| *n == number);
     found.map(|(_, content)| content).collect()
 }
 
 /// The only value of a protobuf field.
-pub(crate) fn one(bytes: &[u8], number: u64) -> Vec<u8> {
-    let mut found = all(bytes, number);
+pub(crate) fn single_field(bytes: &[u8], number: u64) -> Vec<u8> {
+    let mut found = field_values(bytes, number);
     assert_eq!(found.len(), 1, "field {number}");
     found.remove(0)
 }
 
 pub(crate) fn text(bytes: &[u8], number: u64) -> String {
-    String::from_utf8(one(bytes, number)).expect("the field is UTF-8")
+    String::from_utf8(single_field(bytes, number)).expect("the field is UTF-8")
 }
 
-pub(crate) fn open(bytes: &[u8]) -> (String, String, Vec<u8>) {
+pub(crate) fn decode_envelope(bytes: &[u8]) -> (String, String, Vec<u8>) {
     let rest = bytes
         .strip_prefix(b"k8s\0")
         .expect("the body starts with the magic bytes");
-    let type_meta = one(rest, 1);
-    (text(&type_meta, 1), text(&type_meta, 2), one(rest, 2))
+    let type_meta = single_field(rest, 1);
+    (text(&type_meta, 1), text(&type_meta, 2), single_field(rest, 2))
 }
 
 /// The name of a protobuf object: field 1 of its metadata, which is field 1 of the object.
 pub(crate) fn name(object: &[u8]) -> String {
-    text(&one(object, 1), 1)
+    text(&single_field(object, 1), 1)
 }
 
 /// An open watch that receives protobuf frames.
-pub(crate) struct Frames {
+pub(crate) struct ProtobufWatch {
     body: Body,
     rest: Vec<u8>,
 }
 
-impl Frames {
-    pub(crate) async fn open(wire: &Wire, path: &str) -> Self {
-        Self::with(wire, path, PROTOBUF).await
+impl ProtobufWatch {
+    pub(crate) async fn open(wire: &TestServer, path: &str) -> Self {
+        Self::open_accepting(wire, path, PROTOBUF).await
     }
 
-    pub(crate) async fn with(wire: &Wire, path: &str, accept: &str) -> Self {
+    pub(crate) async fn open_accepting(wire: &TestServer, path: &str, accept: &str) -> Self {
         let response = request(&wire.client, "GET", path, &[("accept", accept)], Vec::new()).await;
         assert_eq!(response.status(), 200, "{path}");
         assert_eq!(
@@ -158,7 +164,7 @@ impl Frames {
                 let length = u32::from_be_bytes(*length) as usize;
                 if let Some(event) = rest.get(..length).map(<[u8]>::to_vec) {
                     self.rest.drain(..4 + length);
-                    return (text(&event, 1), one(&one(&event, 2), 1));
+                    return (text(&event, 1), single_field(&single_field(&event, 2), 1));
                 }
             }
             let frame = self

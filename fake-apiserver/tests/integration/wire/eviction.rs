@@ -1,12 +1,12 @@
 //! Tests of `pods/eviction` with and without PodDisruptionBudgets.
 
-use super::client::{Answer, PODS, Wire, pod};
+use super::client::{PODS, TestResponse, TestServer, pod};
 use serde_json::{Value, json};
 
 const BUDGETS: &str = "/apis/policy/v1/namespaces/default/poddisruptionbudgets";
 
 /// Creates a ready pod with the label `app: a`.
-async fn running(wire: &Wire, name: &str) {
+async fn create_running_pod(wire: &TestServer, name: &str) {
     let mut pod = pod(name);
     pod["metadata"]["labels"] = json!({"app": "a"});
     wire.create(PODS, pod).await;
@@ -19,7 +19,7 @@ async fn running(wire: &Wire, name: &str) {
 }
 
 /// Creates a PodDisruptionBudget for pods with the label `app: a`, with the status that the disruption controller would set.
-async fn budget(wire: &Wire, allowed: i64) {
+async fn create_budget(wire: &TestServer, allowed: i64) {
     let spec = json!({"minAvailable": 1, "selector": {"matchLabels": {"app": "a"}}});
     wire.create(BUDGETS, json!({"metadata": {"name": "b"}, "spec": spec}))
         .await;
@@ -28,14 +28,14 @@ async fn budget(wire: &Wire, allowed: i64) {
     assert_eq!(wire.merge(&format!("{BUDGETS}/b/status"), status).await.code, 200);
 }
 
-async fn evict(wire: &Wire, name: &str, body: Value) -> Answer {
+async fn evict(wire: &TestServer, name: &str, body: Value) -> TestResponse {
     wire.post(&format!("{PODS}/{name}/eviction"), body).await
 }
 
 #[tokio::test]
 async fn pods_without_a_budget_are_evicted() {
-    let wire = Wire::start().await;
-    running(&wire, "p").await;
+    let wire = TestServer::start().await;
+    create_running_pod(&wire, "p").await;
     let answer = evict(
         &wire,
         "p",
@@ -51,11 +51,11 @@ async fn pods_without_a_budget_are_evicted() {
 
 #[tokio::test]
 async fn evictions_are_rejected_when_the_budget_is_exhausted() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     for name in ["p", "q"] {
-        running(&wire, name).await;
+        create_running_pod(&wire, name).await;
     }
-    budget(&wire, 1).await;
+    create_budget(&wire, 1).await;
     assert_eq!(
         evict(&wire, "p", json!({"metadata": {"name": "p"}})).await.code,
         201
@@ -74,8 +74,8 @@ async fn evictions_are_rejected_when_the_budget_is_exhausted() {
 
 #[tokio::test]
 async fn evictions_return_retry_after_until_the_budget_has_a_status() {
-    let wire = Wire::start().await;
-    running(&wire, "p").await;
+    let wire = TestServer::start().await;
+    create_running_pod(&wire, "p").await;
     let spec = json!({"minAvailable": 1, "selector": {}});
     wire.create(BUDGETS, json!({"metadata": {"name": "b"}, "spec": spec}))
         .await;
@@ -88,8 +88,8 @@ async fn evictions_return_retry_after_until_the_budget_has_a_status() {
 
 #[tokio::test]
 async fn eviction_body_must_name_the_pod() {
-    let wire = Wire::start().await;
-    running(&wire, "p").await;
+    let wire = TestServer::start().await;
+    create_running_pod(&wire, "p").await;
     let refused = evict(&wire, "p", json!({"metadata": {"name": "q"}})).await;
     assert_eq!(
         (refused.code, &refused.body["message"]),

@@ -1,12 +1,12 @@
 //! Fault injection: the responses and watch events of clients, whether a faulty request is executed, and the reports to the observer.
 
-use super::client::{CAPACITIES, Wire, capacity, short};
-use super::observer::observed;
+use super::client::{CAPACITIES, TestServer, capacity, type_and_name};
+use super::observer::start_with_recorder;
 use fake_apiserver::{Effect, Match, ResourceRef, Rule, RuleError, Verb};
 use hyper::Request;
 use kube::client::Body;
 
-fn on(verb: Verb) -> Match {
+fn match_verb(verb: Verb) -> Match {
     Match {
         verbs: vec![verb],
         resource: Some("csistoragecapacities".to_owned()),
@@ -22,27 +22,27 @@ fn status(code: u16) -> Effect {
 }
 
 /// Creates a CSIStorageCapacity; returns false if the connection is closed instead of a response.
-async fn is_answered(wire: &Wire, name: &str) -> bool {
+async fn create_gets_response(wire: &TestServer, name: &str) -> bool {
     let body = Body::from(capacity(name, "1Gi").to_string().into_bytes());
     let request = Request::post(CAPACITIES).header("content-type", "application/json");
     let request = request.body(body).expect("the request is well formed");
     wire.client.send(request).await.is_ok()
 }
 
-fn watched_from(revision: u64) -> String {
+fn watch_path(revision: u64) -> String {
     format!("{CAPACITIES}?watch=true&resourceVersion={revision}")
 }
 
 #[tokio::test]
 async fn status_faults_have_reason_and_retry_after_and_end_after_their_count() {
-    let (wire, recorder) = observed().await;
+    let (wire, recorder) = start_with_recorder().await;
     let effect = Effect::Status {
         code: 503,
         retry_after_seconds: 7,
     };
     let id = wire
         .server
-        .add_fault_rule(Rule::new(on(Verb::Create), effect).times(1))
+        .add_fault_rule(Rule::new(match_verb(Verb::Create), effect).times(1))
         .unwrap();
     let refused = wire.post(CAPACITIES, capacity("a", "1Gi")).await;
     assert_eq!(
@@ -53,7 +53,7 @@ async fn status_faults_have_reason_and_retry_after_and_end_after_their_count() {
     assert_eq!(refused.body["details"]["retryAfterSeconds"], 7);
     assert_eq!(wire.post(CAPACITIES, capacity("a", "1Gi")).await.code, 201);
     assert_eq!(
-        recorder.about("tester")[..2],
+        recorder.texts_containing("tester")[..2],
         [
             "tester suffers legal status 503: create csistoragecapacities",
             "tester create csistoragecapacities/ 503 ServiceUnavailable @0",
@@ -67,7 +67,7 @@ async fn status_faults_have_reason_and_retry_after_and_end_after_their_count() {
 
 #[tokio::test]
 async fn invalid_fault_rules_are_rejected() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let refused = wire
         .server
         .add_fault_rule(Rule::new(Match::default(), status(200)));
@@ -76,37 +76,45 @@ async fn invalid_fault_rules_are_rejected() {
 
 #[tokio::test]
 async fn disconnected_writes_are_not_executed_and_lost_responses_are() {
-    let (wire, recorder) = observed().await;
+    let (wire, recorder) = start_with_recorder().await;
     wire.server
-        .add_fault_rule(Rule::new(on(Verb::Create), Effect::Disconnect).times(1))
+        .add_fault_rule(Rule::new(match_verb(Verb::Create), Effect::Disconnect).times(1))
         .unwrap();
-    assert!(!is_answered(&wire, "cut").await);
+    assert!(!create_gets_response(&wire, "cut").await);
     assert_eq!(wire.get(&format!("{CAPACITIES}/cut")).await.code, 404);
     wire.server
-        .add_fault_rule(Rule::new(on(Verb::Create), Effect::LoseAnswer).times(1))
+        .add_fault_rule(Rule::new(match_verb(Verb::Create), Effect::LoseAnswer).times(1))
         .unwrap();
-    assert!(!is_answered(&wire, "lost").await);
+    assert!(!create_gets_response(&wire, "lost").await);
     assert_eq!(wire.get(&format!("{CAPACITIES}/lost")).await.code, 200);
-    assert_eq!(recorder.about("commits ADDED csistoragecapacities").len(), 1);
-    assert!(is_answered(&wire, "next").await);
+    assert_eq!(
+        recorder
+            .texts_containing("commits ADDED csistoragecapacities")
+            .len(),
+        1
+    );
+    assert!(create_gets_response(&wire, "next").await);
 }
 
 #[tokio::test]
 async fn delayed_requests_get_a_response() {
-    let (wire, recorder) = observed().await;
+    let (wire, recorder) = start_with_recorder().await;
     wire.server
-        .add_fault_rule(Rule::new(on(Verb::Create), Effect::Delay { milliseconds: 1 }))
+        .add_fault_rule(Rule::new(
+            match_verb(Verb::Create),
+            Effect::Delay { milliseconds: 1 },
+        ))
         .unwrap();
-    assert!(is_answered(&wire, "late").await);
+    assert!(create_gets_response(&wire, "late").await);
     assert_eq!(
-        recorder.about("suffers"),
+        recorder.texts_containing("suffers"),
         ["tester suffers legal delayed by 1ms: create csistoragecapacities"]
     );
 }
 
 #[tokio::test]
 async fn in_process_clients_are_exempt_from_faults() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     wire.server
         .add_fault_rule(Rule::new(Match::default(), status(500)))
         .unwrap();
@@ -117,8 +125,8 @@ async fn in_process_clients_are_exempt_from_faults() {
 
 #[tokio::test]
 async fn ended_watches_can_resume_without_loss() {
-    let (wire, recorder) = observed().await;
-    let mut watch = wire.watch(&watched_from(1)).await;
+    let (wire, recorder) = start_with_recorder().await;
+    let mut watch = wire.watch(&watch_path(1)).await;
     wire.create(CAPACITIES, capacity("a", "1Gi")).await;
     let seen = watch.next().await.unwrap();
     let at: u64 = seen["object"]["metadata"]["resourceVersion"]
@@ -127,26 +135,26 @@ async fn ended_watches_can_resume_without_loss() {
         .parse()
         .unwrap();
     wire.server
-        .add_fault_rule(Rule::new(on(Verb::Watch), Effect::EndWatch { after_events: 0 }).times(1))
+        .add_fault_rule(Rule::new(match_verb(Verb::Watch), Effect::EndWatch { after_events: 0 }).times(1))
         .unwrap();
     assert_eq!(watch.next().await, None);
     assert_eq!(
-        recorder.about("unwatches"),
+        recorder.texts_containing("unwatches"),
         ["tester unwatches csistoragecapacities FaultInjected"]
     );
     wire.create(CAPACITIES, capacity("b", "1Gi")).await;
-    let mut again = wire.watch(&watched_from(at)).await;
+    let mut again = wire.watch(&watch_path(at)).await;
     assert_eq!(again.next_events(1).await, ["ADDED b"]);
 }
 
 #[tokio::test]
 async fn watches_can_be_ended_after_a_number_of_events() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     for name in ["a", "b", "c"] {
         wire.create(CAPACITIES, capacity(name, "1Gi")).await;
     }
     wire.server
-        .add_fault_rule(Rule::new(on(Verb::Watch), Effect::EndWatch { after_events: 2 }).times(1))
+        .add_fault_rule(Rule::new(match_verb(Verb::Watch), Effect::EndWatch { after_events: 2 }).times(1))
         .unwrap();
     let mut watch = wire.watch(&format!("{CAPACITIES}?watch=true")).await;
     assert_eq!(watch.next_events(2).await, ["ADDED a", "ADDED b"]);
@@ -156,19 +164,19 @@ async fn watches_can_be_ended_after_a_number_of_events() {
 
 #[tokio::test]
 async fn held_watches_are_delayed_without_loss() {
-    let wire = Wire::start().await;
-    let mut watch = wire.watch(&watched_from(1)).await;
+    let wire = TestServer::start().await;
+    let mut watch = wire.watch(&watch_path(1)).await;
     let id = wire
         .server
         .add_fault_rule(Rule::new(
-            on(Verb::Watch),
+            match_verb(Verb::Watch),
             Effect::HoldWatch { milliseconds: None },
         ))
         .unwrap();
     wire.create(CAPACITIES, capacity("a", "1Gi")).await;
     wire.create(CAPACITIES, capacity("b", "1Gi")).await;
-    let mut new = wire.watch(&watched_from(1)).await;
-    // Held watch events do not count as pending: the server is quiet.
+    let mut new = wire.watch(&watch_path(1)).await;
+    // Watch events that a fault rule holds do not count as unfinished work, so `quiet` resolves.
     wire.server.quiet().await;
     tokio::select! {
         biased;
@@ -184,23 +192,23 @@ async fn held_watches_are_delayed_without_loss() {
 
 #[tokio::test]
 async fn holds_can_expire() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     wire.server
         .add_fault_rule(Rule::new(
-            on(Verb::Watch),
+            match_verb(Verb::Watch),
             Effect::HoldWatch {
                 milliseconds: Some(5),
             },
         ))
         .unwrap();
-    let mut watch = wire.watch(&watched_from(1)).await;
+    let mut watch = wire.watch(&watch_path(1)).await;
     wire.create(CAPACITIES, capacity("a", "1Gi")).await;
     assert_eq!(watch.next_events(1).await, ["ADDED a"]);
 }
 
 #[tokio::test]
 async fn compacted_revisions_are_gone_for_watches_and_pages() {
-    let (wire, recorder) = observed().await;
+    let (wire, recorder) = start_with_recorder().await;
     for name in ["a", "b", "c"] {
         wire.create(CAPACITIES, capacity(name, "1Gi")).await;
     }
@@ -208,11 +216,11 @@ async fn compacted_revisions_are_gone_for_watches_and_pages() {
     let page = wire.get(&format!("{CAPACITIES}?limit=1")).await;
     let token = page.body["metadata"]["continue"].as_str().unwrap().to_owned();
     wire.delete(&format!("{CAPACITIES}/c")).await;
-    let mut open = wire.watch(&watched_from(wire.server.revision())).await;
+    let mut open = wire.watch(&watch_path(wire.server.revision())).await;
     wire.server
         .add_fault_rule(Rule::new(Match::default(), Effect::Compact { revision: None }))
         .unwrap();
-    let mut late = wire.watch(&watched_from(before)).await;
+    let mut late = wire.watch(&watch_path(before)).await;
     let event = late.next().await.unwrap();
     assert_eq!(
         (&event["type"], &event["object"]["code"]),
@@ -226,16 +234,21 @@ async fn compacted_revisions_are_gone_for_watches_and_pages() {
     );
     wire.create(CAPACITIES, capacity("d", "1Gi")).await;
     assert_eq!(open.next_events(1).await, ["ADDED d"], "current watches continue");
-    assert_eq!(recorder.about("the server suffers legal compacted").len(), 1);
+    assert_eq!(
+        recorder
+            .texts_containing("the server suffers legal compacted")
+            .len(),
+        1
+    );
 }
 
 #[tokio::test]
 async fn watches_are_rejected_with_410_as_an_error_event() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     wire.server
-        .add_fault_rule(Rule::new(on(Verb::Watch), status(410)).times(1))
+        .add_fault_rule(Rule::new(match_verb(Verb::Watch), status(410)).times(1))
         .unwrap();
-    let mut watch = wire.watch(&watched_from(wire.server.revision())).await;
+    let mut watch = wire.watch(&watch_path(wire.server.revision())).await;
     let event = watch.next().await.unwrap();
     assert_eq!(
         (&event["type"], &event["object"]["reason"]),
@@ -246,7 +259,7 @@ async fn watches_are_rejected_with_410_as_an_error_event() {
 
 #[tokio::test]
 async fn stale_reads_return_an_old_revision_only_if_the_client_allows_it() {
-    let (wire, recorder) = observed().await;
+    let (wire, recorder) = start_with_recorder().await;
     wire.create(CAPACITIES, capacity("old", "1Gi")).await;
     let legal = Effect::Stale {
         revision: None,
@@ -288,18 +301,18 @@ async fn stale_reads_return_an_old_revision_only_if_the_client_allows_it() {
         consistent: true,
     };
     wire.server
-        .add_fault_rule(Rule::new(on(Verb::List), illegal))
+        .add_fault_rule(Rule::new(match_verb(Verb::List), illegal))
         .unwrap();
     assert_eq!(names("").await, Vec::<&str>::new());
     assert_eq!(
-        recorder.about("illegal"),
+        recorder.texts_containing("illegal"),
         ["tester suffers illegal state of revision 1 returned: list csistoragecapacities"]
     );
 }
 
 #[tokio::test]
 async fn fault_rules_match_only_their_client() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let mine = Match {
         client: Some("somebody*".to_owned()),
         ..Match::default()
@@ -314,17 +327,17 @@ async fn fault_rules_match_only_their_client() {
 
 #[tokio::test]
 async fn watches_with_a_lost_response_end() {
-    let (wire, recorder) = observed().await;
+    let (wire, recorder) = start_with_recorder().await;
     wire.server
-        .add_fault_rule(Rule::new(on(Verb::Watch), Effect::LoseAnswer).times(1))
+        .add_fault_rule(Rule::new(match_verb(Verb::Watch), Effect::LoseAnswer).times(1))
         .unwrap();
-    let request = Request::get(watched_from(1)).body(Body::empty()).unwrap();
+    let request = Request::get(watch_path(1)).body(Body::empty()).unwrap();
     assert!(wire.client.send(request).await.is_err());
     assert_eq!(
-        recorder.about("unwatches"),
+        recorder.texts_containing("unwatches"),
         ["tester unwatches csistoragecapacities Client"]
     );
     wire.create(CAPACITIES, capacity("a", "1Gi")).await;
-    let mut watch = wire.watch(&watched_from(1)).await;
-    assert_eq!(short(&watch.next().await.unwrap()), "ADDED a");
+    let mut watch = wire.watch(&watch_path(1)).await;
+    assert_eq!(type_and_name(&watch.next().await.unwrap()), "ADDED a");
 }

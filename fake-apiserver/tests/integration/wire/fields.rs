@@ -1,6 +1,6 @@
 //! Unknown, duplicate and mistyped fields, and fields that are always serialized.
 
-use super::client::{Answer, CAPACITIES, CONFIG_MAPS, PODS, Wire, pod};
+use super::client::{CAPACITIES, CONFIG_MAPS, PODS, TestResponse, TestServer, pod};
 use serde_json::{Value, json};
 
 const JSON: [(&str, &str); 1] = [("content-type", "application/json")];
@@ -9,12 +9,12 @@ const JSON: [(&str, &str); 1] = [("content-type", "application/json")];
 const FLAWED: &str = r#"{"metadata": {"name": "p", "labels": {"a": "1", "a": "2"}}, "spec": {"containers": [
     {"name": "c", "image": "i", "imagePullPolice": "Always"}], "hostNetwork": false}, "sepc": {}}"#;
 
-async fn flawed(wire: &Wire, query: &str) -> Answer {
+async fn create_flawed_pod(wire: &TestServer, query: &str) -> TestResponse {
     wire.send("POST", &format!("{PODS}{query}"), &JSON, FLAWED.to_owned())
         .await
 }
 
-fn warnings(answer: &Answer) -> Vec<&str> {
+fn warnings(answer: &TestResponse) -> Vec<&str> {
     let texts = answer.headers.get_all("warning").iter();
     texts
         .map(|value| value.to_str().expect("warnings are ASCII"))
@@ -23,8 +23,8 @@ fn warnings(answer: &Answer) -> Vec<&str> {
 
 #[tokio::test]
 async fn strict_validation_rejects_unknown_and_duplicate_fields() {
-    let wire = Wire::start().await;
-    let refused = flawed(&wire, "?fieldValidation=Strict").await;
+    let wire = TestServer::start().await;
+    let refused = create_flawed_pod(&wire, "?fieldValidation=Strict").await;
     assert_eq!(
         (refused.code, &refused.body["reason"]),
         (400, &json!("BadRequest"))
@@ -41,8 +41,8 @@ async fn strict_validation_rejects_unknown_and_duplicate_fields() {
 
 #[tokio::test]
 async fn unknown_fields_return_warnings_by_default() {
-    let wire = Wire::start().await;
-    let created = flawed(&wire, "").await;
+    let wire = TestServer::start().await;
+    let created = create_flawed_pod(&wire, "").await;
     assert_eq!(created.code, 201);
     assert_eq!(
         warnings(&created),
@@ -61,13 +61,13 @@ async fn unknown_fields_return_warnings_by_default() {
         "the last duplicate is effective"
     );
     wire.delete(&format!("{PODS}/p")).await;
-    let ignored = flawed(&wire, "?fieldValidation=Ignore").await;
+    let ignored = create_flawed_pod(&wire, "?fieldValidation=Ignore").await;
     assert_eq!((ignored.code, warnings(&ignored).len()), (201, 0));
 }
 
 #[tokio::test]
 async fn fields_of_patches_are_validated() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     wire.create(CONFIG_MAPS, json!({"metadata": {"name": "c"}})).await;
     let path = format!("{CONFIG_MAPS}/c?fieldValidation=Strict");
     for (media, patch) in [
@@ -101,7 +101,7 @@ async fn fields_of_patches_are_validated() {
 
 #[tokio::test]
 async fn type_errors_have_the_text_of_go_s_decoder() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let spec = |name: &str, value: Value| {
         let mut pod = pod("p");
         pod["spec"][name] = value;
@@ -153,7 +153,7 @@ async fn type_errors_have_the_text_of_go_s_decoder() {
 
 #[tokio::test]
 async fn bodies_that_are_not_objects_report_a_decoding_error() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     for (body, why) in [
         (
             "hello",
@@ -177,7 +177,7 @@ async fn bodies_that_are_not_objects_report_a_decoding_error() {
 
 #[tokio::test]
 async fn fields_without_omitempty_are_always_returned() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let nodes = "/api/v1/nodes";
     let condition =
         json!({"type": "Ready", "status": "True", "lastHeartbeatTime": "2026-01-02T03:04:05+01:00"});
@@ -207,7 +207,7 @@ async fn fields_without_omitempty_are_always_returned() {
 
 #[tokio::test]
 async fn null_fields_are_dropped_but_null_map_values_become_empty_strings() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let map = json!({"metadata": {"name": "m", "annotations": null}, "data": {"a": null}, "immutable": null});
     let map = wire.create(CONFIG_MAPS, map).await;
     assert_eq!(map["data"], json!({"a": ""}));

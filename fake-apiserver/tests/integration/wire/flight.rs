@@ -1,6 +1,6 @@
 //! Limits on concurrent requests, and isolation from slow clients.
 
-use super::client::{CONFIG_MAPS, Wire, answer, client, request};
+use super::client::{CONFIG_MAPS, TestServer, answer, client, request};
 use fake_apiserver::{Limits, ServerOptions, User};
 use http_body_util::{BodyExt, Empty};
 use hyper::Request;
@@ -10,7 +10,7 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-async fn limited(requests_inflight: usize, mutating_requests_inflight: usize) -> Wire {
+async fn start_with_limits(requests_inflight: usize, mutating_requests_inflight: usize) -> TestServer {
     let limits = Limits {
         requests_inflight,
         mutating_requests_inflight,
@@ -20,11 +20,11 @@ async fn limited(requests_inflight: usize, mutating_requests_inflight: usize) ->
         limits,
         ..ServerOptions::default()
     };
-    Wire::with(options, None).await
+    TestServer::start_with(options, None).await
 }
 
 /// Starts a request; returns when the server waits for the request body.
-async fn begun(wire: &Wire, method: &str, path: &str, length: usize) -> TcpStream {
+async fn start_request(wire: &TestServer, method: &str, path: &str, length: usize) -> TcpStream {
     let token = wire.server.add_client("slow");
     let mut socket = TcpStream::connect(wire.running.address())
         .await
@@ -44,7 +44,7 @@ async fn begun(wire: &Wire, method: &str, path: &str, length: usize) -> TcpStrea
 }
 
 /// Sends the body and returns the status line of the response.
-async fn ended(mut socket: TcpStream, body: &str) -> String {
+async fn finish_request(mut socket: TcpStream, body: &str) -> String {
     socket
         .write_all(body.as_bytes())
         .await
@@ -59,16 +59,18 @@ async fn ended(mut socket: TcpStream, body: &str) -> String {
 
 #[tokio::test]
 async fn aborted_request_bodies_are_reported_as_499_not_as_invalid() {
-    let (wire, recorder) = super::observer::observed().await;
-    drop(begun(&wire, "POST", super::client::CAPACITIES, 100).await);
-    recorder.until("slow create csistoragecapacities/ 499").await;
+    let (wire, recorder) = super::observer::start_with_recorder().await;
+    drop(start_request(&wire, "POST", super::client::CAPACITIES, 100).await);
+    recorder
+        .wait_for_text("slow create csistoragecapacities/ 499")
+        .await;
 }
 
 #[tokio::test]
 async fn requests_above_the_limit_return_429_with_retry_after() {
-    let wire = limited(1, 1).await;
+    let wire = start_with_limits(1, 1).await;
     let body = json!({"metadata": {"name": "slow"}}).to_string();
-    let slow = begun(&wire, "POST", CONFIG_MAPS, body.len()).await;
+    let slow = start_request(&wire, "POST", CONFIG_MAPS, body.len()).await;
     let refused = wire.post(CONFIG_MAPS, json!({"metadata": {"name": "m"}})).await;
     assert_eq!(
         (refused.code, refused.text.as_str()),
@@ -86,14 +88,14 @@ async fn requests_above_the_limit_return_429_with_retry_after() {
         200,
         "reads have a limit of their own"
     );
-    assert_eq!(ended(slow, &body).await, "HTTP/1.1 201 Created");
+    assert_eq!(finish_request(slow, &body).await, "HTTP/1.1 201 Created");
     wire.create(CONFIG_MAPS, json!({"metadata": {"name": "m"}})).await;
 }
 
 #[tokio::test]
 async fn watches_and_system_masters_are_exempt_from_the_limit() {
-    let wire = limited(1, 1).await;
-    let slow = begun(&wire, "GET", CONFIG_MAPS, 2).await;
+    let wire = start_with_limits(1, 1).await;
+    let slow = start_request(&wire, "GET", CONFIG_MAPS, 2).await;
     assert_eq!(wire.get(CONFIG_MAPS).await.code, 429);
     let mut watch = wire.watch(&format!("{CONFIG_MAPS}?watch=1")).await;
     wire.create(CONFIG_MAPS, json!({"metadata": {"name": "m"}})).await;
@@ -102,26 +104,26 @@ async fn watches_and_system_masters_are_exempt_from_the_limit() {
     let master = client(&wire.running, Some(master));
     let seen = answer(request(&master, "GET", CONFIG_MAPS, &[], "").await).await;
     assert_eq!(seen.code, 200);
-    assert_eq!(ended(slow, "{}").await, "HTTP/1.1 200 OK");
+    assert_eq!(finish_request(slow, "{}").await, "HTTP/1.1 200 OK");
     assert_eq!(wire.get(CONFIG_MAPS).await.code, 200);
 }
 
 #[tokio::test]
 async fn a_limit_of_zero_is_unlimited() {
-    let wire = limited(0, 0).await;
+    let wire = start_with_limits(0, 0).await;
     let mut begun_requests = Vec::new();
     for _ in 0..20 {
-        begun_requests.push(begun(&wire, "GET", CONFIG_MAPS, 2).await);
+        begun_requests.push(start_request(&wire, "GET", CONFIG_MAPS, 2).await);
     }
     assert_eq!(wire.get(CONFIG_MAPS).await.code, 200);
     for socket in begun_requests {
-        assert_eq!(ended(socket, "{}").await, "HTTP/1.1 200 OK");
+        assert_eq!(finish_request(socket, "{}").await, "HTTP/1.1 200 OK");
     }
 }
 
 #[tokio::test]
 async fn unread_watches_do_not_delay_writers_or_other_watches() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let token = wire.server.add_client("sleeper");
     let mut sleeper = TcpStream::connect(wire.running.address()).await.unwrap();
     let head =
@@ -129,7 +131,7 @@ async fn unread_watches_do_not_delay_writers_or_other_watches() {
     sleeper.write_all(head.as_bytes()).await.unwrap();
     sleeper.read_exact(&mut [0; 15]).await.unwrap();
     let mut awake = wire.watch(&format!("{CONFIG_MAPS}?watch=1")).await;
-    // More data than the socket buffers of the client that does not read can hold.
+    // Large enough that the writes exceed the socket buffers of the client that does not read.
     let filler = "x".repeat(256 * 1024);
     for number in 0..100 {
         let name = format!("m{number}");
@@ -144,7 +146,7 @@ async fn unread_watches_do_not_delay_writers_or_other_watches() {
 
 #[tokio::test]
 async fn events_reach_only_watches_of_their_resource_and_namespace() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let paths = [
         "/api/v1/configmaps?watch=1",
         "/api/v1/namespaces/default/configmaps?watch=1",
@@ -196,7 +198,7 @@ async fn events_reach_only_watches_of_their_resource_and_namespace() {
 
 #[tokio::test]
 async fn ten_thousand_watches_on_ten_connections_receive_an_event() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let token = format!("Bearer {}", wire.server.add_client("informers"));
     let mut watches = Vec::new();
     for _ in 0..10 {
@@ -228,7 +230,7 @@ async fn ten_thousand_watches_on_ten_connections_receive_an_event() {
 
 #[tokio::test]
 async fn long_lists_have_a_content_length() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let filler = "x".repeat(40 * 1024);
     for number in 0..12 {
         let map = json!({"metadata": {"name": format!("m{number:02}")}, "data": {"k": filler}});
@@ -247,7 +249,7 @@ async fn long_lists_have_a_content_length() {
 
 #[tokio::test]
 async fn media_type_with_the_highest_quality_is_chosen() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     for (accept, media) in [
         ("application/json;q=0.1, application/yaml", "application/yaml"),
         (
@@ -275,7 +277,7 @@ async fn media_type_with_the_highest_quality_is_chosen() {
 
 #[tokio::test]
 async fn forged_continue_tokens_do_not_cross_namespaces() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     for namespace in ["default", "kube-public", "kube-system"] {
         let map = json!({"metadata": {"name": "m"}});
         wire.create(&format!("/api/v1/namespaces/{namespace}/configmaps"), map)

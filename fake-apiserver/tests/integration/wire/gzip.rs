@@ -1,6 +1,6 @@
 //! Compression: only long responses are compressed, and only if the client accepts gzip.
 
-use super::client::{CONFIG_MAPS, Wire, request};
+use super::client::{CONFIG_MAPS, TestServer, request};
 use flate2::read::GzDecoder;
 use http_body_util::BodyExt;
 use hyper::HeaderMap;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::io::Read;
 
 /// Headers and body of a response, without decompression.
-async fn fetch(wire: &Wire, path: &str, headers: &[(&str, &str)]) -> (HeaderMap, Vec<u8>) {
+async fn fetch(wire: &TestServer, path: &str, headers: &[(&str, &str)]) -> (HeaderMap, Vec<u8>) {
     let response = request(&wire.client, "GET", path, headers, String::new()).await;
     let (head, body) = response.into_parts();
     let bytes = body.collect().await.expect("a complete body").to_bytes();
@@ -22,7 +22,7 @@ fn unzipped(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Creates ConfigMaps of 60 kB each.
-async fn fill(wire: &Wire, count: usize) {
+async fn create_large_maps(wire: &TestServer, count: usize) {
     for i in 0..count {
         let data = json!({"metadata": {"name": format!("m{i}")}, "data": {"text": "abcdef".repeat(10_000)}});
         wire.create(CONFIG_MAPS, data).await;
@@ -31,8 +31,8 @@ async fn fill(wire: &Wire, count: usize) {
 
 #[tokio::test]
 async fn long_lists_are_compressed_if_the_client_accepts_gzip() {
-    let wire = Wire::start().await;
-    fill(&wire, 3).await;
+    let wire = TestServer::start().await;
+    create_large_maps(&wire, 3).await;
     let (headers, plain) = fetch(&wire, CONFIG_MAPS, &[]).await;
     assert_eq!(
         (headers.get("content-encoding"), headers.get("vary")),
@@ -62,8 +62,8 @@ async fn long_lists_are_compressed_if_the_client_accepts_gzip() {
 
 #[tokio::test]
 async fn short_responses_are_not_compressed() {
-    let wire = Wire::start().await;
-    fill(&wire, 2).await;
+    let wire = TestServer::start().await;
+    create_large_maps(&wire, 2).await;
     for path in [CONFIG_MAPS, "/apis", "/api/v1/namespaces/default/configmaps/m0"] {
         let (headers, body) = fetch(&wire, path, &[("accept-encoding", "gzip")]).await;
         assert_eq!(headers.get("content-encoding"), None, "{path}");
@@ -73,8 +73,8 @@ async fn short_responses_are_not_compressed() {
 
 #[tokio::test]
 async fn lists_of_other_media_types_are_compressed() {
-    let wire = Wire::start().await;
-    fill(&wire, 3).await;
+    let wire = TestServer::start().await;
+    create_large_maps(&wire, 3).await;
     for accept in [
         "application/yaml",
         "application/vnd.kubernetes.protobuf",

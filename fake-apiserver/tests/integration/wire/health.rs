@@ -1,12 +1,12 @@
 //! Health endpoints, metrics and response headers.
 
-use super::client::{CAPACITIES, CONFIG_MAPS, PODS, Wire, capacity, client};
+use super::client::{CAPACITIES, CONFIG_MAPS, PODS, TestServer, capacity, client};
 use fake_apiserver::{Effect, Match, Rule, Verb};
 use serde_json::json;
 
 #[tokio::test]
 async fn health_checks_can_be_listed_selected_and_excluded() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let verbose = wire.get("/readyz?verbose").await;
     assert!(
         verbose
@@ -32,7 +32,7 @@ async fn health_checks_can_be_listed_selected_and_excluded() {
 
 #[tokio::test]
 async fn health_checks_are_exported_as_slis() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let text = wire.get("/metrics/slis").await.text;
     assert!(
         text.contains("\nkubernetes_healthcheck{name=\"etcd\",type=\"readyz\"} 1\n"),
@@ -44,7 +44,7 @@ async fn health_checks_are_exported_as_slis() {
 
 #[tokio::test]
 async fn access_reviews_cannot_be_returned_as_a_table() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let review = json!({"spec": {"nonResourceAttributes": {"path": "/", "verb": "get"}}});
     let headers = [
         ("accept", "application/json;as=Table;v=v1;g=meta.k8s.io"),
@@ -68,7 +68,7 @@ fn sample(text: &str, parts: &[&str]) -> f64 {
 
 #[tokio::test]
 async fn requests_are_counted_by_verb_resource_and_code() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     wire.create(CONFIG_MAPS, json!({"metadata": {"name": "a"}})).await;
     wire.get(&format!("{CONFIG_MAPS}/a")).await;
     wire.get(&format!("{CONFIG_MAPS}/b")).await;
@@ -139,7 +139,7 @@ async fn requests_are_counted_by_verb_resource_and_code() {
 /// MET-10 and MET-11 (KEP-1472, rollout): operators must be able to see that the CSIStorageCapacity API is slow or failing.
 #[tokio::test]
 async fn metrics_show_slow_and_failing_requests_for_capacities() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let on = |verb| Match {
         verbs: vec![verb],
         resource: Some("csistoragecapacities".to_owned()),
@@ -175,7 +175,7 @@ async fn metrics_show_slow_and_failing_requests_for_capacities() {
 
 #[tokio::test]
 async fn unknown_paths_create_no_metric_series() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let anonymous = client(&wire.running, None);
     for path in ["/one", "/two", "/apis/one", "/api/v1/one", "/api/v1/two"] {
         drop(super::client::request(&anonymous, "GET", path, &[], String::new()).await);
@@ -186,7 +186,7 @@ async fn unknown_paths_create_no_metric_series() {
 
 #[tokio::test]
 async fn health_endpoints_accept_any_method() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     for method in ["HEAD", "PUT", "OPTIONS"] {
         let whole = wire.send(method, "/livez", &[], String::new()).await;
         let words = if method == "HEAD" { "" } else { "ok" };
@@ -199,7 +199,7 @@ async fn health_endpoints_accept_any_method() {
 
 #[tokio::test]
 async fn delete_of_metrics_resets_the_counters() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let counted = "apiserver_request_total{verb=\"LIST\",group=\"\",version=\"v1\",resource=\"nodes\"";
     wire.get("/api/v1/nodes").await;
     assert!(wire.get("/metrics").await.text.contains(counted));
@@ -215,7 +215,7 @@ async fn delete_of_metrics_resets_the_counters() {
 
 #[tokio::test]
 async fn responses_are_private_except_cacheable_discovery() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let private = [
         "/api/v1/namespaces/default",
         "/apis/apps",
@@ -244,7 +244,7 @@ async fn responses_are_private_except_cacheable_discovery() {
 
 #[tokio::test]
 async fn responses_contain_the_audit_id_of_the_request() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let sent = [("audit-id", "of-the-client")];
     let answer = wire.send("GET", "/version", &sent, String::new()).await;
     assert_eq!(answer.headers["audit-id"], "of-the-client");

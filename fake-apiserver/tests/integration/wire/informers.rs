@@ -1,6 +1,6 @@
 //! Tests of kube-rs watchers, with paged and with streaming lists.
 
-use super::client::{CAPACITIES, Wire, capacity};
+use super::client::{CAPACITIES, TestServer, capacity};
 use fake_apiserver::ServerOptions;
 use futures::{StreamExt, TryStreamExt};
 use k8s_openapi::api::storage::v1::CSIStorageCapacity;
@@ -11,14 +11,14 @@ use std::pin::pin;
 
 /// The objects that a client knows from the events of a watcher.
 #[derive(Default)]
-struct Known {
+struct ObservedState {
     capacities: BTreeMap<String, String>,
     fresh: BTreeMap<String, String>,
     complete: bool,
 }
 
-impl Known {
-    fn take(&mut self, event: Event<CSIStorageCapacity>) {
+impl ObservedState {
+    fn apply_event(&mut self, event: Event<CSIStorageCapacity>) {
         let pair = |object: CSIStorageCapacity| {
             (
                 object.metadata.name.unwrap_or_default(),
@@ -44,15 +44,15 @@ async fn watchers_reach_the_state_of_the_server() {
         Config::default().page_size(2),
         Config::default().streaming_lists(),
     ] {
-        let wire = Wire::start().await;
+        let wire = TestServer::start().await;
         for (name, amount) in [("a", "1Gi"), ("b", "2Gi"), ("c", "3Gi")] {
             wire.create(CAPACITIES, capacity(name, amount)).await;
         }
         let api: Api<CSIStorageCapacity> = Api::default_namespaced(wire.client.clone());
         let mut events = pin!(watcher(api, config).boxed());
-        let mut known = Known::default();
+        let mut known = ObservedState::default();
         while !known.complete {
-            known.take(events.try_next().await.unwrap().unwrap());
+            known.apply_event(events.try_next().await.unwrap().unwrap());
         }
         assert_eq!(known.capacities.len(), 3);
         wire.delete(&format!("{CAPACITIES}/a")).await;
@@ -63,7 +63,7 @@ async fn watchers_reach_the_state_of_the_server() {
         .await;
         wire.create(CAPACITIES, capacity("d", "4Gi")).await;
         while !known.capacities.contains_key("d") {
-            known.take(events.try_next().await.unwrap().unwrap());
+            known.apply_event(events.try_next().await.unwrap().unwrap());
         }
         let expected = [("b", "20Gi"), ("c", "3Gi"), ("d", "4Gi")];
         assert_eq!(
@@ -80,14 +80,14 @@ async fn watchers_relist_when_their_revision_is_too_old() {
         watch_queue: 1,
         ..ServerOptions::default()
     };
-    let wire = Wire::with(options, None).await;
+    let wire = TestServer::start_with(options, None).await;
     let api: Api<CSIStorageCapacity> = Api::default_namespaced(wire.client.clone());
     let mut events = pin!(watcher(api, Config::default()).boxed());
-    let mut known = Known::default();
+    let mut known = ObservedState::default();
     while !known.complete {
-        known.take(events.try_next().await.unwrap().unwrap());
+        known.apply_event(events.try_next().await.unwrap().unwrap());
     }
-    // The watch queue holds one event and the history two: the watch is dropped and its revision is compacted.
+    // These writes exceed `watch_queue` and `history`: the watch is closed and its revision is compacted.
     let local = wire.server.client("writer");
     for n in 0..20 {
         let object = serde_json::json!({
@@ -98,7 +98,7 @@ async fn watchers_relist_when_their_revision_is_too_old() {
     }
     while known.capacities.len() < 20 {
         match events.next().await.unwrap() {
-            Ok(event) => known.take(event),
+            Ok(event) => known.apply_event(event),
             Err(error) => assert!(error.to_string().contains("too old resource version"), "{error}"),
         }
     }

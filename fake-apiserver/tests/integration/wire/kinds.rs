@@ -1,6 +1,6 @@
 //! Tests of kinds unrelated to storage: served paths, and special behaviour.
 
-use super::client::{PODS, Wire, pod};
+use super::client::{PODS, TestServer, pod};
 use fake_apiserver::{Release, ServerOptions};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ fn workload(name: &str) -> Value {
 }
 
 /// All resources in discovery: the path of the collection, and the discovery entry.
-async fn resources(wire: &Wire) -> Vec<(String, Value)> {
+async fn resources(wire: &TestServer) -> Vec<(String, Value)> {
     let groups = wire.get("/apis").await.body;
     let groups = groups["groups"].as_array().expect("groups").clone();
     let versions = groups
@@ -45,7 +45,7 @@ async fn resources(wire: &Wire) -> Vec<(String, Value)> {
 
 #[tokio::test]
 async fn groups_are_in_the_order_of_kube_apiserver() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let groups = wire.get("/apis").await.body;
     let names: Vec<&str> = groups["groups"]
         .as_array()
@@ -74,7 +74,7 @@ async fn groups_are_in_the_order_of_kube_apiserver() {
 
 #[tokio::test]
 async fn all_listable_resources_can_be_listed_and_watched_in_every_form() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let all = resources(&wire).await;
     assert!(all.len() > 60, "{}", all.len());
     for (path, entry) in all {
@@ -105,7 +105,7 @@ async fn all_listable_resources_can_be_listed_and_watched_in_every_form() {
             (200, &media.parse().unwrap()),
             "{path}"
         );
-        // The watch runs until the test ends.
+        // Opening the watch panics if the server rejects it.
         if can("watch") {
             wire.watch(&format!("{path}?watch=true&resourceVersion=1")).await;
         }
@@ -114,7 +114,7 @@ async fn all_listable_resources_can_be_listed_and_watched_in_every_form() {
 
 #[tokio::test]
 async fn table_rows_have_one_cell_per_column() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     for (path, entry) in resources(&wire).await {
         let can = |verb: &str| entry["verbs"].as_array().unwrap().contains(&json!(verb));
         if path.matches('/').count() > 4 || !can("list") || !can("create") || path.ends_with("/namespaces") {
@@ -156,7 +156,7 @@ async fn table_rows_have_one_cell_per_column() {
 
 #[tokio::test]
 async fn workloads_are_scaled_through_the_scale_subresource() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     for collection in ["deployments", "replicasets", "statefulsets"] {
         let path = format!("{APPS}/{collection}");
         let made = wire.create(&path, workload("w")).await;
@@ -219,7 +219,7 @@ async fn workloads_are_scaled_through_the_scale_subresource() {
 
 #[tokio::test]
 async fn workloads_are_defaulted() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let mut plain = workload("w");
     plain["spec"].as_object_mut().unwrap().remove("replicas");
     let made = wire.create(&format!("{APPS}/deployments"), plain).await["spec"].take();
@@ -241,7 +241,7 @@ async fn workloads_are_defaulted() {
 
 #[tokio::test]
 async fn string_data_of_a_secret_is_merged_into_data() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let path = "/api/v1/namespaces/default/secrets";
     let secret = json!({"metadata": {"name": "s"}, "data": {"a": "eA=="}, "stringData": {"b": "y"}, "immutable": true});
     let made = wire.create(path, secret).await;
@@ -274,7 +274,7 @@ async fn string_data_of_a_secret_is_merged_into_data() {
 
 #[tokio::test]
 async fn pods_get_the_priority_of_their_class() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let classes = "/apis/scheduling.k8s.io/v1/priorityclasses";
     let names = wire.get(classes).await.body;
     let named = |i: usize| names["items"][i]["metadata"]["name"].clone();
@@ -342,7 +342,7 @@ async fn older_releases_serve_fewer_kinds() {
         ("1.20", "/apis/batch/v1/cronjobs", 404),
         ("1.21", "/apis/batch/v1/cronjobs", 200),
     ] {
-        let wire = Wire::with(of(release), None).await;
+        let wire = TestServer::start_with(of(release), None).await;
         assert_eq!(wire.get(path).await.code, code, "{path} in {release}");
     }
 }

@@ -1,6 +1,6 @@
 //! Tests of limits on request and object sizes, of slow watches, and of a panicking request.
 
-use super::client::{CONFIG_MAPS, Wire};
+use super::client::{CONFIG_MAPS, TestServer};
 use fake_apiserver::{Event, Observer, ServerOptions, WatchEnd};
 use serde_json::json;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 #[tokio::test]
 async fn bodies_above_three_mebibytes_are_rejected() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let filler = "x".repeat(3 * 1024 * 1024);
     let answer = wire
         .post(
@@ -26,7 +26,7 @@ async fn bodies_above_three_mebibytes_are_rejected() {
 
 #[tokio::test]
 async fn objects_above_the_size_limit_of_etcd_are_rejected() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
     let role = |name: &str, bytes: usize| {
         let rule = json!({"apiGroups": ["x".repeat(bytes)], "resources": ["r"], "verbs": ["get"]});
@@ -64,7 +64,7 @@ async fn objects_above_the_size_limit_of_etcd_are_rejected() {
 
 #[tokio::test]
 async fn oversized_headers_are_rejected() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let mut socket = TcpStream::connect(wire.running.address()).await.unwrap();
     let endless = format!(
         "GET /api HTTP/1.1\r\nhost: x\r\nx-filler: {}\r\n\r\n",
@@ -82,7 +82,7 @@ async fn oversized_headers_are_rejected() {
 
 #[tokio::test]
 async fn the_body_of_a_get_is_ignored() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let token = wire.server.add_client("reader");
     let head = format!("GET {CONFIG_MAPS} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\n");
     // An incomplete body, and a body whose `content-length` exceeds the limit.
@@ -102,7 +102,7 @@ async fn the_body_of_a_get_is_ignored() {
 
 #[tokio::test]
 async fn http2_without_tls_is_supported() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let mut socket = TcpStream::connect(wire.running.address()).await.unwrap();
     socket
         .write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0")
@@ -114,9 +114,9 @@ async fn http2_without_tls_is_supported() {
 }
 
 /// Forwards the reason for which each watch ended.
-struct Ends(UnboundedSender<WatchEnd>);
+struct WatchEnds(UnboundedSender<WatchEnd>);
 
-impl Observer for Ends {
+impl Observer for WatchEnds {
     fn observe(&self, event: Event) {
         if let Event::WatchClosed { why, .. } = event {
             self.0.send(why).ok();
@@ -131,7 +131,7 @@ async fn unread_watches_are_dropped_and_writers_continue() {
         watch_queue: 8,
         ..ServerOptions::default()
     };
-    let wire = Wire::with(options, Some(Arc::new(Ends(sender)))).await;
+    let wire = TestServer::start_with(options, Some(Arc::new(WatchEnds(sender)))).await;
     let mut socket = TcpStream::connect(wire.running.address()).await.unwrap();
     let token = wire.server.add_client("sleeper");
     let request =
@@ -154,7 +154,7 @@ async fn unread_watches_are_dropped_and_writers_continue() {
         assert!(written < 500, "the watch was never dropped");
         tokio::task::yield_now().await;
         if written > 60 {
-            // The stream ends once the connection can send again.
+            // The server ends the stream only when the connection can send again, so the client reads a part.
             let mut some = vec![0; 64 * 1024];
             socket.read_exact(&mut some).await.unwrap();
         }
@@ -163,9 +163,9 @@ async fn unread_watches_are_dropped_and_writers_continue() {
 }
 
 /// An observer that panics when an object with a certain name is stored.
-struct Panics;
+struct PanickingObserver;
 
-impl Observer for Panics {
+impl Observer for PanickingObserver {
     fn observe(&self, event: Event) {
         if let Event::Commit { name, .. } = event {
             assert!(&*name != "panics", "a handler panics");
@@ -175,7 +175,7 @@ impl Observer for Panics {
 
 #[tokio::test]
 async fn a_panicking_request_returns_500_and_the_server_continues() {
-    let wire = Wire::with(ServerOptions::default(), Some(Arc::new(Panics))).await;
+    let wire = TestServer::start_with(ServerOptions::default(), Some(Arc::new(PanickingObserver))).await;
     wire.create(CONFIG_MAPS, json!({"metadata": {"name": "m"}})).await;
     let mut watch = wire
         .watch(&format!(

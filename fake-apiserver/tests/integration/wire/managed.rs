@@ -1,6 +1,6 @@
 //! `metadata.managedFields`: ownership after create, update and patch, and changes by clients.
 
-use super::client::{Answer, CAPACITIES, CONFIG_MAPS, PODS, Wire, capacity, pod};
+use super::client::{CAPACITIES, CONFIG_MAPS, PODS, TestResponse, TestServer, capacity, pod};
 use fake_apiserver::ServerOptions;
 use serde_json::{Value, json};
 
@@ -26,20 +26,20 @@ fn owned<'a>(object: &'a Value, manager: &str) -> &'a Value {
     entry.map_or(&Value::Null, |entry| &entry["fieldsV1"])
 }
 
-async fn create_as(wire: &Wire, path: &str, manager: &str, object: Value) -> Value {
+async fn create_as(wire: &TestServer, path: &str, manager: &str, object: Value) -> Value {
     let created = wire.post(&format!("{path}?fieldManager={manager}"), object).await;
     assert_eq!(created.code, 201, "{}", created.text);
     created.body
 }
 
-async fn patch(wire: &Wire, path: &str, media: &str, patch: Value) -> Answer {
+async fn patch(wire: &TestServer, path: &str, media: &str, patch: Value) -> TestResponse {
     wire.send("PATCH", path, &[("content-type", media)], patch.to_string())
         .await
 }
 
 #[tokio::test]
 async fn creators_own_the_fields_they_set() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let object = json!({"metadata": {"name": "c", "labels": {"a": "1"}, "finalizers": ["x.com/y"]},
         "storageClassName": "fast", "capacity": "1Gi", "nodeTopology": {"matchLabels": {"n": "1"}}});
     let created = create_as(&wire, CAPACITIES, "me", object).await;
@@ -56,7 +56,7 @@ async fn creators_own_the_fields_they_set() {
 
 #[tokio::test]
 async fn the_default_manager_is_the_prefix_of_the_user_agent() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     for (name, agent, manager) in [
         ("a", "csi-provisioner/v6.0.0 (linux)", "csi-provisioner"),
         ("b", "curl", "curl"),
@@ -75,7 +75,7 @@ async fn the_default_manager_is_the_prefix_of_the_user_agent() {
 
 #[tokio::test]
 async fn updates_take_ownership_of_changed_fields() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let object = json!({"metadata": {"name": "c"}, "data": {"a": "1", "b": "1", "c": "1"}});
     let mut object = create_as(&wire, CONFIG_MAPS, "one", object).await;
     object["data"] = json!({"a": "1", "b": "2", "d": "1"});
@@ -87,7 +87,7 @@ async fn updates_take_ownership_of_changed_fields() {
 
 #[tokio::test]
 async fn all_patch_types_record_their_manager() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     create_as(
         &wire,
         CONFIG_MAPS,
@@ -115,7 +115,7 @@ async fn all_patch_types_record_their_manager() {
 
 #[tokio::test]
 async fn writes_without_changes_preserve_owners_and_resource_version() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let created = create_as(&wire, CAPACITIES, "one", capacity("c", "1Gi")).await;
     let path = format!("{CAPACITIES}/c?fieldManager=two");
     let mut same = created.clone();
@@ -131,7 +131,7 @@ async fn writes_without_changes_preserve_owners_and_resource_version() {
 
 #[tokio::test]
 async fn status_fields_are_owned_through_the_status_subresource() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let mut object = pod("p");
     object["status"] = json!({"phase": "Running"});
     let created = create_as(&wire, PODS, "creator", object).await;
@@ -153,7 +153,7 @@ async fn status_fields_are_owned_through_the_status_subresource() {
 
 #[tokio::test]
 async fn clients_may_remove_all_entries() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     for (name, empty) in [("a", json!([{}])), ("b", json!([]))] {
         let object = json!({"metadata": {"name": name}, "data": {"a": "1"}});
         create_as(&wire, CONFIG_MAPS, "one", object).await;
@@ -174,7 +174,7 @@ async fn clients_may_remove_all_entries() {
 
 #[tokio::test]
 async fn clients_may_replace_entries_but_invalid_ones_are_ignored() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let object = json!({"metadata": {"name": "c"}, "data": {"a": "1"}});
     let created = create_as(&wire, CONFIG_MAPS, "one", object).await;
     let path = format!("{CONFIG_MAPS}/c?fieldManager=two");
@@ -210,7 +210,7 @@ async fn fields_set_by_the_server_have_no_owner() {
         kubelet_less: false,
         ..ServerOptions::default()
     };
-    let wire = Wire::with(options, None).await;
+    let wire = TestServer::start_with(options, None).await;
     let node = create_as(&wire, "/api/v1/nodes", "one", json!({"metadata": {"name": "n"}})).await;
     assert!(
         node["spec"]["taints"].is_array() && managers(&node).is_empty(),
@@ -231,7 +231,7 @@ async fn fields_set_by_the_server_have_no_owner() {
 
 #[tokio::test]
 async fn bindings_and_deletions_do_not_change_owners() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let created = create_as(&wire, PODS, "one", pod("p")).await;
     let binding = json!({"metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n"}});
     assert_eq!(wire.post(&format!("{PODS}/p/binding"), binding).await.code, 201);
@@ -251,7 +251,7 @@ async fn bindings_and_deletions_do_not_change_owners() {
 
 #[tokio::test]
 async fn entries_are_returned_by_get_list_watch_and_in_process_clients() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let created = create_as(
         &wire,
         CONFIG_MAPS,
@@ -282,7 +282,7 @@ async fn entries_are_returned_by_get_list_watch_and_in_process_clients() {
 
 #[tokio::test]
 async fn field_manager_must_be_short_and_printable() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let body = || json!({"metadata": {"name": "c"}});
     let long = wire
         .post(&format!("{CONFIG_MAPS}?fieldManager={}", "m".repeat(129)), body())
@@ -300,7 +300,7 @@ async fn field_manager_must_be_short_and_printable() {
 
 #[tokio::test]
 async fn in_process_clients_are_managers() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let local = wire.server.client("harness");
     let object = json!({"apiVersion": "storage.k8s.io/v1", "kind": "CSIStorageCapacity",
         "metadata": {"name": "c", "namespace": "default"}, "storageClassName": "fast", "capacity": "1Gi"});

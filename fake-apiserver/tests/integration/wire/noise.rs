@@ -1,6 +1,6 @@
 //! Random input in every part of a request: the sender gets a well-formed response, and other clients are still served.
 
-use super::client::{Answer, CAPACITIES, CONFIG_MAPS, Wire, answer, request};
+use super::client::{CAPACITIES, CONFIG_MAPS, TestResponse, TestServer, answer, request};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::json;
@@ -12,12 +12,12 @@ const MERGE: &str = "application/merge-patch+json";
 const STRATEGIC: &str = "application/strategic-merge-patch+json";
 const JSON_PATCH: &str = "application/json-patch+json";
 
-async fn send(wire: &Wire, method: &str, path: &str, media: &str, body: &[u8]) -> Answer {
+async fn send(wire: &TestServer, method: &str, path: &str, media: &str, body: &[u8]) -> TestResponse {
     answer(request(&wire.client, method, path, &[("content-type", media)], body).await).await
 }
 
-/// Asserts that an error is a Status with a reason, and that another response is an object.
-fn is_clean(answer: &Answer, sent: &str) {
+/// Asserts that the response is no server error, and that a client error is a Status with code and message.
+fn assert_well_formed(answer: &TestResponse, sent: &str) {
     assert!(answer.code < 500, "{sent}: {} {}", answer.code, answer.text);
     if answer.code >= 400 {
         let (kind, code) = (&answer.body["kind"], &answer.body["code"]);
@@ -56,12 +56,15 @@ fn mutated(good: &'static [u8]) -> impl Strategy<Value = Vec<u8>> {
 }
 
 /// Runs an asynchronous check on random inputs, all against one server.
-fn check<T: std::fmt::Debug>(inputs: impl Strategy<Value = T>, check: &impl AsyncFn(&Wire, T)) {
+fn check_random_inputs<T: std::fmt::Debug>(
+    inputs: impl Strategy<Value = T>,
+    check: &impl AsyncFn(&TestServer, T),
+) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .expect("the runtime starts");
-    let wire = runtime.block_on(Wire::start());
+    let wire = runtime.block_on(TestServer::start());
     let mut runner = TestRunner::new(ProptestConfig {
         cases: 192,
         failure_persistence: None,
@@ -82,9 +85,9 @@ const CAPACITY_PROTOBUF: &[u8] =
 
 #[test]
 fn mutated_json_gets_a_well_formed_response() {
-    check(mutated(CAPACITY), &async |wire, body| {
+    check_random_inputs(mutated(CAPACITY), &async |wire, body| {
         for method in ["POST", "DELETE"] {
-            is_clean(
+            assert_well_formed(
                 &send(wire, method, CAPACITIES, JSON, &body).await,
                 &String::from_utf8_lossy(&body),
             );
@@ -94,8 +97,8 @@ fn mutated_json_gets_a_well_formed_response() {
 
 #[test]
 fn mutated_yaml_gets_a_well_formed_response() {
-    check(mutated(CAPACITY_YAML), &async |wire, body| {
-        is_clean(
+    check_random_inputs(mutated(CAPACITY_YAML), &async |wire, body| {
+        assert_well_formed(
             &send(wire, "POST", CAPACITIES, YAML, &body).await,
             &String::from_utf8_lossy(&body),
         );
@@ -104,8 +107,8 @@ fn mutated_yaml_gets_a_well_formed_response() {
 
 #[test]
 fn mutated_protobuf_gets_a_well_formed_response() {
-    check(mutated(CAPACITY_PROTOBUF), &async |wire, body| {
-        is_clean(
+    check_random_inputs(mutated(CAPACITY_PROTOBUF), &async |wire, body| {
+        assert_well_formed(
             &send(wire, "POST", CAPACITIES, PROTOBUF, &body).await,
             &format!("{body:?}"),
         );
@@ -121,7 +124,7 @@ fn mutated_patches_get_a_well_formed_response() {
         mutated(merge).prop_map(|body| (STRATEGIC, body)),
         mutated(operations).prop_map(|body| (JSON_PATCH, body)),
     ];
-    check(patches, &async |wire, (media, body)| {
+    check_random_inputs(patches, &async |wire, (media, body)| {
         let map = json!({"metadata": {"name": "m"}, "data": {"a": "z"}});
         wire.post(CONFIG_MAPS, map).await;
         let path = format!("{CONFIG_MAPS}/m");
@@ -129,7 +132,7 @@ fn mutated_patches_get_a_well_formed_response() {
         // kube-apiserver, too, returns a 500 without reason for a malformed strategic merge patch.
         let does_not_fit = seen.code == 500 && media == STRATEGIC && seen.body["kind"] == "Status";
         if !does_not_fit {
-            is_clean(&seen, &String::from_utf8_lossy(&body));
+            assert_well_formed(&seen, &String::from_utf8_lossy(&body));
         }
     });
 }
@@ -153,8 +156,8 @@ fn random_query_parameters_get_a_well_formed_response() {
         "-?[0-9]{1,30}",
         "[A-Za-z0-9_=-]{0,60}",
     ];
-    check((prop::sample::select(names.to_vec()), texts), &async |wire,
-                                                                 (
+    check_random_inputs((prop::sample::select(names.to_vec()), texts), &async |wire,
+                                                                               (
         name,
         text,
     )| {
@@ -164,7 +167,7 @@ fn random_query_parameters_get_a_well_formed_response() {
         let seen = wire.get(&path).await;
         // A request for a future resourceVersion is answered with 504 after a timeout, as by kube-apiserver.
         if seen.body["reason"] != "Timeout" {
-            is_clean(&seen, &path);
+            assert_well_formed(&seen, &path);
         }
     });
 }
@@ -182,7 +185,7 @@ fn random_paths_and_accept_headers_get_a_well_formed_response() {
     ];
     let paths = prop::collection::vec(segments, 0..8).prop_map(|it| format!("/{}", it.join("/")));
     let ranges = "[a-z*/;=,. 0-9]{0,30}|application/json;as=[A-Za-z]{0,9};g=meta[.]k8s[.]io;v=v[0-9]|\\*/\\*;q=[-0-9.e]{0,6}";
-    check((paths, ranges), &async |wire, (path, accept)| {
+    check_random_inputs((paths, ranges), &async |wire, (path, accept)| {
         // A watch does not end, so only the response head is checked.
         let headers = [("accept", accept.as_str())];
         let response = request(&wire.client, "GET", &path, &headers, "").await;
@@ -192,13 +195,13 @@ fn random_paths_and_accept_headers_get_a_well_formed_response() {
 
 #[tokio::test]
 async fn too_deeply_nested_bodies_are_rejected() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let deep = 100_000;
     let (open, close) = ("[".repeat(deep), "]".repeat(deep));
     let objects = r#"{"a":"#.repeat(deep);
     let mut message = Vec::new();
     for _ in 0..1000 {
-        // A protobuf group without end, and nested fields.
+        // An unterminated protobuf group, and a field that contains the next 127 bytes.
         message.extend_from_slice(b"\x0b\x0a\x7f");
     }
     let protobuf = [&CAPACITY_PROTOBUF[..4], &message].concat();
@@ -218,7 +221,7 @@ async fn too_deeply_nested_bodies_are_rejected() {
     ] {
         let refused = send(&wire, "POST", CONFIG_MAPS, media, &body).await;
         assert_eq!(refused.code, 400, "{media}: {}", refused.text);
-        is_clean(&refused, media);
+        assert_well_formed(&refused, media);
     }
     wire.create(CONFIG_MAPS, json!({"metadata": {"name": "m"}})).await;
     for media in [MERGE, STRATEGIC, JSON_PATCH] {
@@ -236,7 +239,7 @@ async fn too_deeply_nested_bodies_are_rejected() {
 
 #[tokio::test]
 async fn yaml_alias_bombs_are_rejected() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
     for n in 1..12 {
         let before = n - 1;
@@ -248,7 +251,7 @@ async fn yaml_alias_bombs_are_rejected() {
 
 #[tokio::test]
 async fn huge_numbers_are_rejected_or_bounded() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let digits = "9".repeat(100_000);
     for (field, value) in [
         ("capacity", format!("\"{digits}\"")),
@@ -263,7 +266,7 @@ async fn huge_numbers_are_rejected_or_bounded() {
             format!(r#"{{"metadata":{{"generateName":"c"}},"storageClassName":"s","{field}":{value}}}"#);
         let seen = send(&wire, "POST", CAPACITIES, JSON, body.as_bytes()).await;
         let shown = format!("{field} {}", &value[..value.len().min(20)]);
-        is_clean(&seen, &shown);
+        assert_well_formed(&seen, &shown);
         assert!(seen.text.len() < 4 * digits.len(), "{shown}: response too long");
     }
     let path = format!("{CONFIG_MAPS}?limit={digits}&resourceVersion={digits}");
@@ -272,7 +275,7 @@ async fn huge_numbers_are_rejected_or_bounded() {
 
 #[tokio::test]
 async fn json_patches_that_copy_exponentially_are_rejected() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     wire.create(
         CONFIG_MAPS,
         json!({"metadata": {"name": "m"}, "data": {"a": "b"}}),
@@ -296,7 +299,7 @@ async fn json_patches_that_copy_exponentially_are_rejected() {
 /// Merges lists as long as request bodies allow, in worst-case order: merging must not take quadratic time.
 #[tokio::test]
 async fn merging_long_lists_takes_linear_time() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     wire.create(CONFIG_MAPS, json!({"metadata": {"name": "m"}})).await;
     let path = format!("{CONFIG_MAPS}/m");
     let forward: Vec<String> = (0..40_000).map(|n| format!("example.com/{n}")).collect();
@@ -330,7 +333,7 @@ async fn merging_long_lists_takes_linear_time() {
 /// Sends lists as long as request bodies allow; all items are equal, though the list requires unique items.
 #[tokio::test]
 async fn long_lists_of_duplicates_are_rejected_with_limited_causes() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let terms = vec![json!({}); 200_000];
     let class = json!({"metadata": {"name": "c"}, "provisioner": "d", "allowedTopologies": terms});
     let containers = vec![json!({"name": "c", "image": "i"}); 50_000];

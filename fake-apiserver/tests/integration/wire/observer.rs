@@ -1,6 +1,6 @@
 //! Events that the observer receives, and when the server is quiet.
 
-use super::client::{CAPACITIES, CONFIG_MAPS, Wire, capacity, client, request};
+use super::client::{CAPACITIES, CONFIG_MAPS, TestServer, capacity, client, request};
 use fake_apiserver::{ApiServer, Authorization, Event, Observer, ResourceRef, ServerOptions};
 use parking_lot::Mutex;
 use serde_json::json;
@@ -81,7 +81,7 @@ impl Observer for Recorder {
 }
 
 impl Recorder {
-    pub(crate) fn about(&self, word: &str) -> Vec<String> {
+    pub(crate) fn texts_containing(&self, word: &str) -> Vec<String> {
         self.reported
             .lock()
             .iter()
@@ -90,10 +90,10 @@ impl Recorder {
             .collect()
     }
 
-    pub(crate) async fn until(&self, text: &str) {
+    pub(crate) async fn wait_for_text(&self, text: &str) {
         loop {
             let more = self.more.notified();
-            if !self.about(text).is_empty() {
+            if !self.texts_containing(text).is_empty() {
                 return;
             }
             more.await;
@@ -101,15 +101,15 @@ impl Recorder {
     }
 }
 
-pub(crate) async fn observed() -> (Wire, Arc<Recorder>) {
+pub(crate) async fn start_with_recorder() -> (TestServer, Arc<Recorder>) {
     let recorder = Arc::new(Recorder::default());
-    let wire = Wire::with(ServerOptions::default(), Some(recorder.clone())).await;
+    let wire = TestServer::start_with(ServerOptions::default(), Some(recorder.clone())).await;
     (wire, recorder)
 }
 
 #[tokio::test]
 async fn commits_are_observed_before_the_response_and_delivery_after() {
-    let (wire, recorder) = observed().await;
+    let (wire, recorder) = start_with_recorder().await;
     let mut watch = wire
         .watch(&format!("{CAPACITIES}?watch=true&resourceVersion=1"))
         .await;
@@ -117,7 +117,7 @@ async fn commits_are_observed_before_the_response_and_delivery_after() {
     watch.next().await.unwrap();
     let at = created["metadata"]["resourceVersion"].as_str().unwrap();
     assert_eq!(
-        recorder.about("csistoragecapacities"),
+        recorder.texts_containing("csistoragecapacities"),
         [
             "tester watch csistoragecapacities/ 200  @1".to_owned(),
             format!("tester commits ADDED csistoragecapacities/c @{at}"),
@@ -127,13 +127,13 @@ async fn commits_are_observed_before_the_response_and_delivery_after() {
     );
     drop(watch);
     recorder
-        .until("tester unwatches csistoragecapacities Client")
+        .wait_for_text("tester unwatches csistoragecapacities Client")
         .await;
 }
 
 #[tokio::test]
 async fn rejected_requests_are_observed_with_their_reason() {
-    let (wire, recorder) = observed().await;
+    let (wire, recorder) = start_with_recorder().await;
     wire.post(CAPACITIES, capacity("c", "-1Gi")).await;
     wire.get(&format!("{CAPACITIES}/nobody")).await;
     wire.post(CAPACITIES, json!("not an object")).await;
@@ -143,7 +143,7 @@ async fn rejected_requests_are_observed_with_their_reason() {
     wire.get("/apis").await;
     wire.get("/nowhere").await;
     assert_eq!(
-        recorder.about(" 4"),
+        recorder.texts_containing(" 4"),
         [
             "tester create csistoragecapacities/ 422 Invalid @0",
             "tester get csistoragecapacities/nobody 404 NotFound @0",
@@ -154,28 +154,28 @@ async fn rejected_requests_are_observed_with_their_reason() {
         ]
     );
     assert_eq!(
-        recorder.about("tester get  200").len(),
+        recorder.texts_containing("tester get  200").len(),
         1,
         "discovery is reported too"
     );
-    assert!(recorder.about("tester commits").is_empty());
+    assert!(recorder.texts_containing("tester commits").is_empty());
 }
 
 #[tokio::test]
 async fn lists_are_observed_with_their_revision() {
-    let (wire, recorder) = observed().await;
+    let (wire, recorder) = start_with_recorder().await;
     wire.create(CAPACITIES, capacity("c", "1Gi")).await;
     wire.get(CAPACITIES).await;
     let expected = format!(
         "tester list csistoragecapacities/ 200  @{}",
         wire.server.revision()
     );
-    assert_eq!(recorder.about("list"), [expected]);
+    assert_eq!(recorder.texts_containing("list"), [expected]);
 }
 
 #[tokio::test]
 async fn in_process_clients_are_observed() {
-    let (wire, recorder) = observed().await;
+    let (wire, recorder) = start_with_recorder().await;
     let local = wire.server.client("harness");
     let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}});
     local.create(node).unwrap();
@@ -183,7 +183,7 @@ async fn in_process_clients_are_observed() {
     let last = wire.server.revision();
     let created = last - 1;
     assert_eq!(
-        recorder.about("harness"),
+        recorder.texts_containing("harness"),
         [
             format!("harness commits ADDED nodes/n1 @{created}"),
             format!("harness create nodes/n1 201  @{created}"),
@@ -195,7 +195,7 @@ async fn in_process_clients_are_observed() {
 
 #[tokio::test]
 async fn the_server_is_quiet_when_all_watches_have_received_everything() {
-    let (wire, recorder) = observed().await;
+    let (wire, recorder) = start_with_recorder().await;
     let mut watch = wire.watch(&format!("{CONFIG_MAPS}?watch=true")).await;
     let local = wire.server.client("writer");
     for n in 0..100 {
@@ -208,12 +208,15 @@ async fn the_server_is_quiet_when_all_watches_have_received_everything() {
     let ((), read) = tokio::join!(wire.server.quiet(), reading);
     assert_eq!(read, 100);
     wire.server.quiet().await;
-    assert_eq!(recorder.about("tester learns ADDED configmaps").len(), 100);
+    assert_eq!(
+        recorder.texts_containing("tester learns ADDED configmaps").len(),
+        100
+    );
 }
 
 #[tokio::test]
 async fn rejected_watches_do_not_count_as_open() {
-    let (wire, recorder) = observed().await;
+    let (wire, recorder) = start_with_recorder().await;
     let table = "application/json;as=Table;v=v1;g=meta.k8s.io";
     for (query, accept) in [("", "application/yaml"), ("&includeObject=Odd", table)] {
         let path = format!("{CONFIG_MAPS}?watch=true{query}");
@@ -223,9 +226,9 @@ async fn rejected_watches_do_not_count_as_open() {
         assert!(refused.code >= 400, "{accept}: {}", refused.code);
     }
     wire.create(CONFIG_MAPS, json!({"metadata": {"name": "m"}})).await;
-    // This would block if the rejected watch had left a queue behind.
+    // This would never return if the rejected watches still had queued events.
     wire.server.quiet().await;
-    assert!(recorder.about("unwatches").is_empty());
+    assert!(recorder.texts_containing("unwatches").is_empty());
 }
 
 #[test]
@@ -241,8 +244,8 @@ fn servers_with_equal_seeds_start_with_equal_objects_and_share_no_state() {
         (server, recorder)
     };
     let ((one, told_one), (other, told_other)) = (begin(1), begin(2));
-    let born = told_one.about("commits ADDED");
-    assert_eq!(born, told_other.about("commits ADDED"));
+    let born = told_one.texts_containing("commits ADDED");
+    assert_eq!(born, told_other.texts_containing("commits ADDED"));
     assert!(born.len() > 100, "{} commits", born.len());
     assert_eq!(one.revision(), other.revision());
     let uid = |server: &ApiServer, resource: &str, name: &str| {

@@ -1,19 +1,19 @@
 //! OpenAPI v3 documents: index, caching, completeness, and the properties that clients rely on.
 
-use super::client::Wire;
+use super::client::TestServer;
 use fake_apiserver::{Release, ServerOptions};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 /// The URL of an OpenAPI document, with its hash, from the index.
-async fn address(wire: &Wire, place: &str) -> String {
+async fn document_url(wire: &TestServer, place: &str) -> String {
     let index = wire.get("/openapi/v3").await.body;
     let url = &index["paths"][place]["serverRelativeURL"];
     url.as_str().expect("the index lists the document").to_owned()
 }
 
-async fn document(wire: &Wire, place: &str) -> Value {
-    wire.get(&address(wire, place).await).await.body
+async fn document(wire: &TestServer, place: &str) -> Value {
+    wire.get(&document_url(wire, place).await).await.body
 }
 
 /// All `$ref` targets in a document.
@@ -32,7 +32,7 @@ fn references(value: &Value, found: &mut BTreeSet<String>) {
 
 #[tokio::test]
 async fn every_discovered_version_has_a_document() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let groups = wire.get("/apis").await.body;
     let mut expected: BTreeSet<String> = ["api", "api/v1", "apis", "version"].map(str::to_owned).into();
     for group in groups["groups"].as_array().unwrap() {
@@ -48,7 +48,7 @@ async fn every_discovered_version_has_a_document() {
 
 #[tokio::test]
 async fn connect_subresources_are_described_with_their_parameters() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let document = document(&wire, "api/v1").await;
     const PROXY: &str = "delete get head options patch post put";
     for (path, methods, operation, kind, options) in [
@@ -118,8 +118,8 @@ async fn connect_subresources_are_described_with_their_parameters() {
 
 #[tokio::test]
 async fn documents_are_immutable_under_their_hash() {
-    let wire = Wire::start().await;
-    let url = address(&wire, "apis/storage.k8s.io/v1").await;
+    let wire = TestServer::start().await;
+    let url = document_url(&wire, "apis/storage.k8s.io/v1").await;
     let stored = wire.get(&url).await;
     assert_eq!(stored.code, 200);
     assert_eq!(stored.headers["content-type"], "application/json");
@@ -145,7 +145,7 @@ async fn documents_are_immutable_under_their_hash() {
 
 #[tokio::test]
 async fn references_in_a_document_resolve_within_it() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let index = wire.get("/openapi/v3").await.body;
     for place in index["paths"].as_object().unwrap().keys() {
         let document = document(&wire, place).await;
@@ -161,7 +161,7 @@ async fn references_in_a_document_resolve_within_it() {
 
 #[tokio::test]
 async fn all_patch_operations_have_the_field_validation_parameter() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let index = wire.get("/openapi/v3").await.body;
     for place in index["paths"].as_object().unwrap().keys() {
         let document = document(&wire, place).await;
@@ -197,7 +197,7 @@ async fn all_patch_operations_have_the_field_validation_parameter() {
 
 #[tokio::test]
 async fn schemas_contain_merge_strategies_and_list_types() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let document = document(&wire, "api/v1").await;
     let of = |name: &str| &document["components"]["schemas"][format!("io.k8s.api.core.v1.{name}")];
     let containers = &of("PodSpec")["properties"]["containers"];
@@ -236,7 +236,7 @@ async fn documents_describe_the_resources_of_the_release() {
             release,
             ..ServerOptions::default()
         };
-        let wire = Wire::with(options, None).await;
+        let wire = TestServer::start_with(options, None).await;
         let document = document(&wire, "apis/storage.k8s.io/v1").await;
         let path = &document["paths"]["/apis/storage.k8s.io/v1/csistoragecapacities"];
         assert_eq!(path.is_object(), has_capacities, "{minor}");
@@ -245,7 +245,7 @@ async fn documents_describe_the_resources_of_the_release() {
 
 #[tokio::test]
 async fn the_index_supports_if_modified_since() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let index = wire.get("/openapi/v3").await;
     assert_eq!(index.headers["content-type"], "text/plain; charset=utf-8");
     let made = index.headers["last-modified"].to_str().unwrap().to_owned();
@@ -265,7 +265,7 @@ async fn the_index_supports_if_modified_since() {
 
 #[tokio::test]
 async fn schemas_contain_required_fields_defaults_and_enums() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let storage = document(&wire, "apis/storage.k8s.io/v1").await;
     let core = document(&wire, "api/v1").await;
     let field = |document: &Value, owner: &str, field: &str| {
@@ -280,7 +280,7 @@ async fn schemas_contain_required_fields_defaults_and_enums() {
         required(&storage, "storage.v1.StorageClass"),
         json!(["provisioner"])
     );
-    // The defaults and required fields below differ from what the Go type of the field implies.
+    // The Go types of these fields imply other defaults and required fields.
     assert_eq!(
         required(&core, "core.v1.Event"),
         json!(["involvedObject", "metadata"])
@@ -311,7 +311,7 @@ async fn schemas_contain_required_fields_defaults_and_enums() {
 
 #[tokio::test]
 async fn all_kinds_and_all_storage_fields_have_descriptions() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let index = wire.get("/openapi/v3").await.body;
     let has_text = |value: &Value| value["description"].as_str().is_some_and(|text| !text.is_empty());
     for place in index["paths"].as_object().unwrap().keys() {
@@ -331,7 +331,7 @@ async fn all_kinds_and_all_storage_fields_have_descriptions() {
 
 #[tokio::test]
 async fn common_parameters_are_listed_on_the_path_item() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let document = document(&wire, "apis/storage.k8s.io/v1").await;
     let names = |value: &Value| -> Vec<String> {
         let named = |parameter: &Value| parameter["name"].as_str().unwrap().to_owned();

@@ -1,6 +1,6 @@
 //! Paged lists whose revision is compacted.
 
-use super::client::{CONFIG_MAPS, Wire};
+use super::client::{CONFIG_MAPS, TestServer};
 use fake_apiserver::ServerOptions;
 use serde_json::json;
 use std::time::Duration;
@@ -11,7 +11,7 @@ async fn expired_continue_tokens_return_410_with_a_token_for_the_current_state()
         compaction: Duration::ZERO,
         ..ServerOptions::default()
     };
-    let wire = Wire::with(options, None).await;
+    let wire = TestServer::start_with(options, None).await;
     for name in ["a", "b", "c"] {
         wire.create(CONFIG_MAPS, json!({"metadata": {"name": name}}))
             .await;

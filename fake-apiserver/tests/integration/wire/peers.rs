@@ -1,6 +1,6 @@
 //! Clients that exhaust resources: too many, silent, slow or half-closed connections. Other clients must still be served.
 
-use super::client::{CONFIG_MAPS, Wire};
+use super::client::{CONFIG_MAPS, TestServer};
 use fake_apiserver::{Event, Limits, Observer, ServerOptions, WatchEnd};
 use http_body_util::{BodyExt, Empty};
 use hyper::Request;
@@ -15,39 +15,39 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 const SOON: Duration = Duration::from_millis(50);
 
-async fn limited(limits: Limits) -> Wire {
+async fn start_with_limits(limits: Limits) -> TestServer {
     let options = ServerOptions {
         limits,
         ..ServerOptions::default()
     };
-    Wire::with(options, None).await
+    TestServer::start_with(options, None).await
 }
 
-async fn connect(wire: &Wire) -> TcpStream {
+async fn connect(wire: &TestServer) -> TcpStream {
     TcpStream::connect(wire.running.address())
         .await
         .expect("the server accepts connections")
 }
 
 /// All bytes that the server sends before it closes the connection.
-async fn rest(mut socket: TcpStream) -> Vec<u8> {
+async fn read_until_closed(mut socket: TcpStream) -> Vec<u8> {
     let mut all = Vec::new();
     socket.read_to_end(&mut all).await.ok();
     all
 }
 
-async fn is_served(wire: &Wire) {
+async fn assert_served(wire: &TestServer) {
     assert_eq!(wire.get("/readyz").await.text, "ok");
 }
 
 #[tokio::test]
 async fn connections_above_the_limit_are_closed_until_one_is_free() {
-    let wire = limited(Limits {
+    let wire = start_with_limits(Limits {
         connections: 3,
         ..Limits::default()
     })
     .await;
-    is_served(&wire).await;
+    assert_served(&wire).await;
     let (mut one, mut two) = (connect(&wire).await, connect(&wire).await);
     for socket in [&mut one, &mut two] {
         socket
@@ -56,14 +56,20 @@ async fn connections_above_the_limit_are_closed_until_one_is_free() {
             .unwrap();
         socket.read_exact(&mut [0; 15]).await.unwrap();
     }
-    assert_eq!(rest(connect(&wire).await).await, b"", "limit exceeded");
-    is_served(&wire).await;
+    assert_eq!(
+        read_until_closed(connect(&wire).await).await,
+        b"",
+        "limit exceeded"
+    );
+    assert_served(&wire).await;
     drop((one, two));
     // The server observes the closed connections with some delay.
     loop {
         let mut socket = connect(&wire).await;
         let hello = b"GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
-        if socket.write_all(hello).await.is_ok() && rest(socket).await.starts_with(b"HTTP/1.1 200 OK") {
+        if socket.write_all(hello).await.is_ok()
+            && read_until_closed(socket).await.starts_with(b"HTTP/1.1 200 OK")
+        {
             return;
         }
     }
@@ -71,7 +77,7 @@ async fn connections_above_the_limit_are_closed_until_one_is_free() {
 
 #[tokio::test]
 async fn silent_clients_and_incomplete_headers_time_out() {
-    let wire = limited(Limits {
+    let wire = start_with_limits(Limits {
         headers: SOON,
         ..Limits::default()
     })
@@ -84,14 +90,14 @@ async fn silent_clients_and_incomplete_headers_time_out() {
     ] {
         let mut socket = connect(&wire).await;
         socket.write_all(hello).await.unwrap();
-        let message = rest(socket).await;
+        let message = read_until_closed(socket).await;
         assert!(
             !message.starts_with(b"HTTP/1.1 200"),
             "{:?}",
             String::from_utf8_lossy(&message)
         );
     }
-    is_served(&wire).await;
+    assert_served(&wire).await;
 }
 
 #[tokio::test]
@@ -113,7 +119,7 @@ async fn incomplete_tls_handshakes_time_out() {
     ] {
         let mut socket = TcpStream::connect(running.address()).await.unwrap();
         socket.write_all(hello).await.unwrap();
-        let message = rest(socket).await;
+        let message = read_until_closed(socket).await;
         assert!(
             !message.starts_with(b"HTTP/"),
             "the response is not TLS: {message:?}"
@@ -123,7 +129,7 @@ async fn incomplete_tls_handshakes_time_out() {
 
 #[tokio::test]
 async fn missing_bodies_return_a_timeout() {
-    let wire = limited(Limits {
+    let wire = start_with_limits(Limits {
         request: SOON,
         ..Limits::default()
     })
@@ -137,13 +143,13 @@ async fn missing_bodies_return_a_timeout() {
     let mut first = [0; 12];
     socket.read_exact(&mut first).await.unwrap();
     assert_eq!(&first, b"HTTP/1.1 504");
-    is_served(&wire).await;
+    assert_served(&wire).await;
 }
 
 /// Forwards the reason for which each watch ended.
-struct Ends(UnboundedSender<WatchEnd>);
+struct WatchEnds(UnboundedSender<WatchEnd>);
 
-impl Observer for Ends {
+impl Observer for WatchEnds {
     fn observe(&self, event: Event) {
         if let Event::WatchClosed { why, .. } = event {
             self.0.send(why).ok();
@@ -151,13 +157,19 @@ impl Observer for Ends {
     }
 }
 
-async fn watched(limits: Limits) -> (Wire, tokio::sync::mpsc::UnboundedReceiver<WatchEnd>, TcpStream) {
+async fn start_with_raw_watch(
+    limits: Limits,
+) -> (
+    TestServer,
+    tokio::sync::mpsc::UnboundedReceiver<WatchEnd>,
+    TcpStream,
+) {
     let (sender, ends) = unbounded_channel();
     let options = ServerOptions {
         limits,
         ..ServerOptions::default()
     };
-    let wire = Wire::with(options, Some(Arc::new(Ends(sender)))).await;
+    let wire = TestServer::start_with(options, Some(Arc::new(WatchEnds(sender)))).await;
     let token = wire.server.add_client("watcher");
     let mut socket = connect(&wire).await;
     let request =
@@ -172,10 +184,10 @@ async fn watched(limits: Limits) -> (Wire, tokio::sync::mpsc::UnboundedReceiver<
 
 #[tokio::test]
 async fn watches_of_half_closed_connections_end() {
-    let (wire, mut ends, mut socket) = watched(Limits::default()).await;
+    let (wire, mut ends, mut socket) = start_with_raw_watch(Limits::default()).await;
     socket.shutdown().await.unwrap();
     assert_eq!(ends.recv().await, Some(WatchEnd::Client));
-    is_served(&wire).await;
+    assert_served(&wire).await;
 }
 
 #[tokio::test]
@@ -184,7 +196,7 @@ async fn connections_of_clients_that_stop_reading_are_closed() {
         stalled: SOON,
         ..Limits::default()
     };
-    let (wire, mut ends, _unread) = watched(limits).await;
+    let (wire, mut ends, _unread) = start_with_raw_watch(limits).await;
     let local = wire.server.client("writer");
     let filler = "x".repeat(512 * 1024);
     for number in 0..40 {
@@ -195,7 +207,7 @@ async fn connections_of_clients_that_stop_reading_are_closed() {
         local.create(map).unwrap();
     }
     assert_eq!(ends.recv().await, Some(WatchEnd::Client));
-    is_served(&wire).await;
+    assert_served(&wire).await;
 }
 
 #[tokio::test]
@@ -205,7 +217,7 @@ async fn unread_responses_release_their_slot_and_end_their_connection() {
         stalled: Duration::from_secs(1),
         ..Limits::default()
     };
-    let wire = limited(limits).await;
+    let wire = start_with_limits(limits).await;
     let filler = "x".repeat(900 * 1024);
     wire.create(
         CONFIG_MAPS,
@@ -236,13 +248,13 @@ async fn unread_responses_release_their_slot_and_end_their_connection() {
             "a response that was not read in time is incomplete"
         );
     }
-    is_served(&wire).await;
+    assert_served(&wire).await;
     wire.server.quiet().await;
 }
 
 #[tokio::test]
 async fn lists_are_rejected_while_too_many_response_bytes_are_unread() {
-    let wire = limited(Limits {
+    let wire = start_with_limits(Limits {
         unread_bytes: 1,
         ..Limits::default()
     })
@@ -280,7 +292,7 @@ async fn lists_are_rejected_while_too_many_response_bytes_are_unread() {
 
 #[tokio::test]
 async fn long_responses_are_complete() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let filler = "x".repeat(900 * 1024);
     wire.create(
         CONFIG_MAPS,
@@ -294,7 +306,7 @@ async fn long_responses_are_complete() {
 
 #[tokio::test]
 async fn connections_stay_usable_after_a_rejection_before_the_body() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let token = wire.server.add_client("hasty");
     for (token, path, media, code) in [
         (token.as_str(), "/nowhere", "application/json", 404),
@@ -309,14 +321,14 @@ async fn connections_stay_usable_after_a_rejection_before_the_body() {
         );
         socket.write_all(head.as_bytes()).await.expect("a connection");
         // After this returns, the server has read the request head above.
-        is_served(&wire).await;
+        assert_served(&wire).await;
         socket
             .write_all(&[b'x'; 100_000])
             .await
             .expect("the server reads the body");
         let next = b"GET /readyz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
         socket.write_all(next).await.expect("an open connection");
-        let message = String::from_utf8(rest(socket).await).expect("responses are UTF-8");
+        let message = String::from_utf8(read_until_closed(socket).await).expect("responses are UTF-8");
         assert!(
             message.starts_with(&format!("HTTP/1.1 {code} ")),
             "{path} {media}: {message}"

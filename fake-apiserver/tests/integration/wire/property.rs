@@ -1,6 +1,6 @@
 //! Random writes in random order: lists, watches and pages return the state of a small model.
 
-use super::client::{CONFIG_MAPS, Watching, Wire};
+use super::client::{CONFIG_MAPS, TestServer, TestWatch};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
@@ -53,7 +53,7 @@ impl Selector {
         }
     }
 
-    fn of(self, model: &Model) -> Model {
+    fn select(self, model: &Model) -> Model {
         let matches = |name: &str, on: Option<bool>| match self {
             Self::All => true,
             Self::On => on == Some(true),
@@ -109,8 +109,8 @@ fn all_ways_of_reading_agree_with_a_model() {
 }
 
 /// The server and the model; both receive the same writes.
-struct World {
-    wire: Wire,
+struct ServerAndModel {
+    wire: TestServer,
     model: Model,
     /// The model after each write that increased the revision, with that revision.
     past: Vec<(u64, Model)>,
@@ -120,15 +120,16 @@ struct World {
 struct Reader {
     reading: Reading,
     state: State,
-    /// The watch path without resourceVersion. `revision` is None for a streaming list until its first event.
+    /// The watch path without resourceVersion.
     path: String,
+    /// None for a streaming list until its first bookmark.
     revision: Option<String>,
-    watch: Option<Watching>,
+    watch: Option<TestWatch>,
 }
 
 async fn check(steps: &[Step]) {
-    let mut world = World {
-        wire: Wire::start().await,
+    let mut world = ServerAndModel {
+        wire: TestServer::start().await,
         model: Model::new(),
         past: Vec::new(),
     };
@@ -148,15 +149,15 @@ async fn check(steps: &[Step]) {
         reader.follow_to(&world.wire, end).await;
         let selector = reader.reading.selector;
         assert_eq!(
-            known(&reader.state),
-            selector.of(&world.model),
+            to_model(&reader.state),
+            selector.select(&world.model),
             "{:?}",
             reader.reading
         );
         let path = format!("{CONFIG_MAPS}?{}", selector.query());
         assert_eq!(
             reader.state,
-            listed(&world.wire.get(&path).await.body),
+            items_by_name(&world.wire.get(&path).await.body),
             "{:?}",
             reader.reading
         );
@@ -164,7 +165,7 @@ async fn check(steps: &[Step]) {
     world.check_past(end).await;
 }
 
-impl World {
+impl ServerAndModel {
     async fn write(&mut self, step: &Step) {
         let number = match step {
             Step::Put { name, .. } | Step::Label { name, .. } | Step::Delete { name } => name,
@@ -202,25 +203,25 @@ impl World {
     async fn check_past(&self, end: u64) {
         for (revision, model) in &self.past {
             let exact = format!("{CONFIG_MAPS}?resourceVersion={revision}&resourceVersionMatch=Exact");
-            let mut state = listed(&self.wire.get(&exact).await.body);
-            assert_eq!(known(&state), *model, "the state at {revision}");
+            let mut state = items_by_name(&self.wire.get(&exact).await.body);
+            assert_eq!(to_model(&state), *model, "the state at {revision}");
             let path = format!("{CONFIG_MAPS}?watch=1&resourceVersion={revision}");
             let mut watch = self.wire.watch(&path).await;
             let mut at = *revision;
             while at < end {
                 let event = watch.next().await.expect("the watch has not ended");
-                follow(&mut state, &event);
+                apply_event(&mut state, &event);
                 let next = revision_of(&event).parse().expect("a number");
                 assert!(next > at, "events are in order: {event}");
                 at = next;
             }
-            assert_eq!(known(&state), self.model, "from {revision} on");
+            assert_eq!(to_model(&state), self.model, "from {revision} on");
         }
     }
 }
 
 impl Reader {
-    async fn begin(world: &mut World, reading: Reading) -> Self {
+    async fn begin(world: &mut ServerAndModel, reading: Reading) -> Self {
         let query = reading.selector.query();
         let mut reader = Self {
             reading,
@@ -239,14 +240,14 @@ impl Reader {
     }
 
     /// Lists page by page, with a write between pages.
-    async fn list(&mut self, world: &mut World, limit: u8) {
+    async fn list(&mut self, world: &mut ServerAndModel, limit: u8) {
         let query = self.reading.selector.query();
-        let before = self.reading.selector.of(&world.model);
+        let before = self.reading.selector.select(&world.model);
         let first = format!("{CONFIG_MAPS}?limit={limit}{query}");
         let mut page = world.wire.get(&first).await.body;
         self.revision = page["metadata"]["resourceVersion"].as_str().map(str::to_owned);
         loop {
-            let objects = listed(&page);
+            let objects = items_by_name(&page);
             assert!(objects.len() <= usize::from(limit), "a page is too long: {page}");
             self.state.extend(objects);
             let Some(token) = page["metadata"]["continue"].as_str() else {
@@ -258,10 +259,10 @@ impl Reader {
             world.write(&Step::Delete { name: value % 5 }).await;
             page = world.wire.get(&next).await.body;
         }
-        assert_eq!(known(&self.state), before, "all pages are of one revision");
+        assert_eq!(to_model(&self.state), before, "all pages are of one revision");
     }
 
-    async fn open(&self, wire: &Wire) -> Watching {
+    async fn open(&self, wire: &TestServer) -> TestWatch {
         let start = match &self.revision {
             Some(revision) => format!("&resourceVersion={revision}"),
             None => "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
@@ -271,7 +272,7 @@ impl Reader {
     }
 
     /// Reads events up to the revision `end`, and resumes the watch in between.
-    async fn follow_to(&mut self, wire: &Wire, end: u64) {
+    async fn follow_to(&mut self, wire: &TestServer, end: u64) {
         let end = end.to_string();
         while self.revision.as_ref() != Some(&end) {
             let mut watch = match self.watch.take() {
@@ -284,7 +285,7 @@ impl Reader {
                 let event = watch.next().await.expect("the watch has not ended");
                 let is_mark = event["type"] == "BOOKMARK";
                 if !is_mark {
-                    follow(&mut self.state, &event);
+                    apply_event(&mut self.state, &event);
                 }
                 if is_mark || self.revision.is_some() {
                     self.revision = Some(revision_of(&event));
@@ -306,13 +307,13 @@ fn name_of(object: &Value) -> String {
 }
 
 /// The items of a list by name.
-fn listed(list: &Value) -> State {
+fn items_by_name(list: &Value) -> State {
     let items = list["items"].as_array().expect("the response is a list");
     items.iter().map(|item| (name_of(item), item.clone())).collect()
 }
 
 /// Converts objects to the form of the model.
-fn known(state: &State) -> Model {
+fn to_model(state: &State) -> Model {
     let read = |object: &Value| {
         let value = object["data"]["v"]
             .as_str()
@@ -328,7 +329,7 @@ fn known(state: &State) -> Model {
         .collect()
 }
 
-fn follow(state: &mut State, event: &Value) {
+fn apply_event(state: &mut State, event: &Value) {
     let mut object = event["object"].clone();
     let name = name_of(&object);
     // List items have no `apiVersion` and `kind`.

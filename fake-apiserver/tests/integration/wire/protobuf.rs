@@ -1,7 +1,10 @@
 //! Protobuf bodies as sent and accepted by client-go, decoded by hand.
 
-use super::client::{CAPACITIES, CONFIG_MAPS, PODS, Wire, capacity, pod};
-use super::envelope::{Frames, PROTOBUF, all, body, field, fields, get, name, one, open, send, text};
+use super::client::{CAPACITIES, CONFIG_MAPS, PODS, TestServer, capacity, pod};
+use super::envelope::{
+    PROTOBUF, ProtobufWatch, decode_envelope, encode_envelope, field, field_values, fields, get, name, send,
+    single_field, text,
+};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
@@ -11,7 +14,7 @@ const CLASSES: &str = "/apis/storage.k8s.io/v1/storageclasses";
 
 #[tokio::test]
 async fn objects_in_protobuf_are_stored_like_json() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let metadata = field(1, field(1, "from-protobuf"));
     let selector = field(2, field(1, [field(1, "zone"), field(2, "a")].concat()));
     let size = field(4, field(1, "1024Mi"));
@@ -21,7 +24,7 @@ async fn objects_in_protobuf_are_stored_like_json() {
         "POST",
         CAPACITIES,
         "application/json",
-        body("storage.k8s.io/v1", "CSIStorageCapacity", &raw),
+        encode_envelope("storage.k8s.io/v1", "CSIStorageCapacity", &raw),
     )
     .await;
     assert_eq!((created.code, created.media.as_str()), (201, "application/json"));
@@ -40,7 +43,7 @@ async fn objects_in_protobuf_are_stored_like_json() {
 
 #[tokio::test]
 async fn false_is_distinguished_from_absent() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     for (name, expansion, expected) in [("no", &b"\x30\0"[..], json!(false)), ("none", b"", Value::Null)] {
         let raw = [
             &field(1, field(1, name))[..],
@@ -53,7 +56,7 @@ async fn false_is_distinguished_from_absent() {
             "POST",
             CLASSES,
             PROTOBUF,
-            body("storage.k8s.io/v1", "StorageClass", &raw),
+            encode_envelope("storage.k8s.io/v1", "StorageClass", &raw),
         )
         .await;
         assert_eq!(created.code, 201);
@@ -64,7 +67,7 @@ async fn false_is_distinguished_from_absent() {
 
 #[tokio::test]
 async fn objects_read_in_protobuf_can_be_written_back() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     wire.create(PODS, pod("p")).await;
     let path = format!("{PODS}/p");
     let read = get(&wire, &path, PROTOBUF).await;
@@ -88,7 +91,7 @@ async fn objects_read_in_protobuf_can_be_written_back() {
 
 #[tokio::test]
 async fn get_list_and_watch_return_the_same_bytes() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     for name in ["a", "b"] {
         wire.create(
             CONFIG_MAPS,
@@ -96,21 +99,23 @@ async fn get_list_and_watch_return_the_same_bytes() {
         )
         .await;
     }
-    let (version, kind, object) = get(&wire, &format!("{CONFIG_MAPS}/a"), PROTOBUF).await.open();
+    let (version, kind, object) = get(&wire, &format!("{CONFIG_MAPS}/a"), PROTOBUF)
+        .await
+        .decode_envelope();
     assert_eq!(
         (version.as_str(), kind.as_str(), name(&object).as_str()),
         ("v1", "ConfigMap", "a")
     );
     assert_eq!(
-        one(&object, 2),
+        single_field(&object, 2),
         [field(1, "k"), field(2, "v")].concat(),
         "data is field 2"
     );
     let list = get(&wire, CONFIG_MAPS, &format!("{PROTOBUF}, */*")).await;
     assert_eq!((list.code, list.media.as_str()), (200, PROTOBUF));
-    let (version, kind, list) = list.open();
+    let (version, kind, list) = list.decode_envelope();
     assert_eq!((version.as_str(), kind.as_str()), ("v1", "ConfigMapList"));
-    let items = all(&list, 2);
+    let items = field_values(&list, 2);
     assert_eq!(
         items.iter().map(|item| name(item)).collect::<Vec<_>>(),
         ["a", "b"]
@@ -118,27 +123,31 @@ async fn get_list_and_watch_return_the_same_bytes() {
     assert_eq!(items[0], object);
     let json = wire.get(CONFIG_MAPS).await.body;
     assert_eq!(
-        text(&one(&list, 1), 2),
+        text(&single_field(&list, 1), 2),
         json["metadata"]["resourceVersion"],
         "resourceVersion of the list"
     );
-    let mut frames = Frames::open(&wire, &format!("{CONFIG_MAPS}?watch=1&resourceVersion=0")).await;
+    let mut frames = ProtobufWatch::open(&wire, &format!("{CONFIG_MAPS}?watch=1&resourceVersion=0")).await;
     let (event, body) = frames.next().await;
-    assert_eq!((event.as_str(), open(&body).2), ("ADDED", object));
+    assert_eq!((event.as_str(), decode_envelope(&body).2), ("ADDED", object));
 }
 
 #[tokio::test]
 async fn pages_contain_a_continue_token() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     for name in ["a", "b", "c"] {
         wire.create(CONFIG_MAPS, json!({"metadata": {"name": name}}))
             .await;
     }
     let (_, _, page) = get(&wire, &format!("{CONFIG_MAPS}?limit=2"), PROTOBUF)
         .await
-        .open();
-    let metadata = one(&page, 1);
-    assert_eq!(one(&metadata, 4), 1_u64.to_be_bytes(), "remainingItemCount");
+        .decode_envelope();
+    let metadata = single_field(&page, 1);
+    assert_eq!(
+        single_field(&metadata, 4),
+        1_u64.to_be_bytes(),
+        "remainingItemCount"
+    );
     let token = text(&metadata, 3);
     let (_, _, rest) = get(
         &wire,
@@ -146,32 +155,35 @@ async fn pages_contain_a_continue_token() {
         PROTOBUF,
     )
     .await
-    .open();
+    .decode_envelope();
     assert_eq!(
-        all(&rest, 2).iter().map(|item| name(item)).collect::<Vec<_>>(),
+        field_values(&rest, 2)
+            .iter()
+            .map(|item| name(item))
+            .collect::<Vec<_>>(),
         ["c"]
     );
 }
 
 #[tokio::test]
 async fn watch_frames_contain_initial_events_bookmark_and_changes() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     wire.create(CONFIG_MAPS, json!({"metadata": {"name": "a"}})).await;
     let options = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
-    let mut frames = Frames::open(&wire, &format!("{CONFIG_MAPS}?watch=1&{options}")).await;
+    let mut frames = ProtobufWatch::open(&wire, &format!("{CONFIG_MAPS}?watch=1&{options}")).await;
     assert_eq!(frames.next().await.0, "ADDED");
     let (event, mark) = frames.next().await;
-    let (version, kind, mark) = open(&mark);
+    let (version, kind, mark) = decode_envelope(&mark);
     assert_eq!(
         (event.as_str(), version.as_str(), kind.as_str()),
         ("BOOKMARK", "v1", "ConfigMap")
     );
-    let annotation = one(&one(&mark, 1), 12);
+    let annotation = single_field(&single_field(&mark, 1), 12);
     assert_eq!(
         (text(&annotation, 1).as_str(), text(&annotation, 2).as_str()),
         ("k8s.io/initial-events-end", "true")
     );
-    // The response needs more than one frame, with lengths of more than one byte.
+    // Events of up to 1 kB: the response needs several frames, and some lengths need more than one byte.
     for number in 0..100 {
         let filler = "x".repeat(number * 10);
         wire.create(
@@ -183,14 +195,14 @@ async fn watch_frames_contain_initial_events_bookmark_and_changes() {
     for number in 0..100 {
         let (event, object) = frames.next().await;
         assert_eq!(
-            (event.as_str(), name(&open(&object).2)),
+            (event.as_str(), name(&decode_envelope(&object).2)),
             ("ADDED", format!("m{number}"))
         );
     }
     wire.delete(&format!("{CONFIG_MAPS}/a")).await;
     let (event, object) = frames.next().await;
     assert_eq!(
-        (event.as_str(), name(&open(&object).2).as_str()),
+        (event.as_str(), name(&decode_envelope(&object).2).as_str()),
         ("DELETED", "a")
     );
 }
@@ -201,59 +213,61 @@ async fn watch_errors_are_sent_as_a_frame() {
         history: 1,
         ..fake_apiserver::ServerOptions::default()
     };
-    let wire = Wire::with(options, None).await;
+    let wire = TestServer::start_with(options, None).await;
     for name in ["a", "b", "c"] {
         wire.create(CONFIG_MAPS, json!({"metadata": {"name": name}}))
             .await;
     }
-    let mut frames = Frames::open(&wire, &format!("{CONFIG_MAPS}?watch=1&resourceVersion=1")).await;
+    let mut frames = ProtobufWatch::open(&wire, &format!("{CONFIG_MAPS}?watch=1&resourceVersion=1")).await;
     let (event, body) = frames.next().await;
-    let (version, kind, status) = open(&body);
+    let (version, kind, status) = decode_envelope(&body);
     assert_eq!(
         (event.as_str(), version.as_str(), kind.as_str()),
         ("ERROR", "v1", "Status")
     );
     assert_eq!(
-        (text(&status, 4).as_str(), one(&status, 6)),
+        (text(&status, 4).as_str(), single_field(&status, 6)),
         ("Expired", 410_u64.to_be_bytes().to_vec())
     );
 }
 
 #[tokio::test]
 async fn partial_object_metadata_is_returned_on_request() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     wire.create(
         CONFIG_MAPS,
         json!({"metadata": {"name": "a"}, "data": {"k": "v"}}),
     )
     .await;
-    let (version, kind, object) = get(&wire, &format!("{CONFIG_MAPS}/a"), METADATA).await.open();
+    let (version, kind, object) = get(&wire, &format!("{CONFIG_MAPS}/a"), METADATA)
+        .await
+        .decode_envelope();
     assert_eq!(
         (version.as_str(), kind.as_str()),
         ("meta.k8s.io/v1", "PartialObjectMetadata")
     );
     assert_eq!((fields(&object).len(), name(&object).as_str()), (1, "a"));
     let list = METADATA.replace("Metadata;", "MetadataList;");
-    let (version, kind, list) = get(&wire, CONFIG_MAPS, &list).await.open();
+    let (version, kind, list) = get(&wire, CONFIG_MAPS, &list).await.decode_envelope();
     assert_eq!(
         (version.as_str(), kind.as_str()),
         ("meta.k8s.io/v1", "PartialObjectMetadataList")
     );
-    assert_eq!(all(&list, 2), std::slice::from_ref(&object));
-    let mut frames = Frames::with(
+    assert_eq!(field_values(&list, 2), std::slice::from_ref(&object));
+    let mut frames = ProtobufWatch::open_accepting(
         &wire,
         &format!("{CONFIG_MAPS}?watch=1&resourceVersion=0"),
         METADATA,
     )
     .await;
     let (_, event) = frames.next().await;
-    let (_, kind, watched) = open(&event);
+    let (_, kind, watched) = decode_envelope(&event);
     assert_eq!((kind.as_str(), watched), ("PartialObjectMetadata", object));
 }
 
 #[tokio::test]
 async fn the_first_supported_media_type_is_chosen() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     wire.create(CONFIG_MAPS, json!({"metadata": {"name": "a"}})).await;
     let table = "application/vnd.kubernetes.protobuf;as=Table;g=meta.k8s.io;v=v1";
     let table_or_json = format!("{table},application/json");
@@ -287,43 +301,50 @@ async fn the_first_supported_media_type_is_chosen() {
 
 #[tokio::test]
 async fn errors_and_discovery_are_returned_in_protobuf() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let missing = get(&wire, &format!("{CONFIG_MAPS}/missing"), PROTOBUF).await;
     assert_eq!((missing.code, missing.media.as_str()), (404, PROTOBUF));
-    let (version, kind, status) = missing.open();
+    let (version, kind, status) = missing.decode_envelope();
     assert_eq!((version.as_str(), kind.as_str()), ("v1", "Status"));
     assert_eq!(
         (text(&status, 2).as_str(), text(&status, 4).as_str()),
         ("Failure", "NotFound")
     );
-    assert_eq!(text(&one(&status, 5), 3), "configmaps", "details.kind");
+    assert_eq!(text(&single_field(&status, 5), 3), "configmaps", "details.kind");
     for (path, kind, first) in [
         ("/api", "APIVersions", "v1"),
         ("/api/v1", "APIResourceList", "v1"),
     ] {
-        let (_, found, document) = get(&wire, path, PROTOBUF).await.open();
+        let (_, found, document) = get(&wire, path, PROTOBUF).await.decode_envelope();
         assert_eq!((found.as_str(), text(&document, 1).as_str()), (kind, first));
     }
 }
 
 #[tokio::test]
 async fn delete_options_in_protobuf_are_honoured() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     wire.create(CAPACITIES, capacity("c", "1Gi")).await;
     let path = format!("{CAPACITIES}/c");
     // Typed clients encode DeleteOptions in the group version of the resource.
-    let wrong = body(
+    let wrong = encode_envelope(
         "storage.k8s.io/v1",
         "DeleteOptions",
         &field(2, field(1, "11111111-1111-1111-1111-111111111111")),
     );
     let refused = send(&wire, "DELETE", &path, "application/json", wrong).await;
     assert_eq!(refused.code, 409, "{}", String::from_utf8_lossy(&refused.bytes));
-    let dry = body("v1", "DeleteOptions", &field(5, "All"));
+    let dry = encode_envelope("v1", "DeleteOptions", &field(5, "All"));
     assert_eq!(send(&wire, "DELETE", &path, PROTOBUF, dry).await.code, 200);
     assert_eq!(wire.get(&path).await.code, 200, "a dry run deletes nothing");
-    let deleted = send(&wire, "DELETE", &path, PROTOBUF, body("v1", "DeleteOptions", b"")).await;
-    let (_, kind, status) = deleted.open();
+    let deleted = send(
+        &wire,
+        "DELETE",
+        &path,
+        PROTOBUF,
+        encode_envelope("v1", "DeleteOptions", b""),
+    )
+    .await;
+    let (_, kind, status) = deleted.decode_envelope();
     assert_eq!(
         (deleted.code, kind.as_str(), text(&status, 2).as_str()),
         (200, "Status", "Success")
@@ -333,13 +354,20 @@ async fn delete_options_in_protobuf_are_honoured() {
 
 #[tokio::test]
 async fn pods_are_bound_by_a_protobuf_binding() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     wire.create(PODS, pod("p")).await;
     let target = [field(1, "Node"), field(3, "n1")].concat();
     let binding = [field(1, field(1, "p")), field(2, target)].concat();
     let path = format!("{PODS}/p/binding");
-    let bound = send(&wire, "POST", &path, PROTOBUF, body("v1", "Binding", &binding)).await;
-    assert_eq!((bound.code, bound.open().1.as_str()), (201, "Status"));
+    let bound = send(
+        &wire,
+        "POST",
+        &path,
+        PROTOBUF,
+        encode_envelope("v1", "Binding", &binding),
+    )
+    .await;
+    assert_eq!((bound.code, bound.decode_envelope().1.as_str()), (201, "Status"));
     assert_eq!(
         wire.get(&format!("{PODS}/p")).await.body["spec"]["nodeName"],
         "n1"
@@ -348,7 +376,7 @@ async fn pods_are_bound_by_a_protobuf_binding() {
 
 #[tokio::test]
 async fn bodies_of_other_kinds_are_rejected_like_json() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     for (version, kind) in [
         ("v1", "Pod"),
         ("storage.k8s.io/v1", "StorageClass"),
@@ -359,7 +387,7 @@ async fn bodies_of_other_kinds_are_rejected_like_json() {
             "POST",
             CONFIG_MAPS,
             "application/json",
-            body(version, kind, &field(1, field(1, "x"))),
+            encode_envelope(version, kind, &field(1, field(1, "x"))),
         )
         .await;
         let json = json!({"apiVersion": version, "kind": kind, "metadata": {"name": "x"}});
@@ -376,7 +404,7 @@ fn random_bodies_are_a_bad_request() {
         .enable_all()
         .build()
         .unwrap();
-    let wire = runtime.block_on(Wire::start());
+    let wire = runtime.block_on(TestServer::start());
     let mut runner = TestRunner::new(ProptestConfig {
         cases: 200,
         failure_persistence: None,
@@ -385,7 +413,7 @@ fn random_bodies_are_a_bad_request() {
     let bodies = prop_oneof![
         any::<Vec<u8>>(),
         any::<Vec<u8>>().prop_map(|raw| [b"k8s\0", raw.as_slice()].concat()),
-        any::<Vec<u8>>().prop_map(|raw| body("v1", "Pod", &raw)),
+        any::<Vec<u8>>().prop_map(|raw| encode_envelope("v1", "Pod", &raw)),
     ];
     runner
         .run(&bodies, |bytes| {

@@ -1,7 +1,7 @@
 //! Tests of authorization by RBAC roles and bindings.
 
-use super::access::{SELF_ACCESS_REVIEWS, guarded, send_as};
-use super::client::{CAPACITIES, CONFIG_MAPS, PODS, Wire, capacity, pod};
+use super::access::{SELF_ACCESS_REVIEWS, send_as, start_with_rbac};
+use super::client::{CAPACITIES, CONFIG_MAPS, PODS, TestServer, capacity, pod};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -24,12 +24,12 @@ fn role(name: &str, rules: Value) -> Value {
     role
 }
 
-async fn code(wire: &Wire, token: &str, method: &str, path: &str) -> u16 {
+async fn status_code_as(wire: &TestServer, token: &str, method: &str, path: &str) -> u16 {
     send_as(wire, Some(token), method, path, Value::Null).await.code
 }
 
 /// Whether a SelfSubjectAccessReview of the user allows the action.
-async fn is_allowed(wire: &Wire, token: &str, attributes: Value) -> bool {
+async fn is_allowed(wire: &TestServer, token: &str, attributes: Value) -> bool {
     let answer = send_as(
         wire,
         Some(token),
@@ -45,9 +45,9 @@ async fn is_allowed(wire: &Wire, token: &str, attributes: Value) -> bool {
 
 #[tokio::test]
 async fn permissions_last_as_long_as_their_binding() {
-    let wire = guarded().await;
+    let wire = start_with_rbac().await;
     let bob = wire.server.add_client("bob");
-    assert_eq!(code(&wire, &bob, "GET", PODS).await, 403);
+    assert_eq!(status_code_as(&wire, &bob, "GET", PODS).await, 403);
     wire.create(
         ROLES,
         role(
@@ -57,30 +57,30 @@ async fn permissions_last_as_long_as_their_binding() {
     )
     .await;
     assert_eq!(
-        code(&wire, &bob, "GET", PODS).await,
+        status_code_as(&wire, &bob, "GET", PODS).await,
         403,
         "a role without binding grants nothing"
     );
     wire.create(ROLE_BINDINGS, binding("b", "Role", "r", "bob")).await;
-    assert_eq!(code(&wire, &bob, "GET", PODS).await, 200);
+    assert_eq!(status_code_as(&wire, &bob, "GET", PODS).await, 200);
     assert_eq!(
-        code(&wire, &bob, "GET", "/api/v1/pods").await,
+        status_code_as(&wire, &bob, "GET", "/api/v1/pods").await,
         403,
         "the role applies to one namespace"
     );
     assert_eq!(
-        code(&wire, &bob, "GET", &format!("{PODS}?watch=true")).await,
+        status_code_as(&wire, &bob, "GET", &format!("{PODS}?watch=true")).await,
         403,
         "watch is a verb of its own"
     );
-    assert_eq!(code(&wire, &bob, "GET", CONFIG_MAPS).await, 403);
+    assert_eq!(status_code_as(&wire, &bob, "GET", CONFIG_MAPS).await, 403);
     wire.delete(&format!("{ROLE_BINDINGS}/b")).await;
-    assert_eq!(code(&wire, &bob, "GET", PODS).await, 403);
+    assert_eq!(status_code_as(&wire, &bob, "GET", PODS).await, 403);
 }
 
 #[tokio::test]
 async fn rules_distinguish_names_subresources_and_paths() {
-    let wire = guarded().await;
+    let wire = start_with_rbac().await;
     let bob = wire.server.add_client("bob");
     let rules = json!([
         {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["a"], "verbs": ["get", "list"]},
@@ -103,17 +103,24 @@ async fn rules_distinguish_names_subresources_and_paths() {
         ("/healthz/ping".to_owned(), 403),
         ("/nowhere".to_owned(), 403),
     ] {
-        assert_eq!(code(&wire, &bob, "GET", &path).await, expected, "{path}");
+        assert_eq!(
+            status_code_as(&wire, &bob, "GET", &path).await,
+            expected,
+            "{path}"
+        );
     }
 }
 
 #[tokio::test]
 async fn roles_in_a_namespace_apply_to_the_namespace_object() {
-    let wire = guarded().await;
+    let wire = start_with_rbac().await;
     let bob = wire.server.add_client("bob");
     wire.create(ROLE_BINDINGS, binding("b", "ClusterRole", "view", "bob"))
         .await;
-    assert_eq!(code(&wire, &bob, "GET", "/api/v1/namespaces/default").await, 200);
+    assert_eq!(
+        status_code_as(&wire, &bob, "GET", "/api/v1/namespaces/default").await,
+        200
+    );
     let other = send_as(
         &wire,
         Some(&bob),
@@ -129,7 +136,7 @@ async fn roles_in_a_namespace_apply_to_the_namespace_object() {
 
 #[tokio::test]
 async fn view_is_included_in_edit_and_edit_in_admin() {
-    let wire = guarded().await;
+    let wire = start_with_rbac().await;
     let attributes = |verb: &str, group: &str, resource: &str| json!({"namespace": "default", "verb": verb, "group": group, "resource": resource});
     let rbac = "rbac.authorization.k8s.io";
     for (name, expected) in [
@@ -157,33 +164,33 @@ async fn view_is_included_in_edit_and_edit_in_admin() {
 
 #[tokio::test]
 async fn aggregated_cluster_roles_follow_the_selected_roles() {
-    let wire = guarded().await;
+    let wire = start_with_rbac().await;
     let bob = wire.server.add_client("bob");
     wire.create(ROLE_BINDINGS, binding("b", "ClusterRole", "view", "bob"))
         .await;
-    assert_eq!(code(&wire, &bob, "GET", CAPACITIES).await, 403);
+    assert_eq!(status_code_as(&wire, &bob, "GET", CAPACITIES).await, 403);
     let rules =
         json!([{"apiGroups": ["storage.k8s.io"], "resources": ["csistoragecapacities"], "verbs": ["list"]}]);
     let mut more = role("capacities", rules.clone());
     more["metadata"]["labels"] = json!({"rbac.authorization.k8s.io/aggregate-to-view": "true"});
     wire.create(CLUSTER_ROLES, more).await;
-    assert_eq!(code(&wire, &bob, "GET", CAPACITIES).await, 200);
+    assert_eq!(status_code_as(&wire, &bob, "GET", CAPACITIES).await, 200);
     let shown = wire.get(&format!("{CLUSTER_ROLES}/admin")).await.body;
     assert!(
         shown["rules"].as_array().unwrap().contains(&rules[0]),
         "aggregation is transitive"
     );
     wire.delete(&format!("{CLUSTER_ROLES}/capacities")).await;
-    assert_eq!(code(&wire, &bob, "GET", CAPACITIES).await, 403);
+    assert_eq!(status_code_as(&wire, &bob, "GET", CAPACITIES).await, 403);
 }
 
 #[tokio::test]
 async fn the_scheduler_may_read_but_not_write_capacities() {
-    let wire = guarded().await;
+    let wire = start_with_rbac().await;
     let scheduler = wire.server.add_client("system:kube-scheduler");
     wire.create(CAPACITIES, capacity("c", "1Gi")).await;
     assert_eq!(
-        code(&wire, &scheduler, "GET", &format!("{CAPACITIES}/c")).await,
+        status_code_as(&wire, &scheduler, "GET", &format!("{CAPACITIES}/c")).await,
         200
     );
     let refused = send_as(&wire, Some(&scheduler), "POST", CAPACITIES, capacity("d", "1Gi")).await;
@@ -195,7 +202,7 @@ async fn the_scheduler_may_read_but_not_write_capacities() {
 
 #[tokio::test]
 async fn denials_name_missing_roles_and_grants_name_the_binding() {
-    let wire = guarded().await;
+    let wire = start_with_rbac().await;
     let bob = wire.server.add_client("bob");
     wire.create(ROLE_BINDINGS, binding("gone", "ClusterRole", "missing", "bob"))
         .await;
@@ -216,7 +223,7 @@ async fn denials_name_missing_roles_and_grants_name_the_binding() {
 
 #[tokio::test]
 async fn service_accounts_can_be_subjects() {
-    let wire = guarded().await;
+    let wire = start_with_rbac().await;
     let subject = json!({"kind": "ServiceAccount", "name": "default", "namespace": "kube-system"});
     let mut bound = binding("b", "ClusterRole", "view", "");
     bound["subjects"] = json!([subject]);
@@ -227,13 +234,17 @@ async fn service_accounts_can_be_subjects() {
             .as_str()
             .unwrap()
             .to_owned();
-        assert_eq!(code(&wire, &token, "GET", PODS).await, expected, "{namespace}");
+        assert_eq!(
+            status_code_as(&wire, &token, "GET", PODS).await,
+            expected,
+            "{namespace}"
+        );
     }
 }
 
 #[tokio::test]
 async fn users_cannot_grant_permissions_they_lack() {
-    let wire = guarded().await;
+    let wire = start_with_rbac().await;
     let bob = wire.server.add_client("bob");
     wire.create(ROLE_BINDINGS, binding("b", "ClusterRole", "admin", "bob"))
         .await;
@@ -269,7 +280,7 @@ async fn users_cannot_grant_permissions_they_lack() {
 
 #[tokio::test]
 async fn changing_a_role_or_binding_requires_the_permissions_it_grants() {
-    let wire = guarded().await;
+    let wire = start_with_rbac().await;
     let ann = wire.server.add_client("ann");
     let group = "rbac.authorization.k8s.io";
     let rules = json!([
@@ -312,12 +323,16 @@ async fn changing_a_role_or_binding_requires_the_permissions_it_grants() {
         );
     }
     let exec = "/api/v1/namespaces/default/pods/p/exec?command=ls";
-    assert_eq!(code(&wire, &ann, "GET", exec).await, 403, "requires create");
+    assert_eq!(
+        status_code_as(&wire, &ann, "GET", exec).await,
+        403,
+        "requires create"
+    );
 }
 
 #[tokio::test]
 async fn rules_with_too_many_combinations_are_rejected() {
-    let wire = guarded().await;
+    let wire = start_with_rbac().await;
     let ann = wire.server.add_client("ann");
     let everything =
         json!([{"apiGroups": ["rbac.authorization.k8s.io"], "resources": ["*"], "verbs": ["create"]}]);
@@ -329,13 +344,13 @@ async fn rules_with_too_many_combinations_are_rejected() {
     let refused = send_as(&wire, Some(&ann), "POST", CLUSTER_ROLES, role("all", rules)).await;
     assert_eq!(refused.code, 413, "{}", refused.text);
     assert_eq!(
-        code(&wire, &ann, "GET", CLUSTER_ROLES).await,
+        status_code_as(&wire, &ann, "GET", CLUSTER_ROLES).await,
         403,
         "the server still responds"
     );
 }
 
-async fn merge_as(wire: &Wire, token: &str, path: &str, patch: Value) -> u16 {
+async fn merge_as(wire: &TestServer, token: &str, path: &str, patch: Value) -> u16 {
     let client = super::client::client(&wire.running, Some(token.to_owned()));
     let headers = [("content-type", "application/merge-patch+json")];
     super::client::request(&client, "PATCH", path, &headers, patch.to_string())
@@ -346,7 +361,7 @@ async fn merge_as(wire: &Wire, token: &str, path: &str, patch: Value) -> u16 {
 
 #[tokio::test]
 async fn roles_and_bindings_are_validated() {
-    let wire = guarded().await;
+    let wire = start_with_rbac().await;
     let of_role = |rule: Value| role("r", json!([rule]));
     let of_subject = |subject: Value| {
         let mut object = binding("b", "ClusterRole", "view", "x");
@@ -414,15 +429,15 @@ async fn roles_and_bindings_are_validated() {
 /// controller uses a service account with its own role.
 #[tokio::test]
 async fn the_controller_manager_can_start_with_the_bootstrap_roles() {
-    let wire = guarded().await;
+    let wire = start_with_rbac().await;
     let user = "system:kube-controller-manager";
     let manager = wire.server.add_client(user);
     let own = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication";
-    assert_eq!(code(&wire, &manager, "GET", own).await, 200);
+    assert_eq!(status_code_as(&wire, &manager, "GET", own).await, 200);
     let other = "/api/v1/namespaces/kube-system/configmaps/kube-root-ca.crt";
     let scheduler = wire.server.add_client("system:kube-scheduler");
-    assert_eq!(code(&wire, &scheduler, "GET", own).await, 200);
-    assert_eq!(code(&wire, &scheduler, "GET", other).await, 403);
+    assert_eq!(status_code_as(&wire, &scheduler, "GET", own).await, 200);
+    assert_eq!(status_code_as(&wire, &scheduler, "GET", other).await, 403);
     let in_system = |verb: &str, group: &str, resource: &str, name: &str| {
         let name = if name.is_empty() { Value::Null } else { name.into() };
         json!({"namespace": "kube-system", "verb": verb, "group": group, "resource": resource, "name": name})
@@ -446,7 +461,7 @@ async fn the_controller_manager_can_start_with_the_bootstrap_roles() {
 
 #[tokio::test]
 async fn bootstrap_bindings_refer_to_existing_roles() {
-    let wire = guarded().await;
+    let wire = start_with_rbac().await;
     let names = |list: &Value| -> BTreeSet<String> {
         let place = |object: &Value| {
             format!(

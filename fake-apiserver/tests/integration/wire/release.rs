@@ -1,6 +1,6 @@
 //! Older releases: served versions, preserved fields, and stored objects of resources that are not served.
 
-use super::client::{CAPACITIES, Wire, capacity};
+use super::client::{CAPACITIES, TestServer, capacity};
 use fake_apiserver::{Release, ResourceRef, ServerOptions};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,13 +17,13 @@ fn gates(on: Option<bool>) -> BTreeMap<String, bool> {
         .collect()
 }
 
-async fn wire_of(text: &str, on: Option<bool>) -> Wire {
+async fn start_release(text: &str, on: Option<bool>) -> TestServer {
     let options = ServerOptions {
         release: release(text),
         gates: gates(on),
         ..ServerOptions::default()
     };
-    Wire::with(options, None).await
+    TestServer::start_with(options, None).await
 }
 
 fn capacities_of(version: &str) -> String {
@@ -31,7 +31,7 @@ fn capacities_of(version: &str) -> String {
 }
 
 /// The versions that serve CSIStorageCapacity; requests and discovery must agree.
-async fn served(wire: &Wire) -> Vec<&'static str> {
+async fn served_capacity_versions(wire: &TestServer) -> Vec<&'static str> {
     let mut found = Vec::new();
     let group = wire.get("/apis/storage.k8s.io").await.body;
     for version in ["v1", "v1beta1", "v1alpha1"] {
@@ -57,7 +57,7 @@ async fn served(wire: &Wire) -> Vec<&'static str> {
 
 #[tokio::test]
 async fn each_release_serves_its_versions() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     for release in Release::all() {
         for on in [None, Some(false), Some(true)] {
             wire.server.set_release(release, &gates(on));
@@ -71,7 +71,11 @@ async fn each_release_serves_its_versions() {
                 27.. => &["v1"],
                 _ => &[],
             };
-            assert_eq!(served(&wire).await, expected, "{release} with {on:?}");
+            assert_eq!(
+                served_capacity_versions(&wire).await,
+                expected,
+                "{release} with {on:?}"
+            );
             let preferred = wire
                 .server
                 .served_version("storage.k8s.io", "csistoragecapacities");
@@ -86,7 +90,7 @@ async fn each_release_serves_its_versions() {
 }
 
 /// The resources of the group storage.k8s.io in all versions.
-async fn storage_resources(wire: &Wire) -> BTreeSet<String> {
+async fn storage_resources(wire: &TestServer) -> BTreeSet<String> {
     let group = wire.get("/apis/storage.k8s.io").await.body;
     let mut names = BTreeSet::new();
     for version in group["versions"].as_array().expect("the group lists versions") {
@@ -107,7 +111,7 @@ async fn storage_resources(wire: &Wire) -> BTreeSet<String> {
 
 #[tokio::test]
 async fn feature_gates_and_newer_releases_remove_no_resource() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let mut before = BTreeSet::new();
     for release in Release::all() {
         wire.server.set_release(release, &gates(Some(false)));
@@ -126,7 +130,7 @@ async fn feature_gates_and_newer_releases_remove_no_resource() {
 
 #[tokio::test]
 async fn unserved_resources_return_404_for_all_verbs() {
-    let wire = wire_of("1.20", None).await;
+    let wire = start_release("1.20", None).await;
     let one = format!("{}/c", capacities_of("v1alpha1"));
     let answers = [
         wire.get(&capacities_of("v1alpha1")).await,
@@ -149,7 +153,7 @@ async fn unserved_resources_return_404_for_all_verbs() {
 
 #[tokio::test]
 async fn objects_survive_while_their_resource_is_not_served() {
-    let wire = wire_of("1.20", Some(true)).await;
+    let wire = start_release("1.20", Some(true)).await;
     let created = wire
         .create(&capacities_of("v1alpha1"), capacity("c", "1Gi"))
         .await;
@@ -181,7 +185,7 @@ async fn objects_survive_while_their_resource_is_not_served() {
 
 #[tokio::test]
 async fn watches_of_versions_that_stay_served_continue() {
-    let wire = wire_of("1.24", None).await;
+    let wire = start_release("1.24", None).await;
     let mut old = wire
         .watch(&format!("{}?watch=true", capacities_of("v1beta1")))
         .await;
@@ -194,7 +198,7 @@ async fn watches_of_versions_that_stay_served_continue() {
 
 #[tokio::test]
 async fn all_versions_return_the_same_object() {
-    let wire = wire_of("1.23", None).await;
+    let wire = start_release("1.23", None).await;
     let mut watch = wire
         .watch(&format!("{}?watch=true", capacities_of("v1alpha1")))
         .await;
@@ -221,7 +225,7 @@ async fn all_versions_return_the_same_object() {
 
 #[tokio::test]
 async fn v1alpha1_of_1_20_has_no_maximum_volume_size() {
-    let wire = wire_of("1.21", None).await;
+    let wire = start_release("1.21", None).await;
     let mut body = capacity("c", "1Gi");
     body["maximumVolumeSize"] = "512Mi".into();
     wire.create(&capacities_of("v1beta1"), body.clone()).await;
@@ -249,12 +253,12 @@ async fn v1alpha1_of_1_20_has_no_maximum_volume_size() {
     );
 }
 
-fn driver(tracks: &Value) -> Value {
+fn driver_with_storage_capacity(tracks: &Value) -> Value {
     json!({"metadata": {"name": "d"}, "spec": {"storageCapacity": tracks}})
 }
 
 /// Writes `spec.storageCapacity` of a CSIDriver by merge patch, JSON patch and update; returns the status codes.
-async fn writes(wire: &Wire, tracks: bool) -> Vec<u16> {
+async fn write_storage_capacity(wire: &TestServer, tracks: bool) -> Vec<u16> {
     let path = format!("{DRIVERS}/d");
     let mut whole = wire.get(&path).await.body;
     let operations = json!([{"op": "add", "path": "/spec/storageCapacity", "value": tracks}]);
@@ -274,24 +278,38 @@ async fn writes(wire: &Wire, tracks: bool) -> Vec<u16> {
 #[tokio::test]
 async fn storage_capacity_of_a_driver_is_immutable_up_to_1_22_and_mutable_since_1_23() {
     for release in Release::all().skip(1) {
-        let wire = wire_of(&release.to_string(), Some(true)).await;
+        let wire = start_release(&release.to_string(), Some(true)).await;
         wire.create(DRIVERS, json!({"metadata": {"name": "d"}, "spec": {}}))
             .await;
         let changed = if release.minor() <= 22 { 422 } else { 200 };
-        assert_eq!(writes(&wire, true).await, [changed; 3], "{release}");
+        assert_eq!(
+            write_storage_capacity(&wire, true).await,
+            [changed; 3],
+            "{release}"
+        );
         let same = wire.get(&format!("{DRIVERS}/d")).await.body["spec"]["storageCapacity"] == true;
         assert_eq!(same, release.minor() >= 23);
-        assert_eq!(writes(&wire, same).await, [200; 3], "unchanged in {release}");
+        assert_eq!(
+            write_storage_capacity(&wire, same).await,
+            [200; 3],
+            "unchanged in {release}"
+        );
         wire.delete(&format!("{DRIVERS}/d")).await;
-        wire.create(DRIVERS, driver(&json!(true))).await;
-        assert_eq!(writes(&wire, true).await, [200; 3], "recreated in {release}");
+        wire.create(DRIVERS, driver_with_storage_capacity(&json!(true)))
+            .await;
+        assert_eq!(
+            write_storage_capacity(&wire, true).await,
+            [200; 3],
+            "recreated in {release}"
+        );
     }
 }
 
 #[tokio::test]
 async fn other_fields_of_a_driver_are_mutable_by_release() {
-    let wire = Wire::start().await;
-    wire.create(DRIVERS, driver(&json!(true))).await;
+    let wire = TestServer::start().await;
+    wire.create(DRIVERS, driver_with_storage_capacity(&json!(true)))
+        .await;
     for (minor, field, value, code) in [
         (28, "podInfoOnMount", json!(true), 422),
         (29, "podInfoOnMount", json!(true), 200),
@@ -314,8 +332,10 @@ async fn other_fields_of_a_driver_are_mutable_by_release() {
 async fn storage_capacity_is_dropped_on_create_and_preserved_on_update_if_the_gate_is_off() {
     let path = format!("{DRIVERS}/d");
     for minor in ["1.19", "1.20", "1.21", "1.22", "1.23"] {
-        let wire = wire_of(minor, Some(false)).await;
-        let created = wire.create(DRIVERS, driver(&json!(true))).await;
+        let wire = start_release(minor, Some(false)).await;
+        let created = wire
+            .create(DRIVERS, driver_with_storage_capacity(&json!(true)))
+            .await;
         assert_eq!(created["spec"]["storageCapacity"], Value::Null, "{minor}");
         wire.merge(&path, json!({"spec": {"storageCapacity": true}}))
             .await;
@@ -326,7 +346,8 @@ async fn storage_capacity_is_dropped_on_create_and_preserved_on_update_if_the_ga
         );
         wire.delete(&path).await;
         wire.server.set_release(release(minor), &gates(Some(true)));
-        wire.create(DRIVERS, driver(&json!(true))).await;
+        wire.create(DRIVERS, driver_with_storage_capacity(&json!(true)))
+            .await;
         wire.server.set_release(release(minor), &gates(Some(false)));
         assert_eq!(
             wire.get(&path).await.body["spec"]["storageCapacity"],
@@ -345,17 +366,21 @@ async fn storage_capacity_is_dropped_on_create_and_preserved_on_update_if_the_ga
 
 #[tokio::test]
 async fn the_gate_is_locked_since_1_24() {
-    let wire = wire_of("1.24", Some(false)).await;
-    let created = wire.create(DRIVERS, driver(&json!(true))).await;
+    let wire = start_release("1.24", Some(false)).await;
+    let created = wire
+        .create(DRIVERS, driver_with_storage_capacity(&json!(true)))
+        .await;
     assert_eq!(created["spec"]["storageCapacity"], true);
     assert_eq!(wire.get(CAPACITIES).await.code, 200);
 }
 
 #[tokio::test]
 async fn releases_without_storage_capacity_hide_it_and_drop_it_on_update() {
-    let wire = wire_of("1.19", Some(true)).await;
+    let wire = start_release("1.19", Some(true)).await;
     let path = format!("{DRIVERS}/d");
-    let created = wire.create(DRIVERS, driver(&json!(true))).await;
+    let created = wire
+        .create(DRIVERS, driver_with_storage_capacity(&json!(true)))
+        .await;
     wire.server.set_release(release("1.18"), &gates(None));
     let hidden = wire.get(&path).await.body;
     assert_eq!(hidden["spec"]["storageCapacity"], Value::Null);
@@ -379,7 +404,7 @@ async fn releases_without_storage_capacity_hide_it_and_drop_it_on_update() {
 
 #[tokio::test]
 async fn older_releases_serve_older_discovery() {
-    let wire = wire_of("1.26", None).await;
+    let wire = start_release("1.26", None).await;
     let both = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
         application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";
     for (minor, kind) in [(26, "APIGroupList"), (28, "v2beta1"), (30, "v2")] {
@@ -408,7 +433,7 @@ async fn older_releases_serve_older_discovery() {
 
 #[tokio::test]
 async fn in_process_clients_use_the_served_version() {
-    let wire = wire_of("1.20", Some(true)).await;
+    let wire = start_release("1.20", Some(true)).await;
     wire.create(&capacities_of("v1alpha1"), capacity("c", "1Gi"))
         .await;
     let local = wire.server.client("local");

@@ -1,6 +1,6 @@
 //! Tests of label and field selectors, and of paged lists.
 
-use super::client::{CONFIG_MAPS, PODS, Wire, pod};
+use super::client::{CONFIG_MAPS, PODS, TestServer, pod};
 use fake_apiserver::ServerOptions;
 use serde_json::{Value, json};
 
@@ -11,8 +11,8 @@ fn names(list: &Value) -> Vec<&str> {
         .collect()
 }
 
-async fn with_maps() -> Wire {
-    let wire = Wire::start().await;
+async fn start_with_maps() -> TestServer {
+    let wire = TestServer::start().await;
     for (name, labels) in [
         ("a", json!({"tier": "web", "size": "3"})),
         ("b", json!({"tier": "db"})),
@@ -27,7 +27,7 @@ async fn with_maps() -> Wire {
 
 #[tokio::test]
 async fn label_selectors_filter_lists() {
-    let wire = with_maps().await;
+    let wire = start_with_maps().await;
     for (selector, expected) in [
         ("tier=web", vec!["a"]),
         ("tier%3D%3Dweb", vec!["a"]),
@@ -50,7 +50,7 @@ async fn label_selectors_filter_lists() {
 
 #[tokio::test]
 async fn malformed_selectors_are_rejected() {
-    let wire = with_maps().await;
+    let wire = start_with_maps().await;
     for selector in [
         "labelSelector=a%20b",
         "labelSelector=a%3Db%20c",
@@ -73,7 +73,7 @@ async fn malformed_selectors_are_rejected() {
 
 #[tokio::test]
 async fn field_selectors_support_the_fields_of_each_kind() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     for name in ["p1", "p2", "p3"] {
         wire.create(PODS, pod(name)).await;
     }
@@ -107,7 +107,7 @@ async fn field_selectors_support_the_fields_of_each_kind() {
 
 #[tokio::test]
 async fn all_pages_are_of_the_revision_of_the_first() {
-    let wire = with_maps().await;
+    let wire = start_with_maps().await;
     let first = wire.get(&format!("{CONFIG_MAPS}?limit=2")).await.body;
     assert_eq!(
         (names(&first), &first["metadata"]["remainingItemCount"]),
@@ -144,7 +144,7 @@ async fn expired_continue_tokens_return_410_with_a_new_token() {
         history: 3,
         ..ServerOptions::default()
     };
-    let wire = Wire::with(options, None).await;
+    let wire = TestServer::start_with(options, None).await;
     for name in ["a", "b", "c"] {
         wire.create(CONFIG_MAPS, json!({"metadata": {"name": name}}))
             .await;
@@ -174,7 +174,7 @@ async fn expired_continue_tokens_return_410_with_a_new_token() {
 
 #[tokio::test]
 async fn continue_tokens_stay_within_their_namespace() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     wire.create("/api/v1/namespaces", json!({"metadata": {"name": "default-2"}}))
         .await;
     for namespace in ["default", "default-2"] {
@@ -187,7 +187,7 @@ async fn continue_tokens_stay_within_their_namespace() {
     let token = first["metadata"]["continue"].as_str().unwrap();
     let rest = wire.get(&format!("{CONFIG_MAPS}?continue={token}")).await.body;
     assert_eq!(names(&rest), ["b"]);
-    // The server creates an object of its own in kube-system.
+    // kube-system is excluded because the server itself creates ConfigMaps there.
     let all = wire
         .get("/api/v1/configmaps?fieldSelector=metadata.namespace!=kube-system")
         .await
@@ -197,7 +197,7 @@ async fn continue_tokens_stay_within_their_namespace() {
 
 #[tokio::test]
 async fn resource_version_parameters_are_validated() {
-    let wire = with_maps().await;
+    let wire = start_with_maps().await;
     for (query, code) in [
         ("resourceVersion=abc", 400),
         ("resourceVersionMatch=Exact", 422),
@@ -218,7 +218,7 @@ async fn resource_version_parameters_are_validated() {
 
 #[tokio::test]
 async fn metadata_name_selectors_find_only_that_object() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     for namespace in ["a", "b"] {
         wire.create("/api/v1/namespaces", json!({"metadata": {"name": namespace}}))
             .await;

@@ -1,11 +1,11 @@
 //! Subresources and generations: which fields each path can change.
 
-use super::client::{PODS, Wire, pod};
+use super::client::{PODS, TestServer, pod};
 use serde_json::json;
 
 #[tokio::test]
 async fn main_resource_ignores_status_and_status_subresource_ignores_spec() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let created = wire.create(PODS, pod("p")).await;
     assert_eq!(
         (&created["status"]["phase"], &created["metadata"]["generation"]),
@@ -44,7 +44,7 @@ async fn main_resource_ignores_status_and_status_subresource_ignores_spec() {
 
 #[tokio::test]
 async fn csi_drivers_get_a_generation_with_their_first_update() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let drivers = "/apis/storage.k8s.io/v1/csidrivers";
     let created = wire
         .create(
@@ -64,7 +64,7 @@ async fn csi_drivers_get_a_generation_with_their_first_update() {
 
 #[tokio::test]
 async fn pods_are_bound_once() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     wire.create(PODS, pod("p")).await;
     let binding = json!({"metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n1"}});
     let bound = wire.post(&format!("{PODS}/p/binding"), binding.clone()).await;
@@ -91,7 +91,7 @@ async fn pods_are_bound_once() {
 
 #[tokio::test]
 async fn new_claims_and_volumes_are_pending() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let claim = json!({
         "metadata": {"name": "c"}, "status": {"phase": "Bound"},
         "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1024Mi"}}},
@@ -113,7 +113,7 @@ async fn new_claims_and_volumes_are_pending() {
 
 #[tokio::test]
 async fn ephemeral_containers_can_be_added_but_not_removed() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     wire.create(PODS, pod("p")).await;
     let path = format!("{PODS}/p/ephemeralcontainers");
     let debug = json!({"name": "debug", "image": "example.com/tools:1", "targetContainerName": "c"});

@@ -1,25 +1,25 @@
 //! Strategic merge patches as sent by schedulers, provisioners and kubectl.
 
-use super::client::{Answer, CONFIG_MAPS, PODS, Wire, pod};
+use super::client::{CONFIG_MAPS, PODS, TestResponse, TestServer, pod};
 use serde_json::{Value, json};
 
-async fn strategic(wire: &Wire, path: &str, patch: Value) -> Answer {
+async fn strategic_merge_patch(wire: &TestServer, path: &str, patch: Value) -> TestResponse {
     let media = [("content-type", "application/strategic-merge-patch+json")];
     wire.send("PATCH", path, &media, patch.to_string()).await
 }
 
 #[tokio::test]
 async fn conditions_are_merged_by_type() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     wire.create(PODS, pod("p")).await;
     let path = format!("{PODS}/p/status");
     let ready = json!({"type": "Ready", "status": "False"});
-    strategic(&wire, &path, json!({"status": {"conditions": [ready]}})).await;
+    strategic_merge_patch(&wire, &path, json!({"status": {"conditions": [ready]}})).await;
     let scheduled = json!({"type": "PodScheduled", "status": "False", "reason": "Unschedulable"});
     let patch = json!({"status": {
         "$setElementOrder/conditions": [{"type": "PodScheduled"}], "conditions": [scheduled],
         "nominatedNodeName": "n1"}});
-    let after = strategic(&wire, &path, patch).await;
+    let after = strategic_merge_patch(&wire, &path, patch).await;
     assert_eq!(after.code, 200, "{}", after.text);
     let types: Vec<&Value> = after.body["status"]["conditions"]
         .as_array()
@@ -33,7 +33,7 @@ async fn conditions_are_merged_by_type() {
 
 #[tokio::test]
 async fn finalizers_are_removed_by_directive() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let held = json!({"metadata": {"name": "c", "finalizers": ["example.com/a", "example.com/b"]}});
     wire.create(CONFIG_MAPS, held).await;
     let path = format!("{CONFIG_MAPS}/c");
@@ -44,21 +44,21 @@ async fn finalizers_are_removed_by_directive() {
     ] {
         let patch = json!({"metadata": {
             "$deleteFromPrimitiveList/finalizers": [gone], "$setElementOrder/finalizers": left}});
-        assert_eq!(strategic(&wire, &path, patch).await.code, 200);
+        assert_eq!(strategic_merge_patch(&wire, &path, patch).await.code, 200);
     }
     assert_eq!(wire.get(&path).await.code, 404, "deleted");
 }
 
 #[tokio::test]
 async fn patches_without_changes_preserve_the_resource_version() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let before = wire
         .create(
             CONFIG_MAPS,
             json!({"metadata": {"name": "c", "labels": {"a": "1"}}}),
         )
         .await;
-    let after = strategic(
+    let after = strategic_merge_patch(
         &wire,
         &format!("{CONFIG_MAPS}/c"),
         json!({"metadata": {"labels": {"a": "1"}}}),
@@ -72,15 +72,15 @@ async fn patches_without_changes_preserve_the_resource_version() {
 
 #[tokio::test]
 async fn invalid_directives_are_rejected() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     wire.create(PODS, pod("p")).await;
     let path = format!("{PODS}/p");
-    let misshapen = strategic(&wire, &path, json!({"metadata": {"$retainKeys": "all"}})).await;
+    let misshapen = strategic_merge_patch(&wire, &path, json!({"metadata": {"$retainKeys": "all"}})).await;
     assert_eq!(
         (misshapen.code, &misshapen.body["message"]),
         (400, &json!("invalid patch format of retainKeys"))
     );
-    let unfit = strategic(&wire, &path, json!({"metadata": {"$patch": "explode"}})).await;
+    let unfit = strategic_merge_patch(&wire, &path, json!({"metadata": {"$patch": "explode"}})).await;
     assert_eq!(unfit.code, 500);
     assert!(
         unfit.text.contains("unknown patch type [explode]"),

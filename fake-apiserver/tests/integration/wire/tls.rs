@@ -12,7 +12,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-async fn started() -> (ApiServer, Running) {
+async fn start_with_tls() -> (ApiServer, Running) {
     let options = ServerOptions {
         authorization: Authorization::Rbac,
         ..ServerOptions::default()
@@ -46,7 +46,7 @@ async fn client(path: &std::path::Path) -> kube::Client {
 
 #[tokio::test]
 async fn kubeconfigs_are_sufficient_for_clients_and_private_to_their_owner() {
-    let (server, running) = started().await;
+    let (server, running) = start_with_tls().await;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("some/where/config");
     let token = server.add_user(User::new("admin").in_group("system:masters"));
@@ -79,7 +79,7 @@ async fn kubeconfigs_are_sufficient_for_clients_and_private_to_their_owner() {
 
 #[tokio::test]
 async fn alpn_selects_http2_or_http1() {
-    let (_, running) = started().await;
+    let (_, running) = start_with_tls().await;
     for (protocol, hello, answer) in [
         (
             "h2",
@@ -111,8 +111,8 @@ async fn alpn_selects_http2_or_http1() {
 
 #[tokio::test]
 async fn every_server_has_its_own_certificate_authority() {
-    let (_, one) = started().await;
-    let (_, other) = started().await;
+    let (_, one) = start_with_tls().await;
+    let (_, other) = start_with_tls().await;
     let socket = TcpStream::connect(one.address()).await.unwrap();
     let connector = connector(other.authority_pem().unwrap(), &[]);
     let refused = connector

@@ -1,7 +1,7 @@
 //! The permissions that a run used, and RBAC roles generated from them.
 
-use super::access::{guarded, send_as};
-use super::client::{CAPACITIES, CONFIG_MAPS, Wire, capacity};
+use super::access::{send_as, start_with_rbac};
+use super::client::{CAPACITIES, CONFIG_MAPS, TestServer, capacity};
 use fake_apiserver::minimal_roles;
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ const RUN: [(&str, &str); 6] = [
     ),
 ];
 
-async fn run(wire: &Wire, token: &str) -> Vec<u16> {
+async fn run(wire: &TestServer, token: &str) -> Vec<u16> {
     let mut codes = Vec::new();
     for (method, path) in RUN {
         let body = if method == "POST" {
@@ -35,7 +35,7 @@ async fn run(wire: &Wire, token: &str) -> Vec<u16> {
 
 #[tokio::test]
 async fn roles_generated_from_a_run_allow_it_and_nothing_else() {
-    let free = Wire::start().await;
+    let free = TestServer::start().await;
     let codes = run(&free, &free.server.add_client("publisher")).await;
     let usage = free.server.usage();
     let listed = usage.iter().find(|entry| entry.resource == "nodes").unwrap();
@@ -68,7 +68,7 @@ async fn roles_generated_from_a_run_allow_it_and_nothing_else() {
         "the role does not repeat rules of the cluster role"
     );
 
-    let guarded = guarded().await;
+    let guarded = start_with_rbac().await;
     let token = guarded.server.add_client("publisher");
     assert_eq!(run(&guarded, &token).await, [200, 403, 403, 403, 403, 403]);
     assert!(

@@ -1,13 +1,13 @@
 //! Validation of the storage kinds, with kube-apiserver's error messages.
 
-use super::client::{CAPACITIES, PODS, Wire, capacity};
+use super::client::{CAPACITIES, PODS, TestServer, capacity};
 use serde_json::{Value, json};
 
 const DRIVERS: &str = "/apis/storage.k8s.io/v1/csidrivers";
 const CLASSES: &str = "/apis/storage.k8s.io/v1/storageclasses";
 const CLAIMS: &str = "/api/v1/namespaces/default/persistentvolumeclaims";
 
-async fn refused(wire: &Wire, path: &str, body: Value) -> String {
+async fn create_invalid(wire: &TestServer, path: &str, body: Value) -> String {
     let answer = wire.post(path, body).await;
     assert_eq!(
         (answer.code, &answer.body["reason"]),
@@ -21,9 +21,9 @@ async fn refused(wire: &Wire, path: &str, body: Value) -> String {
 #[tokio::test]
 async fn the_version_probe_of_external_provisioner_is_invalid() {
     // external-provisioner detects the served API version by creating an object with an invalid name.
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let probe = json!({"metadata": {"name": "#%123-invalid-name"}});
-    let message = refused(&wire, CAPACITIES, probe).await;
+    let message = create_invalid(&wire, CAPACITIES, probe).await;
     assert!(
         message.contains("metadata.name: Invalid value: \"#%123-invalid-name\""),
         "{message}"
@@ -32,10 +32,10 @@ async fn the_version_probe_of_external_provisioner_is_invalid() {
 
 #[tokio::test]
 async fn validation_errors_of_a_capacity_are_in_field_order() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let mut body = capacity("c", "-1Gi");
     body["storageClassName"] = json!("");
-    let message = refused(&wire, CAPACITIES, body).await;
+    let message = create_invalid(&wire, CAPACITIES, body).await;
     let start = "CSIStorageCapacity.storage.k8s.io \"c\" is invalid: [storageClassName: Invalid value: \"\": a lowercase";
     assert!(message.starts_with(start), "{message}");
     assert!(
@@ -53,7 +53,7 @@ async fn validation_errors_of_a_capacity_are_in_field_order() {
 
 #[tokio::test]
 async fn topology_selectors_are_validated() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     for (term, fault) in [
         (
             json!({"key": "k", "operator": "Gt", "values": ["1"]}),
@@ -70,7 +70,7 @@ async fn topology_selectors_are_validated() {
     ] {
         let mut body = capacity("c", "1Gi");
         body["nodeTopology"] = json!({"matchExpressions": [term]});
-        let message = refused(&wire, CAPACITIES, body).await;
+        let message = create_invalid(&wire, CAPACITIES, body).await;
         assert!(
             message.ends_with(&format!("nodeTopology.matchExpressions[0].{fault}")),
             "{message}"
@@ -80,7 +80,7 @@ async fn topology_selectors_are_validated() {
 
 #[tokio::test]
 async fn absent_empty_and_set_topologies_are_distinct() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let topologies = [Value::Null, json!({}), json!({"matchLabels": {"zone": "a"}})];
     for (i, topology) in topologies.iter().enumerate() {
         let mut body = capacity(&format!("c{i}"), "1Gi");
@@ -109,7 +109,7 @@ async fn absent_empty_and_set_topologies_are_distinct() {
 
 #[tokio::test]
 async fn capacities_are_canonicalized_and_invalid_quantities_rejected() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     for (i, (sent, stored)) in [
         (json!("1024Mi"), "1Gi"),
         (json!(1_073_741_824), "1073741824"),
@@ -137,7 +137,7 @@ async fn capacities_are_canonicalized_and_invalid_quantities_rejected() {
 
 #[tokio::test]
 async fn unknown_fields_are_ignored_warned_or_rejected_by_field_validation() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let mut body = capacity("c", "1Gi");
     body["capacitee"] = json!("2Gi");
     body["nodeTopology"] = json!({"matchLabel": {}});
@@ -181,7 +181,7 @@ async fn unknown_fields_are_ignored_warned_or_rejected_by_field_validation() {
 
 #[tokio::test]
 async fn storage_capacity_of_a_driver_defaults_to_false() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let created = wire
         .create(
             DRIVERS,
@@ -223,7 +223,7 @@ async fn storage_capacity_of_a_driver_defaults_to_false() {
 
 #[tokio::test]
 async fn parameters_of_storage_classes_are_immutable() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let created = wire
         .create(
             CLASSES,
@@ -258,14 +258,14 @@ async fn parameters_of_storage_classes_are_immutable() {
 
 #[tokio::test]
 async fn claims_require_a_positive_request_and_can_be_resized_only_when_bound() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let claim = |name: &str, size: &str| {
         json!({"metadata": {"name": name}, "spec": {
             "accessModes": ["ReadWriteOnce"], "storageClassName": "fast", "resources": {"requests": {"storage": size}},
         }})
     };
     for size in ["0", "-1Gi"] {
-        let message = refused(&wire, CLAIMS, claim("c", size)).await;
+        let message = create_invalid(&wire, CLAIMS, claim("c", size)).await;
         assert!(message.ends_with(&format!(
             "spec.resources[storage]: Invalid value: {size:?}: must be greater than zero"
         )));
@@ -316,7 +316,7 @@ async fn claims_require_a_positive_request_and_can_be_resized_only_when_bound() 
 
 #[tokio::test]
 async fn namespace_and_name_of_an_object_must_match_the_request() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let mut body = capacity("c", "1Gi");
     body["metadata"]["namespace"] = json!("kube-system");
     assert_eq!(wire.post(CAPACITIES, body.clone()).await.code, 400);
@@ -337,7 +337,7 @@ async fn namespace_and_name_of_an_object_must_match_the_request() {
 
 #[tokio::test]
 async fn enum_fields_of_pods_are_validated() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let pod = json!({"metadata": {"name": "p"}, "spec": {
         "dnsPolicy": "A", "restartPolicy": "B",
         "containers": [{"name": "c", "image": "i", "imagePullPolicy": "C", "terminationMessagePolicy": "D"}],

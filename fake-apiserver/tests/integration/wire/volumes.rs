@@ -1,6 +1,6 @@
 //! Validation of in-tree volume sources, and of inline volumes in VolumeAttachments, as by kube-apiserver 1.36.
 
-use super::client::Wire;
+use super::client::TestServer;
 use serde_json::{Value, json};
 
 const VOLUMES: &str = "/api/v1/persistentvolumes";
@@ -25,7 +25,7 @@ fn attachment(inline: &Value) -> Value {
 }
 
 /// Invalid volume sources, each with the part of the error message that follows the volume's name.
-fn refused() -> Vec<(Value, &'static str)> {
+fn invalid_sources() -> Vec<(Value, &'static str)> {
     vec![
         (
             json!({"azureDisk": {}}),
@@ -56,8 +56,8 @@ fn refused() -> Vec<(Value, &'static str)> {
 
 #[tokio::test]
 async fn volume_sources_are_validated() {
-    let wire = Wire::start().await;
-    for (source, why) in refused() {
+    let wire = TestServer::start().await;
+    for (source, why) in invalid_sources() {
         let answer = wire.post(VOLUMES, volume(&source)).await;
         let text = format!("PersistentVolume \"v\" is invalid: {why}");
         assert_eq!(
@@ -70,7 +70,7 @@ async fn volume_sources_are_validated() {
 
 #[tokio::test]
 async fn volume_sources_are_defaulted() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let bare = json!({"azureDisk": {"diskName": "d", "diskURI": "https://x"}});
     let stored = wire.create(VOLUMES, volume(&bare)).await;
     let filled = json!({
@@ -82,7 +82,7 @@ async fn volume_sources_are_defaulted() {
 
 #[tokio::test]
 async fn decoding_errors_name_the_embedded_persistent_volume_source() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let answer = wire.post(VOLUMES, volume(&json!({"csi": {"driver": 5}}))).await;
     let text = answer.body["message"].as_str().unwrap_or_default();
     let end = "json: cannot unmarshal number into Go struct field \
@@ -92,7 +92,7 @@ async fn decoding_errors_name_the_embedded_persistent_volume_source() {
 
 #[tokio::test]
 async fn inline_volumes_of_attachments_must_be_csi() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let at = "spec.source.inlineVolumeSpec";
     let csi = json!({"driver": "d", "volumeHandle": "h"});
     for (inline, why) in [

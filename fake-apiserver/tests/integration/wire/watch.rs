@@ -1,10 +1,10 @@
 //! Tests of watches: where they start, their events, and how they end.
 
-use super::client::{CAPACITIES, CONFIG_MAPS, PODS, Wire, capacity, short};
+use super::client::{CAPACITIES, CONFIG_MAPS, PODS, TestServer, capacity, type_and_name};
 use fake_apiserver::ServerOptions;
 use serde_json::{Value, json};
 
-async fn map(wire: &Wire, name: &str, label: &str) -> String {
+async fn create_map(wire: &TestServer, name: &str, label: &str) -> String {
     let body = json!({"metadata": {"name": name, "labels": {"team": label}}});
     let created = wire.create(CONFIG_MAPS, body).await;
     created["metadata"]["resourceVersion"]
@@ -15,11 +15,11 @@ async fn map(wire: &Wire, name: &str, label: &str) -> String {
 
 #[tokio::test]
 async fn deletions_between_list_and_watch_are_delivered() {
-    let wire = Wire::start().await;
-    map(&wire, "a", "x").await;
+    let wire = TestServer::start().await;
+    create_map(&wire, "a", "x").await;
     let list = wire.get(CONFIG_MAPS).await.body;
     wire.delete(&format!("{CONFIG_MAPS}/a")).await;
-    map(&wire, "b", "x").await;
+    create_map(&wire, "b", "x").await;
     let revision = list["metadata"]["resourceVersion"].as_str().unwrap();
     let mut watch = wire
         .watch(&format!("{CONFIG_MAPS}?watch=true&resourceVersion={revision}"))
@@ -32,11 +32,11 @@ async fn deletions_between_list_and_watch_are_delivered() {
 
 #[tokio::test]
 async fn watch_events_reflect_entering_and_leaving_a_selector() {
-    let wire = Wire::start().await;
-    let revision = map(&wire, "a", "x").await;
+    let wire = TestServer::start().await;
+    let revision = create_map(&wire, "a", "x").await;
     let query = format!("watch=true&labelSelector=team%3Dx&resourceVersion={revision}");
     let mut watch = wire.watch(&format!("{CONFIG_MAPS}?{query}")).await;
-    map(&wire, "b", "y").await;
+    create_map(&wire, "b", "y").await;
     let left = wire
         .merge(
             &format!("{CONFIG_MAPS}/a"),
@@ -52,7 +52,7 @@ async fn watch_events_reflect_entering_and_leaving_a_selector() {
     wire.delete(&format!("{CONFIG_MAPS}/a")).await;
     wire.delete(&format!("{CONFIG_MAPS}/b")).await;
     let leaving = watch.next().await.unwrap();
-    assert_eq!(short(&leaving), "DELETED a");
+    assert_eq!(type_and_name(&leaving), "DELETED a");
     assert_eq!(
         leaving["object"]["metadata"]["labels"]["team"], "x",
         "the event contains the last matching state"
@@ -66,9 +66,9 @@ async fn watch_events_reflect_entering_and_leaving_a_selector() {
 
 #[tokio::test]
 async fn watches_without_revision_start_with_initial_events_and_a_bookmark() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     for name in ["b", "a"] {
-        map(&wire, name, "x").await;
+        create_map(&wire, name, "x").await;
     }
     for query in [
         "watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true",
@@ -90,13 +90,13 @@ async fn watches_without_revision_start_with_initial_events_and_a_bookmark() {
         ))
         .await;
     assert_eq!(plain.next_events(2).await, ["ADDED a", "ADDED b"]);
-    map(&wire, "c", "x").await;
+    create_map(&wire, "c", "x").await;
     assert_eq!(plain.next_events(1).await, ["ADDED c"], "no bookmark");
 }
 
 #[tokio::test]
 async fn empty_initial_events_end_with_a_bookmark() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let query = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=1";
     let mut watch = wire.watch(&format!("{CAPACITIES}?{query}")).await;
     assert_eq!(watch.next().await.unwrap()["type"], "BOOKMARK");
@@ -106,11 +106,11 @@ async fn empty_initial_events_end_with_a_bookmark() {
 
 #[tokio::test]
 async fn initial_events_can_be_disabled() {
-    let wire = Wire::start().await;
-    map(&wire, "a", "x").await;
+    let wire = TestServer::start().await;
+    create_map(&wire, "a", "x").await;
     let query = "watch=true&sendInitialEvents=false&resourceVersionMatch=NotOlderThan";
     let mut watch = wire.watch(&format!("{CONFIG_MAPS}?{query}")).await;
-    map(&wire, "b", "x").await;
+    create_map(&wire, "b", "x").await;
     assert_eq!(watch.next_events(1).await, ["ADDED b"]);
 }
 
@@ -120,8 +120,8 @@ async fn compacted_revisions_return_an_error_event() {
         history: 2,
         ..ServerOptions::default()
     };
-    let wire = Wire::with(options, None).await;
-    let revision = map(&wire, "a", "x").await;
+    let wire = TestServer::start_with(options, None).await;
+    let revision = create_map(&wire, "a", "x").await;
     for round in 0..4 {
         wire.merge(
             &format!("{CONFIG_MAPS}/a"),
@@ -152,7 +152,7 @@ async fn writes_of_other_resources_do_not_exhaust_the_history() {
         history: 50,
         ..ServerOptions::default()
     };
-    let wire = Wire::with(options, None).await;
+    let wire = TestServer::start_with(options, None).await;
     let mut watch = wire
         .watch(&format!("{CAPACITIES}?watch=true&resourceVersion=1"))
         .await;
@@ -166,14 +166,14 @@ async fn writes_of_other_resources_do_not_exhaust_the_history() {
 
 #[tokio::test]
 async fn watches_end_after_timeout_seconds() {
-    let wire = Wire::start().await;
-    map(&wire, "a", "x").await;
+    let wire = TestServer::start().await;
+    create_map(&wire, "a", "x").await;
     let mut watch = wire
         .watch(&format!(
             "{CONFIG_MAPS}?watch=true&timeoutSeconds=1&allowWatchBookmarks=true"
         ))
         .await;
-    assert_eq!(short(&watch.next().await.unwrap()), "ADDED a");
+    assert_eq!(type_and_name(&watch.next().await.unwrap()), "ADDED a");
     let mut rest = Vec::new();
     while let Some(event) = watch.next().await {
         rest.push(event["type"].clone());
@@ -183,18 +183,18 @@ async fn watches_end_after_timeout_seconds() {
 
 #[tokio::test]
 async fn stopping_the_server_ends_watches() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let mut watch = wire.watch(&format!("{CONFIG_MAPS}?watch=true")).await;
-    let Wire { running, .. } = wire;
+    let TestServer { running, .. } = wire;
     running.stop().await;
     assert!(watch.next().await.is_none());
 }
 
 #[tokio::test]
 async fn tables_and_partial_metadata_can_be_watched() {
-    let wire = Wire::start().await;
-    map(&wire, "a", "x").await;
-    map(&wire, "b", "x").await;
+    let wire = TestServer::start().await;
+    create_map(&wire, "a", "x").await;
+    create_map(&wire, "b", "x").await;
     for (accept, kind) in [
         ("application/json;as=Table;v=v1;g=meta.k8s.io", "Table"),
         (
@@ -229,7 +229,7 @@ async fn tables_and_partial_metadata_can_be_watched() {
 
 #[tokio::test]
 async fn watch_parameters_are_validated() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     for (query, code) in [
         ("watch=true&sendInitialEvents=true", 422),
         (
@@ -250,7 +250,7 @@ async fn watch_parameters_are_validated() {
 
 #[tokio::test]
 async fn lists_wait_for_a_future_revision() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let next = wire.server.revision() + 1;
     let path = format!("{CONFIG_MAPS}?resourceVersion={next}&resourceVersionMatch=NotOlderThan");
     let (listed, _) = tokio::join!(
@@ -263,7 +263,7 @@ async fn lists_wait_for_a_future_revision() {
 
 #[tokio::test]
 async fn bookmarks_are_empty_objects_of_their_kind() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let query =
         "watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
     let mut watch = wire.watch(&format!("{PODS}?{query}")).await;
@@ -281,8 +281,8 @@ const LONG_AGO: usize = 2_100;
 
 #[tokio::test]
 async fn superseded_states_are_watched_and_listed_unchanged() {
-    let wire = Wire::start().await;
-    let begin = map(&wire, "first", "x").await;
+    let wire = TestServer::start().await;
+    let begin = create_map(&wire, "first", "x").await;
     let path = format!("{CONFIG_MAPS}/a");
     let mut states = vec![
         wire.create(
@@ -311,7 +311,7 @@ async fn superseded_states_are_watched_and_listed_unchanged() {
         assert_eq!(all.next().await.unwrap()["object"], *state);
     }
     let gone = all.next().await.unwrap();
-    assert_eq!(short(&gone), "DELETED a");
+    assert_eq!(type_and_name(&gone), "DELETED a");
     assert_eq!(gone["object"]["data"], states[1]["data"]);
     let mut of_team = wire.watch(&format!("{watch}&labelSelector=team%3Dx")).await;
     assert_eq!(

@@ -1,6 +1,6 @@
 //! Workloads: selectors and `scale`.
 
-use super::client::Wire;
+use super::client::TestServer;
 use serde_json::{Value, json};
 
 const APPS: &str = "/apis/apps/v1/namespaces/default";
@@ -18,7 +18,7 @@ fn spec() -> Value {
 
 #[tokio::test]
 async fn template_labels_must_match_the_selector() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     for plural in ["deployments", "replicasets", "daemonsets", "statefulsets"] {
         let path = format!("{APPS}/{plural}");
         let refusal = async |change: fn(&mut Value)| {
@@ -47,7 +47,7 @@ async fn template_labels_must_match_the_selector() {
 
 #[tokio::test]
 async fn scale_can_be_applied_without_a_name() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let path = format!("{APPS}/deployments");
     wire.create(&path, json!({"metadata": {"name": "d"}, "spec": spec()}))
         .await;

@@ -1,6 +1,6 @@
 //! YAML request and response bodies.
 
-use super::client::{CONFIG_MAPS, PODS, Wire};
+use super::client::{CONFIG_MAPS, PODS, TestServer};
 use serde_json::json;
 
 const YAML: [(&str, &str); 2] = [
@@ -10,7 +10,7 @@ const YAML: [(&str, &str); 2] = [
 
 #[tokio::test]
 async fn objects_can_be_sent_and_returned_in_yaml() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let body = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\n  labels: {on: \"1\"}\ndata:\n  a: |\n    x\n";
     let created = wire.send("POST", CONFIG_MAPS, &YAML, body.to_owned()).await;
     assert_eq!(
@@ -39,7 +39,7 @@ async fn objects_can_be_sent_and_returned_in_yaml() {
 
 #[tokio::test]
 async fn errors_are_returned_in_yaml() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let missing = wire
         .send("GET", &format!("{CONFIG_MAPS}/c"), &YAML[1..], String::new())
         .await;
@@ -60,7 +60,7 @@ async fn errors_are_returned_in_yaml() {
 
 #[tokio::test]
 async fn octal_modes_are_accepted() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let body = "metadata: {name: p}\nspec:\n  containers: [{name: c, image: i}]\n  volumes:\n  - name: v\n    \
         configMap: {name: m, defaultMode: 0440}\n";
     let created = wire.send("POST", PODS, &YAML[..1], body.to_owned()).await;
@@ -73,7 +73,7 @@ async fn octal_modes_are_accepted() {
 
 #[tokio::test]
 async fn duplicate_fields_are_reported() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let body = "metadata: {name: c}\ndata: {a: \"1\"}\ndata: {a: \"2\"}\n";
     let path = format!("{CONFIG_MAPS}?fieldValidation=Strict");
     let refused = wire.send("POST", &path, &YAML[..1], body.to_owned()).await;
@@ -89,7 +89,7 @@ async fn duplicate_fields_are_reported() {
 
 #[tokio::test]
 async fn watches_are_not_available_in_yaml() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let refused = wire
         .send(
             "GET",

@@ -1,7 +1,7 @@
 //! Validation and defaulting of webhook configurations.
 
 use super::{MUTATING, VALIDATING, hook};
-use crate::client::Wire;
+use crate::client::TestServer;
 use crate::custom_resources::causes;
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ fn client() -> Value {
 
 #[tokio::test]
 async fn webhook_configurations_are_defaulted() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     for (path, again) in [(VALIDATING, Value::Null), (MUTATING, json!("Never"))] {
         let service = json!({"service": {"namespace": "default", "name": "hook"}});
         let made = wire
@@ -36,7 +36,7 @@ async fn webhook_configurations_are_defaulted() {
 
 #[tokio::test]
 async fn validation_errors_have_the_message_of_kube_apiserver() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let bad = |own: Value| hook("a", client(), own);
     for (hooks, reported) in [
         (
@@ -99,7 +99,7 @@ async fn validation_errors_have_the_message_of_kube_apiserver() {
 
 #[tokio::test]
 async fn match_conditions_are_compiled() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     for (expression, reported) in [
         ("... [", "compilation failed: ERROR: <input>:1:2: Syntax error"),
         (
@@ -132,7 +132,7 @@ async fn match_conditions_are_compiled() {
 
 #[tokio::test]
 async fn creating_a_configuration_returns_no_warning() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let hooks = [hook("a", client(), json!({}))];
     let made = wire
         .post(VALIDATING, json!({"metadata": {"name": "a"}, "webhooks": hooks}))

@@ -1,7 +1,7 @@
 //! Webhooks for CRDs and custom resources: versions and pruning.
 
 use super::{VALIDATING, denied, hook, register, register_mutating};
-use crate::client::Wire;
+use crate::client::TestServer;
 use crate::custom_resources::{DEFINITIONS, FOOS, definition, foo, with_spec};
 use crate::webhook_server::{Hook, patch};
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ fn rules(group: &str, resource: &str) -> Value {
 
 #[tokio::test]
 async fn custom_objects_are_mutated_and_then_pruned() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let version = with_spec(json!({"size": {"type": "integer"}, "stage": {"type": "string"}}));
     wire.create(DEFINITIONS, definition("foos", "Foo", version)).await;
     let server = Hook::start(|_| {
@@ -30,7 +30,7 @@ async fn custom_objects_are_mutated_and_then_pruned() {
 
 #[tokio::test]
 async fn webhooks_are_called_for_definitions() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let server = Hook::start(
         |request| match request["object"]["metadata"]["labels"]["banned"].is_null() {
             true => json!({"allowed": true}),
@@ -61,7 +61,7 @@ async fn webhooks_are_called_for_definitions() {
 
 #[tokio::test]
 async fn webhooks_receive_the_requested_version_of_objects_stored_in_another() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let text = || with_spec(json!({"stage": {"type": "string"}}));
     let mut second = text();
     second["name"] = "v2".into();

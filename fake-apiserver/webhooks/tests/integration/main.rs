@@ -18,7 +18,7 @@ mod reaching;
 mod validating;
 mod webhook_server;
 
-use client::Wire;
+use client::TestServer;
 use fake_apiserver::extension::Extension;
 use serde_json::{Value, json};
 use webhook_server::Hook;
@@ -34,7 +34,7 @@ fn extensions() -> Vec<Extension> {
 const VALIDATING: &str = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
 const MUTATING: &str = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
 
-/// The configuration of a webhook for all ConfigMap writes, with additional members.
+/// The configuration of a webhook for all ConfigMap writes. `own`: additional members of the configuration.
 fn hook(name: &str, client: Value, own: Value) -> Value {
     let rule =
         json!({"operations": ["*"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"]});
@@ -53,19 +53,19 @@ fn hook(name: &str, client: Value, own: Value) -> Value {
 }
 
 /// Creates a webhook configuration with these webhooks.
-async fn register(wire: &Wire, path: &str, name: &str, hooks: Vec<Value>) {
+async fn register(wire: &TestServer, path: &str, name: &str, hooks: Vec<Value>) {
     wire.create(path, json!({"metadata": {"name": name}, "webhooks": hooks}))
         .await;
 }
 
 /// Creates a configuration with one validating webhook for ConfigMaps.
-async fn register_validating(wire: &Wire, hook_server: &Hook, own: Value) {
+async fn register_validating(wire: &TestServer, hook_server: &Hook, own: Value) {
     let hooks = vec![hook("validates", hook_server.client("/validate"), own)];
     register(wire, VALIDATING, "validates", hooks).await;
 }
 
 /// Creates a configuration with one mutating webhook for ConfigMaps.
-async fn register_mutating(wire: &Wire, hook_server: &Hook, own: Value) {
+async fn register_mutating(wire: &TestServer, hook_server: &Hook, own: Value) {
     let hooks = vec![hook("mutates", hook_server.client("/mutate"), own)];
     register(wire, MUTATING, "mutates", hooks).await;
 }

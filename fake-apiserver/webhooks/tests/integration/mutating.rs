@@ -1,7 +1,7 @@
 //! Tests of mutating webhooks: patches, order, reinvocation and matching.
 
 use super::{MUTATING, VALIDATING, config_map, hook, register, register_mutating};
-use crate::client::{CONFIG_MAPS, PODS, Wire, pod};
+use crate::client::{CONFIG_MAPS, PODS, TestServer, pod};
 use crate::webhook_server::{Hook, patch};
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ fn add(path: &str, value: &str) -> Value {
 
 #[tokio::test]
 async fn patches_of_webhooks_are_stored() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let server = Hook::start(|request| match request["operation"] == "DELETE" {
         true => json!({"allowed": true}),
         false => add("/data/stamp", "1"),
@@ -40,8 +40,8 @@ async fn patches_of_webhooks_are_stored() {
 
 #[tokio::test]
 async fn webhooks_run_in_name_order_and_see_earlier_changes() {
-    let wire = Wire::start().await;
-    let server = Hook::raw(|path, review| {
+    let wire = TestServer::start().await;
+    let server = Hook::start_raw(|path, review| {
         let seen = review["request"]["object"]["data"]["seen"]
             .as_str()
             .unwrap_or_default();
@@ -61,8 +61,8 @@ async fn webhooks_run_in_name_order_and_see_earlier_changes() {
 
 #[tokio::test]
 async fn webhooks_are_reinvoked_if_needed_after_a_later_change() {
-    let wire = Wire::start().await;
-    let server = Hook::raw(|path, review| {
+    let wire = TestServer::start().await;
+    let server = Hook::start_raw(|path, review| {
         let (name, data) = (&path[1..], &review["request"]["object"]["data"]);
         let count = data[name].as_str().map_or(0, str::len);
         let mut response = add(&format!("/data/{name}"), &"i".repeat(count + 1));
@@ -98,7 +98,7 @@ async fn webhooks_are_reinvoked_if_needed_after_a_later_change() {
 
 #[tokio::test]
 async fn patched_objects_are_defaulted_and_validated() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let server = Hook::start(|request| {
         let name = match request["name"] == "bad" {
             true => "Not_A_Name",
@@ -129,8 +129,8 @@ async fn patched_objects_are_defaulted_and_validated() {
 
 #[tokio::test]
 async fn validating_webhooks_see_the_mutated_object() {
-    let wire = Wire::start().await;
-    let server = Hook::raw(|path, review| {
+    let wire = TestServer::start().await;
+    let server = Hook::start_raw(|path, review| {
         let seen = review["request"]["object"]["data"]["stamp"] == "1";
         let mut response = match path {
             "/mutate" => add("/data/stamp", "1"),
@@ -153,7 +153,7 @@ async fn validating_webhooks_see_the_mutated_object() {
 
 #[tokio::test]
 async fn inapplicable_patches_are_errors() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let server = Hook::start(|request| match request["operation"] == "DELETE" {
         true => add("/data/x", "1"),
         false => patch(&json!([{"op": "remove", "path": "/data/none/deep"}])),
@@ -174,7 +174,7 @@ async fn inapplicable_patches_are_errors() {
 
 #[tokio::test]
 async fn equivalent_versions_match_unless_match_policy_is_exact() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let server = Hook::start(|_| json!({"allowed": true})).await;
     let events = "/apis/events.k8s.io/v1/namespaces/default/events";
     let rules = json!([{"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["events"]}]);
@@ -205,7 +205,7 @@ async fn equivalent_versions_match_unless_match_policy_is_exact() {
 
 #[tokio::test]
 async fn subresource_bodies_can_be_mutated_within_their_type() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let server = Hook::start(|request| match request["name"].as_str() {
         Some("spoilt") => patch(&json!([{"op": "replace", "path": "", "value": []}])),
         Some("odd") => patch(&json!([{"op": "add", "path": "/spec", "value": "none"}])),
@@ -236,7 +236,7 @@ async fn subresource_bodies_can_be_mutated_within_their_type() {
 
 #[tokio::test]
 async fn webhooks_cannot_change_namespace_or_name() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let server = Hook::start(|request| {
         let field = request["object"]["data"]["changes"].as_str().unwrap_or_default();
         add(&format!("/metadata/{field}"), "kube-system")

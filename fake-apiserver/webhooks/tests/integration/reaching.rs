@@ -1,14 +1,14 @@
 //! Tests of webhook calls: addresses, TLS, timeouts and failures.
 
 use super::{VALIDATING, config_map, denied, hook, register, register_validating};
-use crate::client::{CONFIG_MAPS, Wire};
+use crate::client::{CONFIG_MAPS, TestServer};
 use crate::webhook_server::Hook;
 use fake_apiserver::ServerOptions;
 use serde_json::json;
 
 #[tokio::test]
 async fn errors_in_match_conditions_deny_unless_failure_policy_is_ignore() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let server = Hook::start(|_| denied("seen")).await;
     let condition = json!([{"name": "broken", "expression": "object.data.missing == 'x'"}]);
     register_validating(&wire, &server, json!({"matchConditions": condition})).await;
@@ -26,7 +26,7 @@ async fn errors_in_match_conditions_deny_unless_failure_policy_is_ignore() {
 
 #[tokio::test]
 async fn failed_calls_deny_unless_failure_policy_is_ignore() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let gone = {
         let server = Hook::start(|_| json!({"allowed": true})).await;
         server.client("/validate")
@@ -58,8 +58,8 @@ async fn failed_calls_deny_unless_failure_policy_is_ignore() {
 
 #[tokio::test]
 async fn malformed_reviews_are_errors() {
-    let wire = Wire::start().await;
-    let server = Hook::raw(|path, review| {
+    let wire = TestServer::start().await;
+    let server = Hook::start_raw(|path, review| {
         let uid = &review["request"]["uid"];
         match path {
             "/other" => json!({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1",
@@ -101,7 +101,7 @@ async fn malformed_reviews_are_errors() {
 
 #[tokio::test]
 async fn webhook_certificates_must_be_trusted_by_the_ca_bundle() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let (server, other) = (
         Hook::start(|_| json!({"allowed": true})).await,
         Hook::start(|_| json!({"allowed": true})).await,
@@ -125,7 +125,7 @@ async fn webhook_certificates_must_be_trusted_by_the_ca_bundle() {
 
 #[tokio::test]
 async fn dry_runs_are_rejected_if_a_webhook_has_side_effects() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let server = Hook::start(|request| match request["dryRun"] == true {
         true => denied("dry"),
         false => json!({"allowed": true}),
@@ -153,7 +153,7 @@ async fn services_resolve_to_their_endpoints_or_to_the_configured_address() {
         services: [("default/hook".to_owned(), server.address)].into(),
         ..Default::default()
     };
-    let wire = Wire::with(by_options, None).await;
+    let wire = TestServer::start_with(by_options, None).await;
     register(&wire, VALIDATING, "serves", hooks()).await;
     let refused = wire.post(CONFIG_MAPS, config_map("a", json!({}))).await;
     assert!(
@@ -162,7 +162,7 @@ async fn services_resolve_to_their_endpoints_or_to_the_configured_address() {
         refused.text
     );
 
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     register(&wire, VALIDATING, "serves", hooks()).await;
     let reported = |why: &str| {
         format!(
@@ -208,31 +208,35 @@ async fn only_loopback_addresses_are_dialled_by_default() {
         "[fe80::1]:1",
         "[::]:1",
     ];
-    let refused = |wire: Wire, url: String| async move {
+    let refused = |wire: TestServer, url: String| async move {
         let client = json!({"url": url, "caBundle": Hook::start(|_| json!({})).await.authority});
         register(&wire, VALIDATING, "h", vec![hook("h", client, json!({}))]).await;
         wire.post(CONFIG_MAPS, config_map("a", json!({}))).await.text
     };
     for host in HOSTS {
-        let text = refused(Wire::start().await, format!("https://{host}/")).await;
+        let text = refused(TestServer::start().await, format!("https://{host}/")).await;
         assert!(text.contains("not a loopback address; use --allow"), "{text}");
     }
     for host in ["127.8.9.1:1", "localhost:1", "[::ffff:127.0.0.1]:1"] {
-        let text = refused(Wire::start().await, format!("https://{host}/")).await;
+        let text = refused(TestServer::start().await, format!("https://{host}/")).await;
         assert!(!text.contains("not a loopback address"), "{text}");
     }
     let allowed = ServerOptions {
         remote_webhooks: true,
         ..Default::default()
     };
-    let text = refused(Wire::with(allowed, None).await, "https://0.0.0.0:1/".to_owned()).await;
+    let text = refused(
+        TestServer::start_with(allowed, None).await,
+        "https://0.0.0.0:1/".to_owned(),
+    )
+    .await;
     assert!(text.contains("connection refused"), "{text}");
 }
 
 #[tokio::test]
 async fn webhook_paths_are_normalized() {
-    let wire = Wire::start().await;
-    let server = Hook::raw(|path, review| {
+    let wire = TestServer::start().await;
+    let server = Hook::start_raw(|path, review| {
         let response =
             json!({"uid": review["request"]["uid"], "allowed": false, "status": {"message": path}});
         json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response})
@@ -256,7 +260,7 @@ async fn webhook_paths_are_normalized() {
 
 #[tokio::test]
 async fn webhook_calls_end_after_timeout_seconds() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     // Accepts connections, but never responds.
     let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = silent.local_addr().unwrap();
@@ -273,7 +277,7 @@ async fn webhook_calls_end_after_timeout_seconds() {
 
 #[tokio::test]
 async fn certificates_in_the_ca_bundle_itself_are_trusted() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let server = Hook::self_signed(|_| denied("reached")).await;
     register(
         &wire,
@@ -292,8 +296,8 @@ async fn certificates_in_the_ca_bundle_itself_are_trusted() {
 
 #[tokio::test]
 async fn the_first_supported_review_version_is_sent() {
-    let wire = Wire::start().await;
-    let server = Hook::raw(
+    let wire = TestServer::start().await;
+    let server = Hook::start_raw(
         |_, review| json!({"response": {"allowed": review["apiVersion"] == "admission.k8s.io/v1beta1"}}),
     );
     let server = server.await;
@@ -305,9 +309,9 @@ async fn the_first_supported_review_version_is_sent() {
 
 #[tokio::test]
 async fn webhook_connections_are_reused_unless_closed() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     for (close, connections) in [(false, 1), (true, 3)] {
-        let server = Hook::raw(move |_, review| {
+        let server = Hook::start_raw(move |_, review| {
             let response = json!({"uid": review["request"]["uid"], "allowed": true});
             json!({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "response": response, "close": close})
         })

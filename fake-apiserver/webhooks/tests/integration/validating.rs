@@ -1,13 +1,13 @@
 //! Tests of validating webhooks: the requests that they receive, and how their responses are handled.
 
 use super::{VALIDATING, config_map, denied, register_validating};
-use crate::client::{CONFIG_MAPS, PODS, Wire, pod};
+use crate::client::{CONFIG_MAPS, PODS, TestServer, pod};
 use crate::webhook_server::Hook;
 use serde_json::{Value, json};
 
 #[tokio::test]
 async fn denials_have_the_message_of_kube_apiserver() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let server = Hook::start(|request| match request["name"].as_str() {
         Some("worded") => denied("no such thing"),
         Some("coded") => {
@@ -37,7 +37,7 @@ async fn denials_have_the_message_of_kube_apiserver() {
 
 #[tokio::test]
 async fn admission_reviews_describe_the_request() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let server = Hook::start(|_| json!({"allowed": true})).await;
     register_validating(&wire, &server, json!({})).await;
     let path = format!("{CONFIG_MAPS}?fieldManager=me");
@@ -93,7 +93,7 @@ async fn admission_reviews_describe_the_request() {
 
 #[tokio::test]
 async fn the_reviewed_object_is_the_stored_object() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let server = Hook::start(|_| json!({"allowed": true})).await;
     register_validating(&wire, &server, json!({})).await;
     let made = wire
@@ -111,7 +111,7 @@ async fn the_reviewed_object_is_the_stored_object() {
 
 #[tokio::test]
 async fn selectors_and_match_conditions_decide_about_calls() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let server = Hook::start(|_| denied("seen")).await;
     let labelled = json!({"matchLabels": {"watched": "yes"}});
     let condition = json!({
@@ -148,7 +148,7 @@ async fn selectors_and_match_conditions_decide_about_calls() {
 
 #[tokio::test]
 async fn deletecollection_stops_at_the_first_denial() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let server = Hook::start(|request| match request["name"] == "b" {
         true => denied("not that one"),
         false => json!({"allowed": true}),
@@ -184,7 +184,7 @@ async fn deletecollection_stops_at_the_first_denial() {
 
 #[tokio::test]
 async fn webhooks_are_called_for_subresources() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let server = Hook::start(|_| json!({"allowed": true})).await;
     wire.create("/api/v1/nodes", json!({"metadata": {"name": "n"}}))
         .await;
@@ -267,7 +267,7 @@ async fn webhooks_are_called_for_subresources() {
 
 #[tokio::test]
 async fn webhooks_are_called_again_after_a_concurrent_change() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     wire.create(CONFIG_MAPS, config_map("a", json!({}))).await;
     let local = wire.server.client("other");
     let server = Hook::start({
@@ -297,7 +297,7 @@ async fn webhooks_are_called_again_after_a_concurrent_change() {
 
 #[tokio::test]
 async fn in_process_clients_cannot_call_webhooks() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let server = Hook::start(|_| json!({"allowed": true})).await;
     register_validating(&wire, &server, json!({})).await;
     let local = wire.server.client("local");
@@ -309,7 +309,7 @@ async fn in_process_clients_cannot_call_webhooks() {
 
 #[tokio::test]
 async fn webhook_configurations_are_exempt_from_webhooks() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let server = Hook::start(|_| denied("all")).await;
     let rules =
         json!([{"operations": ["*"], "apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*/*"]}]);

@@ -22,7 +22,7 @@ use tokio::net::TcpListener;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio_rustls::TlsAcceptor;
 
-/// Returns the response to a review that was sent to a path.
+/// Computes the response body from the URL path and the received review.
 type Answer = dyn Fn(&str, &Value) -> Value + Send + Sync;
 
 /// A webhook server on a loopback port, until it is dropped.
@@ -42,9 +42,9 @@ impl Drop for Hook {
 }
 
 impl Hook {
-    /// Starts a webhook server. `answer` returns the whole response body.
-    pub(crate) async fn raw(answer: impl Fn(&str, &Value) -> Value + Send + Sync + 'static) -> Self {
-        Self::serve(signed(), Arc::new(answer)).await
+    /// Starts a webhook server. `answer` returns the whole response body, also an invalid one.
+    pub(crate) async fn start_raw(answer: impl Fn(&str, &Value) -> Value + Send + Sync + 'static) -> Self {
+        Self::serve(ca_signed_acceptor(), Arc::new(answer)).await
     }
 
     async fn serve((acceptor, authority): (TlsAcceptor, String), answer: Arc<Answer>) -> Self {
@@ -79,18 +79,18 @@ impl Hook {
         }
     }
 
-    /// Like `raw`, with a self-signed certificate.
+    /// Starts a webhook server with a self-signed certificate. `answer` returns the response in the AdmissionReview, without uid.
     pub(crate) async fn self_signed(answer: impl Fn(&Value) -> Value + Send + Sync + 'static) -> Self {
         Self::serve(
-            own(),
-            Arc::new(move |_: &str, review: &Value| responded(review, &answer)),
+            self_signed_acceptor(),
+            Arc::new(move |_: &str, review: &Value| review_response(review, &answer)),
         )
         .await
     }
 
     /// Starts a webhook server. `answer` returns the response in the AdmissionReview, without uid.
     pub(crate) async fn start(answer: impl Fn(&Value) -> Value + Send + Sync + 'static) -> Self {
-        Self::raw(move |_, review| responded(review, &answer)).await
+        Self::start_raw(move |_, review| review_response(review, &answer)).await
     }
 
     /// The `clientConfig` that refers to this server.
@@ -135,14 +135,14 @@ async fn respond(
 }
 
 /// The received AdmissionReview with the configured response, which gets the uid of the request.
-fn responded(review: &Value, answer: &impl Fn(&Value) -> Value) -> Value {
+fn review_response(review: &Value, answer: &impl Fn(&Value) -> Value) -> Value {
     let mut response = answer(&review["request"]);
     response["uid"] = review["request"]["uid"].clone();
     json!({"kind": "AdmissionReview", "apiVersion": review["apiVersion"], "response": response})
 }
 
 /// A TLS acceptor with a certificate signed by an authority, and the certificate of the authority.
-fn signed() -> (TlsAcceptor, String) {
+fn ca_signed_acceptor() -> (TlsAcceptor, String) {
     let mut authority = CertificateParams::default();
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     let authority = CertifiedIssuer::self_signed(authority, KeyPair::generate().unwrap()).unwrap();
@@ -152,7 +152,7 @@ fn signed() -> (TlsAcceptor, String) {
 }
 
 /// A TLS acceptor with a self-signed certificate, and that certificate.
-fn own() -> (TlsAcceptor, String) {
+fn self_signed_acceptor() -> (TlsAcceptor, String) {
     let key = KeyPair::generate().unwrap();
     let server = server().self_signed(&key).unwrap();
     (acceptor(&server, &key), STANDARD.encode(server.pem()))

@@ -25,12 +25,12 @@ fn any_cost() -> impl Strategy<Value = (u64, u64)> {
     prop_oneof![Just((1, 1)), Just((2, 1)), Just((3, 2)), (1..50_u64, 1..50_u64)]
 }
 
-fn costly(
+fn backend_with_cost(
     storages: Vec<Storage>,
     (numerator, denominator): (u64, u64),
 ) -> (Backend, BTreeMap<String, String>) {
     let pools = storages.into_iter().enumerate().map(|(number, storage)| Pool {
-        segment: on(&format!("n{number}")),
+        segment: node_segment(&format!("n{number}")),
         parameters: BTreeMap::new(),
         storage,
     });
@@ -100,13 +100,13 @@ proptest! {
     fn volume_of_the_maximum_size_fits_and_one_byte_more_does_not(
         storages in vec(any_storage(), 1..4), cost in any_cost(), steps in vec(any_step(), 0..10),
     ) {
-        let (mut backend, parameters) = costly(storages, cost);
+        let (mut backend, parameters) = backend_with_cost(storages, cost);
         let mut volumes = Vec::new();
         for step in &steps {
             apply(&mut backend, &parameters, &mut volumes, step);
         }
         for node in 0..4 {
-            let segment = on(&format!("n{node}"));
+            let segment = node_segment(&format!("n{node}"));
             let Some(maximum) = backend.capacity(Some(&segment), requirements(&parameters), true).maximum else { continue };
             let more = backend.allocate(Some(&segment), requirements(&parameters), required(maximum + 1), 1);
             prop_assert_eq!(more, Err(Shortage::Exhausted));
@@ -122,7 +122,7 @@ proptest! {
     fn volume_of_the_minimum_size_fits_and_one_byte_less_does_not(
         storages in vec(any_storage(), 1..4), cost in any_cost(), steps in vec(any_step(), 0..10),
     ) {
-        let (mut backend, parameters) = costly(storages, cost);
+        let (mut backend, parameters) = backend_with_cost(storages, cost);
         let mut volumes = Vec::new();
         for step in &steps {
             apply(&mut backend, &parameters, &mut volumes, step);
@@ -142,7 +142,7 @@ proptest! {
     fn allocated_and_free_bytes_add_up_to_the_total(
         storages in vec(any_storage(), 1..4), cost in any_cost(), steps in vec(any_step(), 0..40),
     ) {
-        let (mut backend, parameters) = costly(storages, cost);
+        let (mut backend, parameters) = backend_with_cost(storages, cost);
         let mut volumes: Vec<Allocation> = Vec::new();
         for step in &steps {
             apply(&mut backend, &parameters, &mut volumes, step);
@@ -172,7 +172,7 @@ proptest! {
         capacities in vec(u64::MAX - 3.., 1..3), numerator in 1..u64::MAX, denominator in 1..u64::MAX, bytes: u64,
     ) {
         let storages = capacities.into_iter().map(|capacity| Storage::Filesystem { size: capacity, used: 0 }).collect();
-        let (mut backend, parameters) = costly(storages, (numerator, denominator));
+        let (mut backend, parameters) = backend_with_cost(storages, (numerator, denominator));
         let values = backend.capacity(None, requirements(&parameters), true);
         prop_assert!(values.maximum.is_some_and(|maximum| maximum <= values.available));
         if let Ok(allocated) = allocate(&mut backend, &parameters, bytes) {

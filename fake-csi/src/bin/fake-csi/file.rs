@@ -34,7 +34,7 @@ impl Default for Setup {
     }
 }
 
-/// A socket, and the node whose node service it has.
+/// A socket, and the node for its node service; without a node, the socket has no node service.
 pub(crate) struct Socket {
     pub(crate) path: PathBuf,
     pub(crate) node: Option<NodeIdentity>,
@@ -108,16 +108,16 @@ pub(crate) fn load(path: &Path) -> Result<Setup, String> {
     let options = serde_saphyr::options! { with_snippet: false, strict_booleans: true };
     let file: File = serde_saphyr::from_str_with_options(&text, options).map_err(|error| {
         let message = error.without_snippet().to_string();
-        // `at` already prefixes the message with its position.
+        // Removes the position at the end of the message, because it is added in front.
         let message = message
             .rfind(" at line ")
             .map_or(message.as_str(), |end| &message[..end]);
         match error.location() {
-            Some(location) => at(&name, location, message),
+            Some(location) => format_error_at(&name, location, message),
             None => format!("{name}: {message}"),
         }
     })?;
-    check_duplicates(&file).map_err(|(location, message)| at(&name, location, &message))?;
+    check_duplicates(&file).map_err(|(location, message)| format_error_at(&name, location, &message))?;
     Ok(Setup {
         spec: DriverSpec {
             topology_keys: file.driver.topology_keys,
@@ -140,7 +140,7 @@ pub(crate) fn load(path: &Path) -> Result<Setup, String> {
     })
 }
 
-fn at(file: &impl Display, location: Location, message: &str) -> String {
+fn format_error_at(file: &impl Display, location: Location, message: &str) -> String {
     format!("{file}:{}:{}: {message}", location.line(), location.column())
 }
 

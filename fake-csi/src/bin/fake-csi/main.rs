@@ -82,7 +82,7 @@ Example file:
   rules:
     - {method: GetCapacity, segment: {zone: a}, skip: 2, times: 1, code: UNAVAILABLE}";
 
-/// Topology segment in a flag; a type of its own, because clap does not parse a map as one value.
+/// Topology segment in a flag; a separate type, because clap does not parse a map as one value.
 #[derive(Clone)]
 struct Pairs(Segment);
 
@@ -214,5 +214,5 @@ fn parse_segment(text: &str) -> Result<Pairs, String> {
         .map(pair)
         .collect::<Option<Segment>>()
         .map(Pairs)
-        .ok_or_else(|| "write KEY=VALUE, and separate several by commas".to_owned())
+        .ok_or_else(|| "write KEY=VALUE pairs, separated by commas".to_owned())
 }

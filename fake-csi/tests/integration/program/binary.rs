@@ -9,7 +9,7 @@ use csi_proto::v1::{
     GetPluginInfoRequest, NodeGetInfoRequest, identity_client::IdentityClient, node_client::NodeClient,
 };
 
-use super::{Program, Refused, connect, get_capacity, pairs};
+use super::{FailedStart, Program, connect, get_capacity, pairs};
 
 const FULL: &str = "\
 driver: {name: full.example.com, topologyKeys: [zone], csiVersion: 1.3}
@@ -24,7 +24,7 @@ rules:
   - {method: GetCapacity, segment: {zone: b}, times: 1, code: UNAVAILABLE, message: not yet}
 ";
 
-fn refused(file: Option<&str>, flags: &[&str]) -> Refused {
+fn refused(file: Option<&str>, flags: &[&str]) -> FailedStart {
     match Program::start(file, flags) {
         Ok(_) => panic!("started with {file:?} {flags:?}"),
         Err(refused) => refused,
@@ -169,7 +169,7 @@ fn invalid_file_is_reported_with_line_and_column() {
     ] {
         let text = FULL.replace(from, to);
         assert_ne!(text, FULL, "{what} changes nothing");
-        let Refused { code, stderr } = refused(Some(&text), &[]);
+        let FailedStart { code, stderr } = refused(Some(&text), &[]);
         assert_eq!(code, Some(2), "{what}: {stderr}");
         assert!(
             stderr.contains(&format!("driver.yaml{position}")),

@@ -25,7 +25,7 @@ struct Program {
 }
 
 /// Exit code and output of a program that did not start.
-struct Refused {
+struct FailedStart {
     code: Option<i32>,
     stderr: String,
 }
@@ -36,7 +36,7 @@ fn folder() -> tempfile::TempDir {
 
 impl Program {
     /// Starts the program with a file and flags; `$DIR` in both is the folder of the test.
-    fn start(file: Option<&str>, flags: &[&str]) -> Result<Program, Refused> {
+    fn start(file: Option<&str>, flags: &[&str]) -> Result<Program, FailedStart> {
         let folder = folder();
         let here = folder.path().display().to_string();
         let mut command = Command::new(env!("CARGO_BIN_EXE_fake-csi"));
@@ -71,7 +71,7 @@ impl Program {
             .expect("stderr is piped")
             .read_to_string(&mut stderr)
             .expect("stderr is UTF-8");
-        Err(Refused {
+        Err(FailedStart {
             code: status.code(),
             stderr,
         })

@@ -3,7 +3,7 @@
 use fake_csi::{Answer, DriverSpec, Method};
 use tonic::Code;
 
-use super::{GIB, World, mirrored, pairs, pool, signed, spec, volume, within, zone};
+use super::{GIB, World, mirrored, pairs, pool, signed, spec, volume, with_topology, zone};
 
 #[tokio::test]
 async fn returns_the_capacity_of_a_segment_for_a_class() {
@@ -68,7 +68,7 @@ async fn capacity_changes_with_volumes_and_pools() {
             .available_capacity
     };
     let made = world
-        .create(within(volume("v", 30), &["a"], &["a"]))
+        .create(with_topology(volume("v", 30), &["a"], &["a"]))
         .await
         .unwrap();
     assert_eq!(available().await, 70);

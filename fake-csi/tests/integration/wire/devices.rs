@@ -4,7 +4,7 @@ use csi_proto::v1::{CapacityRange, CreateVolumeRequest, GetCapacityRequest, Topo
 use fake_csi::{Access, Device, DriverSpec, Pool, Reservation, ReservedVolume, Storage};
 use tonic::Code;
 
-use super::{GIB, World, block, mounted, pairs, signed, spec, volume, within, zone};
+use super::{GIB, World, block, mounted, pairs, signed, spec, volume, with_topology, zone};
 
 fn device(size: u64, kind: &str, group: bool, access: Access) -> Device {
     Device {
@@ -38,10 +38,10 @@ async fn world() -> World {
     world
 }
 
-fn of_kind(kind: &str, request: CreateVolumeRequest) -> CreateVolumeRequest {
+fn with_storage_type(kind: &str, request: CreateVolumeRequest) -> CreateVolumeRequest {
     CreateVolumeRequest {
         parameters: pairs(&[("storageType", kind)]),
-        ..within(request, &["a"], &["a"])
+        ..with_topology(request, &["a"], &["a"])
     }
 }
 
@@ -99,21 +99,21 @@ async fn capacity_values_are_sum_largest_and_smallest_of_the_matching_devices() 
 async fn smallest_disk_that_fits_is_allocated_as_a_whole() {
     let world = world().await;
     let first = world
-        .create(of_kind("SSD", volume("v", 101 * GIB)))
+        .create(with_storage_type("SSD", volume("v", 101 * GIB)))
         .await
         .unwrap();
     assert_eq!(gib(first.capacity_bytes), 200);
     assert_eq!(world.driver.volumes()[0].device.as_deref(), Some("ssd-2"));
     assert_eq!(
         world
-            .create(of_kind("SSD", volume("v", 101 * GIB)))
+            .create(with_storage_type("SSD", volume("v", 101 * GIB)))
             .await
             .unwrap(),
         first,
         "a repeated call returns the same volume"
     );
     let refused = world
-        .create(of_kind("SSD", volume("w", 101 * GIB)))
+        .create(with_storage_type("SSD", volume("w", 101 * GIB)))
         .await
         .unwrap_err();
     assert_eq!(
@@ -124,7 +124,7 @@ async fn smallest_disk_that_fits_is_allocated_as_a_whole() {
     world.delete(&first.volume_id).await.unwrap();
     assert_eq!(
         gib(world
-            .create(of_kind("SSD", volume("w", 101 * GIB)))
+            .create(with_storage_type("SSD", volume("w", 101 * GIB)))
             .await
             .unwrap()
             .capacity_bytes),
@@ -140,7 +140,7 @@ async fn limit_below_the_smallest_disk_is_out_of_range() {
             required_bytes: 0,
             limit_bytes: signed(limit),
         }),
-        ..of_kind("SSD", volume(name, 1))
+        ..with_storage_type("SSD", volume(name, 1))
     };
     assert_eq!(
         world

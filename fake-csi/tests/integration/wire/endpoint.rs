@@ -6,7 +6,7 @@ use csi_proto::v1::{GetCapacityRequest, controller_client::ControllerClient};
 use fake_csi::{Effect, Method, Rule};
 use tonic::Code;
 
-use super::{World, connect, pool, socket, volume, within};
+use super::{World, connect, pool, socket, volume, with_topology};
 
 #[tokio::test]
 async fn endpoints_share_the_state_of_the_driver() {
@@ -15,7 +15,7 @@ async fn endpoints_share_the_state_of_the_driver() {
     let running = world.on_node("n1", "a").await;
     let mut there = ControllerClient::new(connect(socket(&running)).await);
     there
-        .create_volume(within(volume("v", 30), &["a"], &["a"]))
+        .create_volume(with_topology(volume("v", 30), &["a"], &["a"]))
         .await
         .unwrap();
     assert_eq!(world.last_event().node.as_deref(), Some("n1"));
@@ -55,7 +55,7 @@ async fn stopping_fails_calls_in_flight_and_restarting_keeps_volumes() {
     running.stop().await;
     assert_eq!(hanging.await.unwrap().unwrap_err().code(), Code::Unavailable);
     assert!(!socket.exists());
-    driver.quiet().await;
+    driver.wait_until_idle().await;
 
     let again = driver.listen(&socket, None).await.unwrap();
     let mut client = ControllerClient::new(connect(&socket).await);

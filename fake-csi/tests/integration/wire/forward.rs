@@ -8,7 +8,7 @@ use fake_csi::{
 };
 use tonic::Code;
 
-use super::{GIB, Record, World, connect, pairs, pool, signed, socket, volume, within, zone};
+use super::{GIB, Record, World, connect, pairs, pool, signed, socket, volume, with_topology, zone};
 use csi_proto::v1::controller_client::ControllerClient;
 
 /// A driver with one pool, and a recording proxy before it with its own observer.
@@ -79,7 +79,7 @@ async fn events_equal_those_of_the_driver_itself() {
         );
         assert_eq!(proxied.last_event().node.as_deref(), Some("n1"), "{what}");
     };
-    let mut request = within(volume("v", GIB), &["a"], &["a"]);
+    let mut request = with_topology(volume("v", GIB), &["a"], &["a"]);
     request.parameters = pairs(&[("kind", "striped")]);
     let made = controller.create_volume(request).await.unwrap().into_inner();
     same("creation");
@@ -93,7 +93,7 @@ async fn events_equal_those_of_the_driver_itself() {
         response.values["available"],
         ResponseValue::Number(signed(9 * GIB))
     );
-    let too_large = within(volume("w", 5 * GIB), &["a"], &["a"]);
+    let too_large = with_topology(volume("w", 5 * GIB), &["a"], &["a"]);
     let refused = controller.create_volume(too_large).await.unwrap_err();
     assert_eq!(refused.code(), Code::ResourceExhausted);
     assert_eq!(
@@ -105,7 +105,7 @@ async fn events_equal_those_of_the_driver_itself() {
     let deleted = proxied.client().call(CsiRequest::Delete { id }).await;
     assert_eq!(deleted.code, "OK");
     same("deletion");
-    proxied.forwarder.quiet().await;
+    proxied.forwarder.wait_until_idle().await;
 }
 
 #[tokio::test]
@@ -146,7 +146,7 @@ async fn hanging_call_times_out_and_is_reported_as_cancelled() {
     );
     let reply = client.call(CsiRequest::Probe).await;
     assert_eq!(reply.code, "DEADLINE_EXCEEDED");
-    proxied.forwarder.quiet().await;
+    proxied.forwarder.wait_until_idle().await;
     assert_eq!(proxied.last_event().outcome.unwrap_err().code, "CANCELLED");
 }
 

@@ -10,7 +10,7 @@ use tonic::Code;
 
 use super::{World, connect, socket, spec, zone};
 
-async fn services(world: &World) -> Vec<service::Type> {
+async fn advertised_services(world: &World) -> Vec<service::Type> {
     let mut client = IdentityClient::new(connect(socket(&world.running)).await);
     let answer = client
         .get_plugin_capabilities(GetPluginCapabilitiesRequest {})
@@ -29,7 +29,7 @@ async fn services(world: &World) -> Vec<service::Type> {
         .collect()
 }
 
-pub(crate) async fn calls(world: &World) -> Vec<rpc::Type> {
+pub(crate) async fn advertised_rpcs(world: &World) -> Vec<rpc::Type> {
     let request = ControllerGetCapabilitiesRequest {};
     let answer = world
         .controller
@@ -69,11 +69,11 @@ async fn capabilities_match_the_driver_spec() {
     use service::Type::{ControllerService, VolumeAccessibilityConstraints};
     let full = World::new().await;
     assert_eq!(
-        services(&full).await,
+        advertised_services(&full).await,
         [ControllerService, VolumeAccessibilityConstraints]
     );
     assert_eq!(
-        calls(&full).await,
+        advertised_rpcs(&full).await,
         [CreateDeleteVolume, ListVolumes, GetCapacity, ExpandVolume]
     );
     let bare = World::of(DriverSpec {
@@ -83,8 +83,8 @@ async fn capabilities_match_the_driver_spec() {
         ..spec()
     })
     .await;
-    assert_eq!(services(&bare).await, [ControllerService]);
-    assert_eq!(calls(&bare).await, [CreateDeleteVolume, ListVolumes]);
+    assert_eq!(advertised_services(&bare).await, [ControllerService]);
+    assert_eq!(advertised_rpcs(&bare).await, [CreateDeleteVolume, ListVolumes]);
 }
 
 #[tokio::test]

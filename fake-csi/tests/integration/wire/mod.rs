@@ -206,7 +206,11 @@ fn volume(name: &str, required: u64) -> CreateVolumeRequest {
     }
 }
 
-fn within(request: CreateVolumeRequest, requisite: &[&str], preferred: &[&str]) -> CreateVolumeRequest {
+fn with_topology(
+    request: CreateVolumeRequest,
+    requisite: &[&str],
+    preferred: &[&str],
+) -> CreateVolumeRequest {
     let terms = |zones: &[&str]| {
         zones
             .iter()

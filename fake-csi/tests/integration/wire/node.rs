@@ -8,7 +8,7 @@ use csi_proto::v1::{
 use fake_csi::{Method, Running};
 use tonic::{Code, transport::Channel};
 
-use super::{World, block, connect, mounted, pool, socket, volume, within};
+use super::{World, block, connect, mounted, pool, socket, volume, with_topology};
 
 struct OnNode {
     world: World,
@@ -92,13 +92,13 @@ async fn invalid_requests_fail_with_the_specified_code() {
     let here = OnNode::new().await;
     let made = here
         .world
-        .create(within(volume("v", 1), &["a"], &["a"]))
+        .create(with_topology(volume("v", 1), &["a"], &["a"]))
         .await
         .unwrap()
         .volume_id;
     let away = here
         .world
-        .create(within(volume("w", 1), &["b"], &["b"]))
+        .create(with_topology(volume("w", 1), &["b"], &["b"]))
         .await
         .unwrap()
         .volume_id;
@@ -171,13 +171,13 @@ async fn foreign_files_at_the_target_path_are_not_removed() {
     let here = OnNode::new().await;
     let made = here
         .world
-        .create(within(volume("v", 1), &["a"], &["a"]))
+        .create(with_topology(volume("v", 1), &["a"], &["a"]))
         .await
         .unwrap()
         .volume_id;
     let other = here
         .world
-        .create(within(volume("w", 1), &["a"], &["a"]))
+        .create(with_topology(volume("w", 1), &["a"], &["a"]))
         .await
         .unwrap()
         .volume_id;

@@ -123,7 +123,7 @@ async fn hanging_call_is_in_flight_until_its_client_gives_up() {
         matches!(given_up.code(), Code::Cancelled | Code::DeadlineExceeded),
         "{given_up:?}"
     );
-    world.driver.quiet().await;
+    world.driver.wait_until_idle().await;
     assert_eq!(world.last_event().outcome.unwrap_err().code, "CANCELLED");
     assert_eq!(world.events().len(), 1);
 }

@@ -11,7 +11,7 @@ use tonic::Code;
 
 use super::{World, connect, mounted, pool, socket, spec, volume};
 
-async fn of_version(version: &str) -> World {
+async fn world_of_version(version: &str) -> World {
     let world = World::of(DriverSpec {
         version: version.parse().expect("the version is a known release"),
         ..spec()
@@ -29,7 +29,11 @@ async fn volume_sizes_are_reported_from_1_4_on() {
         ("1.4", Some(40)),
         ("1.12", Some(40)),
     ] {
-        let response = of_version(version).await.get_capacity(None, &[]).await.unwrap();
+        let response = world_of_version(version)
+            .await
+            .get_capacity(None, &[])
+            .await
+            .unwrap();
         assert_eq!(
             (response.available_capacity, response.maximum_volume_size),
             (100, maximum),
@@ -40,7 +44,7 @@ async fn volume_sizes_are_reported_from_1_4_on() {
 
 #[tokio::test]
 async fn unreported_maximum_still_bounds_volumes() {
-    let world = of_version("1.3").await;
+    let world = world_of_version("1.3").await;
     assert_eq!(
         world.create(volume("v", 41)).await.unwrap_err().code(),
         Code::ResourceExhausted
@@ -51,7 +55,7 @@ async fn unreported_maximum_still_bounds_volumes() {
 #[tokio::test]
 async fn expansion_is_supported_from_1_1_on() {
     for (version, calls, code) in [("1.0", 3, Code::Unimplemented), ("1.1", 4, Code::InvalidArgument)] {
-        let world = of_version(version).await;
+        let world = world_of_version(version).await;
         let mut controller = world.controller.clone();
         let known = controller
             .controller_get_capabilities(ControllerGetCapabilitiesRequest {})
@@ -80,7 +84,7 @@ async fn expansion_is_supported_from_1_1_on() {
 #[tokio::test]
 async fn single_node_access_modes_are_supported_from_1_5_on() {
     for (version, code) in [("1.4", Some(Code::InvalidArgument)), ("1.5", None)] {
-        let world = of_version(version).await;
+        let world = world_of_version(version).await;
         let mut request = volume("v", 1);
         request.volume_capabilities[0].access_mode = Some(AccessMode {
             mode: Mode::SingleNodeSingleWriter.into(),
@@ -94,7 +98,7 @@ async fn single_node_access_modes_are_supported_from_1_5_on() {
     let mut strange = volume("v", 1);
     strange.volume_capabilities = vec![mounted()];
     strange.volume_capabilities[0].access_mode = Some(AccessMode { mode: 77 });
-    let refused = of_version("1.12").await.create(strange).await.unwrap_err();
+    let refused = world_of_version("1.12").await.create(strange).await.unwrap_err();
     assert_eq!(
         refused.code(),
         Code::InvalidArgument,

@@ -7,7 +7,7 @@ use csi_proto::v1::{
 use fake_csi::Answer;
 use tonic::Code;
 
-use super::{World, block, mirrored, mounted, pairs, pool, volume, within, zone};
+use super::{World, block, mirrored, mounted, pairs, pool, volume, with_topology, zone};
 
 #[tokio::test]
 async fn volume_is_created_in_preferred_then_requisite_segments_only() {
@@ -16,7 +16,9 @@ async fn volume_is_created_in_preferred_then_requisite_segments_only() {
         world.driver.set_pool(pool(name, 10, None));
     }
     let create_in = async |name: &str, requisite: &[&str], preferred: &[&str]| {
-        let made = world.create(within(volume(name, 10), requisite, preferred)).await;
+        let made = world
+            .create(with_topology(volume(name, 10), requisite, preferred))
+            .await;
         made.map(|made| made.accessible_topology[0].segments["zone"].clone())
             .map_err(|status| status.code())
     };
@@ -90,9 +92,15 @@ async fn largest_extent_bounds_the_volume_size() {
 async fn same_name_returns_the_same_volume_or_already_exists() {
     let world = World::new().await;
     world.driver.set_pool(pool("a", 100, None));
-    let first = world.create(within(volume("v", 10), &["a"], &[])).await.unwrap();
+    let first = world
+        .create(with_topology(volume("v", 10), &["a"], &[]))
+        .await
+        .unwrap();
     assert_eq!(
-        world.create(within(volume("v", 10), &["a"], &[])).await.unwrap(),
+        world
+            .create(with_topology(volume("v", 10), &["a"], &[]))
+            .await
+            .unwrap(),
         first
     );
     assert_eq!(world.driver.volumes().len(), 1);
@@ -113,7 +121,7 @@ async fn same_name_returns_the_same_volume_or_already_exists() {
         volume_capabilities: vec![block()],
         ..volume("v", 10)
     };
-    let elsewhere = within(volume("v", 10), &["b"], &[]);
+    let elsewhere = with_topology(volume("v", 10), &["b"], &[]);
     for (what, request) in [
         ("larger", larger),
         ("smaller", smaller),

@@ -3,15 +3,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use capacity_types::{Arithmetic, Quantity, ephemeral_claim_name, ephemeral_volume, segment};
+use capacity_types::{Arithmetic, Quantity, ephemeral_claim_name, ephemeral_volume_name, segment};
 use serde_json::{Map, Value, json};
 
 use super::limits::Limits;
-use super::names::{Kind, Names, keys_of};
+use super::names::{Kind, Names, collect_label_keys};
 use super::options::CaptureOptions;
 use super::other_pods::other_pods;
 use super::pod::{is_owned_by_another, uses_another_scheduler};
-use super::pod_fields::{priority, priority_object, requests, terms};
+use super::pod_fields::{priority, priority_object, requests, required_affinity_terms};
 use super::reduce::{self, NodeResources};
 use super::situation::{Situation, name_of, namespace_of, source_claim};
 use capacity_types::pod::{claim_of, volumes_of};
@@ -40,25 +40,24 @@ pub(super) struct Content {
     pub(super) objects: Vec<Value>,
     /// Pods with their expected result and its reason.
     pub(super) expected: Vec<(String, (ExpectedResult, &'static str))>,
-    /// Reasons why scheduling may differ in the case file, one sentence each: what affects scheduling in the cluster and cannot be
-    /// captured.
+    /// Reasons why the scheduler may decide differently in the case than in the cluster, one sentence each.
     pub(super) omissions: Vec<String>,
 }
 
 impl Content {
-    /// The content of a capture. `fits`: whether the pod with a namespace and name fits on any node.
+    /// Reduces a situation to the content of its case file. `fits`: whether the pod with a namespace and name fits on any node.
     pub(super) fn of(
         situation: &Situation<'_>,
         fits: &dyn Fn(&str, &str) -> bool,
         options: &CaptureOptions,
     ) -> Self {
-        Collected::of(situation, options).reduce(situation, fits, options)
+        ReductionContext::of(situation, options).reduce(situation, fits, options)
     }
 }
 
-/// Data about all objects that is needed to reduce each of them.
-struct Collected {
-    /// The driver's topology keys on most nodes.
+/// Data collected from all objects before each object is reduced.
+struct ReductionContext {
+    /// The topology keys that the driver registers on most nodes.
     keys: Vec<String>,
     /// Topology keys in the driver's CSINode registration, by node.
     registered: BTreeMap<String, Vec<String>>,
@@ -67,7 +66,7 @@ struct Collected {
     names: Names,
 }
 
-impl Collected {
+impl ReductionContext {
     fn of(situation: &Situation<'_>, options: &CaptureOptions) -> Self {
         let (mut needed, mut numeric) = (BTreeSet::new(), BTreeSet::new());
         let selectors = (situation.capacities.iter().map(|it| &it["nodeTopology"]))
@@ -80,11 +79,11 @@ impl Collected {
                     .iter()
                     .map(|it| &it["spec"]["affinity"]["nodeAffinity"]),
             );
-        selectors.for_each(|selector| keys_of(selector, &mut needed, &mut numeric));
+        selectors.for_each(|selector| collect_label_keys(selector, &mut needed, &mut numeric));
         for pod in situation.pods.iter().chain(&situation.other_pods) {
             let near = ["podAffinity", "podAntiAffinity"]
                 .into_iter()
-                .flat_map(|kind| terms(pod, kind));
+                .flat_map(|kind| required_affinity_terms(pod, kind));
             let spread = pod["spec"]["topologySpreadConstraints"]
                 .as_array()
                 .into_iter()
@@ -100,7 +99,7 @@ impl Collected {
         let keys = most_common_keys(&registered);
         needed.extend(registered.values().flatten().cloned());
         let nodes: Vec<&str> = situation.nodes.keys().copied().collect();
-        Collected {
+        ReductionContext {
             keys,
             registered,
             needed,
@@ -125,7 +124,7 @@ impl Collected {
             for (index, volume) in volumes_of(pod).iter().enumerate() {
                 let claim = claim_of(pod, volume).and_then(|name| situation.claim(namespace, &name));
                 if let Some(claim) = claim.filter(|claim| is_owned_by_another(pod, volume, claim)) {
-                    let required = ephemeral_claim_name(&own, &ephemeral_volume(index));
+                    let required = ephemeral_claim_name(&own, &ephemeral_volume_name(index));
                     names.assign_required(Kind::Claim, namespace, name_of(claim), required);
                 }
             }
@@ -191,12 +190,12 @@ impl Collected {
                     .partition(|object| object["segment"].as_str().is_some_and(|it| served.contains(it)));
                 omissions.extend(unreachable.iter().map(|object| {
                     format!(
-                        "CSIStorageCapacity {}: its nodeTopology is the segment of no node where the driver is registered, so the publisher \
+                        "CSIStorageCapacity {}: its nodeTopology is not the topology segment of a node with the driver, so the publisher \
                          does not publish it",
                         object["name"].as_str().unwrap_or_default()
                     )
                 }));
-                (backend(&of_nodes), published(&of_nodes))
+                (backend(&of_nodes), capacities_expectation(&of_nodes))
             }
             false => Default::default(),
         };
@@ -240,8 +239,8 @@ impl Collected {
     }
 
     fn driver(&mut self, situation: &Situation<'_>) -> Value {
-        let keys: Vec<String> = self.keys.iter().map(|key| self.names.key(key)).collect();
-        let mut spec = json!({"name": self.names.driver(&situation.driver), "topologyKeys": keys});
+        let keys: Vec<String> = self.keys.iter().map(|key| self.names.rename_key(key)).collect();
+        let mut spec = json!({"name": self.names.rename_driver(&situation.driver), "topologyKeys": keys});
         match situation.drivers.get(situation.driver.as_str()) {
             Some(driver) => spec["storageCapacity"] = driver["spec"]["storageCapacity"].clone(),
             None => spec["object"] = false.into(),
@@ -269,7 +268,7 @@ fn registrations(situation: &Situation<'_>) -> BTreeMap<String, Vec<String>> {
     }
     let (mut keys, mut numeric) = (BTreeSet::new(), BTreeSet::new());
     let topologies = situation.capacities.iter().map(|it| &it["nodeTopology"]);
-    topologies.for_each(|topology| keys_of(topology, &mut keys, &mut numeric));
+    topologies.for_each(|topology| collect_label_keys(topology, &mut keys, &mut numeric));
     let has_all = |node: &&&Value| {
         let labels = &node["metadata"]["labels"];
         !keys.is_empty() && keys.iter().all(|key| labels[key.as_str()].is_string())
@@ -280,7 +279,7 @@ fn registrations(situation: &Situation<'_>) -> BTreeMap<String, Vec<String>> {
         .collect()
 }
 
-/// The topology keys that the driver has on most nodes.
+/// The topology keys that the driver registers on most nodes.
 fn most_common_keys(registered: &BTreeMap<String, Vec<String>>) -> Vec<String> {
     let mut counts: BTreeMap<&Vec<String>, usize> = BTreeMap::new();
     for keys in registered.values() {
@@ -356,8 +355,8 @@ fn expected_result(
     }
 }
 
-/// Pools by segment for which a driver returns the values of the CSIStorageCapacity objects. For classes whose values differ from the
-/// pool's, adds GetCapacity faults.
+/// Storage pools by segment, and GetCapacity faults for StorageClasses whose capacity differs from their pool's. With both, the driver
+/// returns the capacities of these CSIStorageCapacity objects.
 fn backend(capacities: &[Value]) -> (BTreeMap<String, Value>, Vec<Value>) {
     let bytes = |value: &Value| {
         let quantity: Option<Quantity> = value.as_str().and_then(|text| text.parse().ok());
@@ -402,7 +401,7 @@ fn backend(capacities: &[Value]) -> (BTreeMap<String, Value>, Vec<Value>) {
 }
 
 /// The `capacities` expectation for these CSIStorageCapacity objects, by class and segment.
-fn published(capacities: &[Value]) -> Value {
+fn capacities_expectation(capacities: &[Value]) -> Value {
     let mut rows = json!({});
     for object in capacities {
         let (Some(class), Some(segment)) = (object["class"].as_str(), object["segment"].as_str()) else {

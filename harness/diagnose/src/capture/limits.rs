@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::situation::{CsiVolume, Situation, csi_volume};
 
-/// For each node with a volume limit, how many more volumes it can have.
+/// How many more volumes each node with a volume limit can have.
 #[derive(Default)]
 pub(super) struct Limits {
     /// Remaining number of volumes by node and driver.
@@ -14,7 +14,7 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// Computes the limits of drivers that have volumes of captured pods, minus the volumes of other pods.
+    /// Computes the remaining limits of the drivers of captured pods' volumes: `allocatable.count` minus the volumes of other pods.
     pub(super) fn of(situation: &Situation<'_>) -> Self {
         let known = &situation.known_volumes;
         let captured: BTreeSet<CsiVolume> = situation.pods.iter().flat_map(|pod| known.of_pod(pod)).collect();
@@ -59,7 +59,7 @@ impl Limits {
         limits
     }
 
-    /// Whether a VolumeAttachment counts for a limit: its node has a limit for its driver.
+    /// Whether the VolumeAttachment's node has a volume limit for its driver.
     pub(super) fn is_limited(&self, attachment: &Value) -> bool {
         let spec = &attachment["spec"];
         let of_node = spec["nodeName"]

@@ -37,7 +37,7 @@ pub struct Captured {
     pub pods: Vec<((String, String), String)>,
     /// Names of the nodes: name in the cluster → name in the file.
     pub nodes: BTreeMap<String, String>,
-    /// Reasons why scheduling may differ in the file, one sentence each.
+    /// Reasons why the scheduler may decide differently in the case than in the cluster, one sentence each.
     pub omissions: Vec<String>,
 }
 

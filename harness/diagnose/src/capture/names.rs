@@ -33,7 +33,7 @@ pub(super) struct Names {
 const PUBLIC: [&str; 2] = ["kubernetes.io", "k8s.io"];
 
 impl Names {
-    /// Creates the mapping and names `nodes` first, because label values often contain node names.
+    /// Names `nodes` first, because label values often contain node names. `scrub`: whether names are neutral.
     pub(super) fn new(scrub: bool, nodes: &[&str], numeric: BTreeSet<String>) -> Self {
         let mut names = Names {
             scrub,
@@ -64,13 +64,13 @@ impl Names {
         self.assigned.get(&(kind, text.to_owned())).cloned()
     }
 
-    /// The name for an object or string without a namespace.
+    /// The name in the case file for a string or for an object without a namespace.
     pub(super) fn of(&mut self, kind: Kind, text: &str) -> String {
         if let Some(name) = self.known(kind, text) {
             return name;
         }
         let name = if self.scrub {
-            self.neutral(kind)
+            self.next_neutral_name(kind)
         } else {
             text.to_owned()
         };
@@ -85,7 +85,7 @@ impl Names {
             return name;
         }
         if self.scrub {
-            let name = self.neutral(kind);
+            let name = self.next_neutral_name(kind);
             return self.assign(kind, &text, name);
         }
         let mut free = name.to_owned();
@@ -100,12 +100,12 @@ impl Names {
         self.assign(kind, &text, free)
     }
 
-    /// Assigns a fixed name, such as that of an ephemeral volume's PVC.
+    /// Assigns the name `required`, for example to an ephemeral volume's PVC, whose name the API prescribes.
     pub(super) fn assign_required(&mut self, kind: Kind, namespace: &str, name: &str, required: String) {
         self.assign(kind, &format!("{namespace}/{name}"), required);
     }
 
-    fn neutral(&self, kind: Kind) -> String {
+    fn next_neutral_name(&self, kind: Kind) -> String {
         let number = 1 + self.used.iter().filter(|(other, _)| *other == kind).count();
         match kind {
             Kind::Node => format!("node-{number}"),
@@ -121,7 +121,7 @@ impl Names {
     }
 
     /// The name for a driver or another provisioner.
-    pub(super) fn driver(&mut self, name: &str) -> String {
+    pub(super) fn rename_driver(&mut self, name: &str) -> String {
         if name.starts_with("kubernetes.io/") {
             return name.to_owned();
         }
@@ -129,7 +129,7 @@ impl Names {
     }
 
     /// The name for the key of a label or taint.
-    pub(super) fn key(&mut self, key: &str) -> String {
+    pub(super) fn rename_key(&mut self, key: &str) -> String {
         let domain = key.split_once('/').map_or("", |(domain, _)| domain);
         let is_public = |public: &str| domain == public || domain.ends_with(&format!(".{public}"));
         if PUBLIC.into_iter().any(is_public) {
@@ -139,15 +139,15 @@ impl Names {
     }
 
     /// The name for the value of a label. If the value is a node name, the name of that node.
-    pub(super) fn value(&mut self, key: &str, value: &str) -> String {
+    pub(super) fn rename_label_value(&mut self, key: &str, value: &str) -> String {
         if self.numeric.contains(key) {
             return value.to_owned();
         }
-        self.text(value)
+        self.rename_text(value)
     }
 
     /// The name for a string whose meaning is unknown.
-    pub(super) fn text(&mut self, value: &str) -> String {
+    pub(super) fn rename_text(&mut self, value: &str) -> String {
         if value.is_empty() || matches!(value, "true" | "false") {
             return value.to_owned();
         }
@@ -158,43 +158,45 @@ impl Names {
     }
 
     /// Replaces label keys, values and node names in a selector, at any depth.
-    pub(super) fn selector(&mut self, value: &Value) -> Value {
+    pub(super) fn rename_selector(&mut self, value: &Value) -> Value {
         match value {
-            Value::Object(fields) if fields.contains_key("key") => self.expression(fields),
+            Value::Object(fields) if fields.contains_key("key") => self.rename_expression(fields),
             Value::Object(fields) => {
                 let field = |(name, value): (&String, &Value)| match (name.as_str(), value) {
-                    ("matchLabels", Value::Object(labels)) => (name.clone(), self.labels(labels)),
-                    _ => (name.clone(), self.selector(value)),
+                    ("matchLabels", Value::Object(labels)) => (name.clone(), self.rename_labels(labels)),
+                    _ => (name.clone(), self.rename_selector(value)),
                 };
                 fields.iter().map(field).collect()
             }
-            Value::Array(items) => items.iter().map(|item| self.selector(item)).collect(),
+            Value::Array(items) => items.iter().map(|item| self.rename_selector(item)).collect(),
             other => other.clone(),
         }
     }
 
     /// Replaces keys and values of labels that a selector requires.
-    pub(super) fn labels(&mut self, labels: &Map<String, Value>) -> Value {
+    pub(super) fn rename_labels(&mut self, labels: &Map<String, Value>) -> Value {
         let label = |(key, value): (&String, &Value)| {
-            let value = self.value(key, value.as_str().unwrap_or_default());
-            (self.key(key), Value::String(value))
+            let value = self.rename_label_value(key, value.as_str().unwrap_or_default());
+            (self.rename_key(key), Value::String(value))
         };
         labels.iter().map(label).collect()
     }
 
     /// Replaces `key`, and `values` or `value`, in a selector expression. Other fields are unchanged.
-    pub(super) fn expression(&mut self, fields: &Map<String, Value>) -> Value {
+    pub(super) fn rename_expression(&mut self, fields: &Map<String, Value>) -> Value {
         let key = fields["key"].as_str().unwrap_or_default().to_owned();
         // The key of a field selector is defined by the API, so it is not replaced.
         let is_field = key == "metadata.name";
         let field = |(name, value): (&String, &Value)| {
             let value = match (name.as_str(), value) {
                 ("key", _) if is_field || key.is_empty() => value.clone(),
-                ("key", _) => self.key(&key).into(),
-                ("value", Value::String(text)) => self.value(&key, text).into(),
+                ("key", _) => self.rename_key(&key).into(),
+                ("value", Value::String(text)) => self.rename_label_value(&key, text).into(),
                 ("values", Value::Array(texts)) => texts
                     .iter()
-                    .map(|text| Value::String(self.value(&key, text.as_str().unwrap_or_default())))
+                    .map(|text| {
+                        Value::String(self.rename_label_value(&key, text.as_str().unwrap_or_default()))
+                    })
                     .collect(),
                 _ => value.clone(),
             };
@@ -204,8 +206,8 @@ impl Names {
     }
 }
 
-/// Collects the label keys that a selector uses, and the keys whose values it compares as numbers.
-pub(super) fn keys_of(value: &Value, keys: &mut BTreeSet<String>, numeric: &mut BTreeSet<String>) {
+/// Collects the label keys that a selector uses, and those with the operator `Gt` or `Lt`, which compares values as numbers.
+pub(super) fn collect_label_keys(value: &Value, keys: &mut BTreeSet<String>, numeric: &mut BTreeSet<String>) {
     match value {
         Value::Object(fields) => {
             if let Some(key) = fields.get("key").and_then(Value::as_str) {
@@ -217,9 +219,13 @@ pub(super) fn keys_of(value: &Value, keys: &mut BTreeSet<String>, numeric: &mut 
             if let Some(labels) = fields.get("matchLabels").and_then(Value::as_object) {
                 keys.extend(labels.keys().cloned());
             }
-            fields.values().for_each(|value| keys_of(value, keys, numeric));
+            fields
+                .values()
+                .for_each(|value| collect_label_keys(value, keys, numeric));
         }
-        Value::Array(items) => items.iter().for_each(|item| keys_of(item, keys, numeric)),
+        Value::Array(items) => items
+            .iter()
+            .for_each(|item| collect_label_keys(item, keys, numeric)),
         _ => {}
     }
 }
@@ -238,7 +244,7 @@ mod tests {
             {"key": "rank", "operator": "Gt", "values": ["7"]},
             {"key": "topology.kubernetes.io/zone", "operator": "Exists"}]});
         assert_eq!(
-            names.selector(&selector),
+            names.rename_selector(&selector),
             json!({"matchLabels": {"example.com/key-1": "node-2"}, "matchExpressions": [
                 {"key": "example.com/key-1", "operator": "In", "values": ["node-2", "value-1"]},
                 {"key": "example.com/key-2", "operator": "Gt", "values": ["7"]},

@@ -13,14 +13,16 @@ use serde_json::{Value, json};
 use super::NAMESPACE;
 use super::names::{Kind, Names};
 use super::pod::pod as reduced;
-use super::pod_fields::{host_ports, priority, priority_class, requests, resources_of, terms};
+use super::pod_fields::{
+    host_ports, priority, priority_class, requests, required_affinity_terms, resources_of,
+};
 use super::situation::{Situation, name_of, namespace_of};
 use capacity_types::pod::{claim_of, claims_of};
 
 /// The pods of the case file that represent other pods of the cluster.
 #[derive(Default)]
 pub(super) struct OtherPods {
-    /// Their objects in the case file.
+    /// Pod objects, as written to the case file.
     pub(super) pods: Vec<Value>,
     /// By node, the number of pods in the cluster that have no counterpart in the case file.
     pub(super) missing: BTreeMap<String, i64>,
@@ -36,7 +38,7 @@ pub(super) fn other_pods(
     let mut together: BTreeMap<_, (i64, BTreeMap<String, i128>)> = BTreeMap::new();
     for pod in &situation.other_pods {
         if is_captured_alone(situation, pod) {
-            // Removes all volumes except captured PVCs, because they have no effect.
+            // Volumes other than captured PVCs are removed, because they do not affect the captured pods.
             let mut with_shared = (*pod).clone();
             let is_shared = |volume: &Value| {
                 let claim = claim_of(pod, volume);
@@ -94,9 +96,9 @@ fn is_captured_alone(situation: &Situation<'_>, other: &Value) -> bool {
         };
         let mut wanted = ["podAffinity", "podAntiAffinity"]
             .into_iter()
-            .flat_map(|kind| terms(pod, kind));
+            .flat_map(|kind| required_affinity_terms(pod, kind));
         let is_wanted = wanted.any(|term| term_matches(situation, term, pod, other));
-        let mut unwanted = terms(other, "podAntiAffinity");
+        let mut unwanted = required_affinity_terms(other, "podAntiAffinity");
         shares_claim
             || shares_port
             || is_counted

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use capacity_types::{ephemeral_claim_name, ephemeral_volume};
+use capacity_types::{ephemeral_claim_name, ephemeral_volume_name};
 use serde_json::{Map, Value, json};
 
 use super::NAMESPACE;
 use super::names::{Kind, Names};
 use super::pod_fields::{
     REQUIRED, container_resources, has_pod_level_requests, host_ports, priority, priority_class, requests,
-    resources_of, terms,
+    required_affinity_terms, resources_of,
 };
 use super::reduce::{claim_spec, copy_deletion, copy_fields, quantity, taint_or_toleration};
 use super::situation::{name_of, namespace_of};
@@ -66,18 +66,20 @@ pub(super) fn pod(pod: &Value, claims: &[&Value], resources: &BTreeSet<String>, 
         .as_object()
         .filter(|labels| !labels.is_empty())
     {
-        spec.insert("nodeSelector".to_owned(), names.labels(labels));
+        spec.insert("nodeSelector".to_owned(), names.rename_labels(labels));
     }
     let mut affinity = Map::new();
     let required = &source["affinity"]["nodeAffinity"][REQUIRED];
     if !required.is_null() {
         affinity.insert(
             "nodeAffinity".to_owned(),
-            json!({REQUIRED: names.selector(required)}),
+            json!({REQUIRED: names.rename_selector(required)}),
         );
     }
     for kind in ["podAffinity", "podAntiAffinity"] {
-        let terms: Vec<Value> = terms(pod, kind).map(|term| pod_term(term, names)).collect();
+        let terms: Vec<Value> = required_affinity_terms(pod, kind)
+            .map(|term| pod_term(term, names))
+            .collect();
         if !terms.is_empty() {
             affinity.insert(kind.to_owned(), json!({REQUIRED: terms}));
         }
@@ -128,7 +130,7 @@ pub(super) fn pod(pod: &Value, claims: &[&Value], resources: &BTreeSet<String>, 
         spec.insert("schedulerName".to_owned(), "another-scheduler".into());
     }
     if let Some(node) = source["nodeName"].as_str().filter(|node| !node.is_empty()) {
-        spec.insert("nodeName".to_owned(), names.text(node).into());
+        spec.insert("nodeName".to_owned(), names.rename_text(node).into());
     }
     let name = names.in_namespace(Kind::Pod, namespace_of(pod), name_of(pod));
     let mut metadata = json!({"name": name, "namespace": NAMESPACE});
@@ -136,13 +138,13 @@ pub(super) fn pod(pod: &Value, claims: &[&Value], resources: &BTreeSet<String>, 
         .as_object()
         .filter(|labels| !labels.is_empty())
     {
-        metadata["labels"] = names.labels(labels);
+        metadata["labels"] = names.rename_labels(labels);
     }
     copy_deletion(pod, &mut metadata);
     json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
 }
 
-/// Whether a PVC has the name of the pod's ephemeral PVC, but the pod does not own it.
+/// Whether a PVC with the name of the pod's ephemeral PVC is not owned by the pod.
 pub(super) fn is_owned_by_another(pod: &Value, volume: &Value, claim: &Value) -> bool {
     let owners = claim["metadata"]["ownerReferences"].as_array();
     let controller = owners
@@ -153,15 +155,17 @@ pub(super) fn is_owned_by_another(pod: &Value, volume: &Value, claim: &Value) ->
     !volume["ephemeral"].is_null() && !is_own
 }
 
-/// An affinity or spread term with its topology key. Namespaces are omitted, because the file has only one, and pods of other namespaces
-/// appear only as resource requests.
+/// An affinity or spread term with its topology key. Its namespaces are omitted, because all pods of the case file are in one namespace.
 fn pod_term(term: &Value, names: &mut Names) -> Value {
     let mut fields = Map::new();
     if !term["labelSelector"].is_null() {
-        fields.insert("labelSelector".to_owned(), names.selector(&term["labelSelector"]));
+        fields.insert(
+            "labelSelector".to_owned(),
+            names.rename_selector(&term["labelSelector"]),
+        );
     }
     let key = term["topologyKey"].as_str().unwrap_or_default();
-    fields.insert("topologyKey".to_owned(), names.key(key).into());
+    fields.insert("topologyKey".to_owned(), names.rename_key(key).into());
     Value::Object(fields)
 }
 
@@ -205,7 +209,9 @@ fn pod_volume(
     names: &mut Names,
 ) -> Option<Value> {
     if let Some(driver) = volume["csi"]["driver"].as_str() {
-        return Some(json!({"name": format!("inline-{index}"), "csi": {"driver": names.driver(driver)}}));
+        return Some(
+            json!({"name": format!("inline-{index}"), "csi": {"driver": names.rename_driver(driver)}}),
+        );
     }
     let claim = claim_of(pod, volume)?;
     let namespace = namespace_of(pod);
@@ -213,7 +219,7 @@ fn pod_volume(
         .iter()
         .any(|it| name_of(it) == claim && namespace_of(it) == namespace);
     let template = &volume["ephemeral"]["volumeClaimTemplate"];
-    let scratch = ephemeral_volume(index);
+    let scratch = ephemeral_volume_name(index);
     if exists || template.is_null() {
         let name = names.in_namespace(Kind::Claim, namespace, &claim);
         let own = names.in_namespace(Kind::Pod, namespace, name_of(pod));

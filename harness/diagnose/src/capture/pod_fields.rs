@@ -15,7 +15,10 @@ const PRIORITY_MAX: i64 = 1_000_000_000;
 const NANOS: i128 = 1_000_000_000;
 
 /// The required terms of a pod's `podAffinity` or `podAntiAffinity`.
-pub(super) fn terms<'a>(pod: &'a Value, kind: &str) -> impl Iterator<Item = &'a Value> + use<'a> {
+pub(super) fn required_affinity_terms<'a>(
+    pod: &'a Value,
+    kind: &str,
+) -> impl Iterator<Item = &'a Value> + use<'a> {
     let terms = pod["spec"]["affinity"][kind][REQUIRED].as_array();
     terms.into_iter().flatten()
 }
@@ -50,7 +53,7 @@ pub(super) fn requests(pod: &Value) -> BTreeMap<String, i128> {
     running
 }
 
-/// Whether the requests of the pod exceed those of its containers, because of overhead or pod-level resources.
+/// Whether the pod has requests in addition to those of its containers: overhead or pod-level resources.
 pub(super) fn has_pod_level_requests(pod: &Value) -> bool {
     !pod["spec"]["overhead"].is_null() || !pod["spec"]["resources"]["requests"].is_null()
 }
@@ -81,7 +84,7 @@ fn raise(to: &mut BTreeMap<String, i128>, other: BTreeMap<String, i128>) {
     }
 }
 
-/// A container's `resources` for amounts in billionths of each resource's unit.
+/// A container's `resources` with these requests, which are in billionths of each resource's unit.
 pub(super) fn resources_of(amounts: &BTreeMap<String, i128>, names: &mut Names) -> Value {
     let written = amounts.iter().map(|(name, nanos)| {
         let amount = match name.as_str() {
@@ -93,7 +96,7 @@ pub(super) fn resources_of(amounts: &BTreeMap<String, i128>, names: &mut Names) 
     container_resources(written, names)
 }
 
-/// A container's `resources` for requests. Extended resources also get the limits that the API requires.
+/// A container's `resources` with these requests. Extended resources also get the limits that the API requires.
 pub(super) fn container_resources<'a>(
     requested: impl Iterator<Item = (&'a str, String)>,
     names: &mut Names,

@@ -69,7 +69,7 @@ pub(super) fn quantity(value: &Value) -> Option<String> {
 /// Topology keys of the driver on a node. `None`: the driver is not registered on the node.
 pub(super) type Registration<'a> = Option<&'a [String]>;
 
-/// What determines how many resources of a node are free.
+/// Data from which the free resources of a node are computed.
 pub(super) struct NodeResources<'a> {
     /// The resources that captured pods request.
     pub(super) resources: &'a BTreeSet<String>,
@@ -93,11 +93,13 @@ pub(super) fn node(
     let mut explicit: BTreeMap<String, Value> = BTreeMap::new();
     for key in needed {
         let is_implied = key == HOSTNAME || (registration.is_some() && driver_keys.contains(key));
-        let value = labels[key.as_str()].as_str().map(|value| names.value(key, value));
+        let value = labels[key.as_str()]
+            .as_str()
+            .map(|value| names.rename_label_value(key, value));
         match value {
             Some(value) if is_implied && value == own => {}
-            Some(value) => drop(explicit.insert(names.key(key), value.into())),
-            None if is_implied => drop(explicit.insert(names.key(key), Value::Null)),
+            Some(value) => drop(explicit.insert(names.rename_key(key), value.into())),
+            None if is_implied => drop(explicit.insert(names.rename_key(key), Value::Null)),
             None => {}
         }
     }
@@ -108,7 +110,7 @@ pub(super) fn node(
     match registration {
         None => spec["registered"] = false.into(),
         Some(keys) if keys != driver_keys => {
-            spec["topologyKeys"] = keys.iter().map(|key| names.key(key)).collect();
+            spec["topologyKeys"] = keys.iter().map(|key| names.rename_key(key)).collect();
         }
         Some(_) => {}
     }
@@ -126,13 +128,13 @@ pub(super) fn node(
     if let Some(limits) = node_resources.volume_limits {
         let limits = limits
             .iter()
-            .map(|(driver, left)| (names.driver(driver), json!(left)));
+            .map(|(driver, left)| (names.rename_driver(driver), json!(left)));
         spec["volumeLimits"] = limits.collect();
     }
     spec
 }
 
-/// The allocatable resources. If the node has none, which means no limit, very large amounts.
+/// The node's allocatable resources, or very large amounts if the node lists none, which means no limit.
 fn allocatable(allocatable: &Value, node_resources: &NodeResources<'_>, names: &mut Names) -> Value {
     if allocatable.is_null() {
         let plenty = |name: &String| (resource(name, names), Value::from("1Ei"));
@@ -182,7 +184,7 @@ pub(super) fn taint_or_toleration(value: &Value, names: &mut Names) -> Value {
         &["key", "operator", "value", "effect", "tolerationSeconds"],
     );
     match fields.contains_key("key") {
-        true => names.expression(&fields),
+        true => names.rename_expression(&fields),
         false => Value::Object(fields),
     }
 }
@@ -190,7 +192,7 @@ pub(super) fn taint_or_toleration(value: &Value, names: &mut Names) -> Value {
 /// A StorageClass in the format of case files. `Err`: the API object, if the format cannot express its `allowedTopologies`.
 pub(super) fn class(class: &Value, names: &mut Names) -> Result<Value, Value> {
     let name = names.of(Kind::Class, name_of(class));
-    let provisioner = names.driver(class["provisioner"].as_str().unwrap_or_default());
+    let provisioner = names.rename_driver(class["provisioner"].as_str().unwrap_or_default());
     let mode = class["volumeBindingMode"].as_str().unwrap_or("Immediate");
     let parameters: Map<String, Value> = class["parameters"]
         .as_object()
@@ -198,14 +200,14 @@ pub(super) fn class(class: &Value, names: &mut Names) -> Result<Value, Value> {
         .flatten()
         .filter(|(key, _)| !key.to_ascii_lowercase().contains("secret"))
         .map(|(key, value)| {
-            let value = names.text(value.as_str().unwrap_or_default());
-            (names.key(key), value.into())
+            let value = names.rename_text(value.as_str().unwrap_or_default());
+            (names.rename_key(key), value.into())
         })
         .collect();
     let terms = class["allowedTopologies"]
         .as_array()
         .map_or(&[][..], Vec::as_slice);
-    let terms: Vec<Value> = terms.iter().map(|term| names.selector(term)).collect();
+    let terms: Vec<Value> = terms.iter().map(|term| names.rename_selector(term)).collect();
     let Some(allowed) = one_term(&terms) else {
         return Err(json!({
             "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": name},
@@ -246,7 +248,7 @@ pub(super) fn other_driver(driver: &Value, names: &mut Names) -> Value {
     copy_fields(&driver["spec"], &mut spec, &["storageCapacity"]);
     json!({
         "apiVersion": "storage.k8s.io/v1", "kind": "CSIDriver",
-        "metadata": {"name": names.driver(name_of(driver))}, "spec": spec,
+        "metadata": {"name": names.rename_driver(name_of(driver))}, "spec": spec,
     })
 }
 
@@ -260,7 +262,7 @@ pub(super) fn capacity(object: &Value, keys: &[String], names: &mut Names) -> Va
     if !topology.is_null() {
         match labels_of(topology).and_then(|segment| segment_text(&segment, keys, names)) {
             Some(text) => spec["segment"] = text.into(),
-            None => spec["topology"] = names.selector(topology),
+            None => spec["topology"] = names.rename_selector(topology),
         }
     }
     for (field, name) in [("capacity", "capacity"), ("maximumVolumeSize", "maximum")] {
@@ -271,7 +273,7 @@ pub(super) fn capacity(object: &Value, keys: &[String], names: &mut Names) -> Va
     let labels = &object["metadata"]["labels"];
     let mut copied = Map::new();
     if let Some(driver) = labels[DRIVER_LABEL].as_str() {
-        copied.insert(DRIVER_LABEL.to_owned(), names.driver(driver).into());
+        copied.insert(DRIVER_LABEL.to_owned(), names.rename_driver(driver).into());
     }
     if let Some(manager) = labels[MANAGED_BY_LABEL].as_str() {
         copied.insert(MANAGED_BY_LABEL.to_owned(), managed_by(manager, names).into());
@@ -287,8 +289,8 @@ fn managed_by(manager: &str, names: &mut Names) -> String {
     const SIDECAR: &str = "external-provisioner";
     match manager.strip_prefix(SIDECAR).map(|rest| rest.strip_prefix('-')) {
         Some(None) => manager.to_owned(),
-        Some(Some(node)) => format!("{SIDECAR}-{}", names.text(node)),
-        None => names.text(manager),
+        Some(Some(node)) => format!("{SIDECAR}-{}", names.rename_text(node)),
+        None => names.rename_text(manager),
     }
 }
 
@@ -318,7 +320,7 @@ pub(super) fn segment_text(segment: &Segment, keys: &[String], names: &mut Names
     }
     let named: Segment = segment
         .iter()
-        .map(|(key, value)| (names.key(key), names.value(key, value)))
+        .map(|(key, value)| (names.rename_key(key), names.rename_label_value(key, value)))
         .collect();
     Some(match named.values().next() {
         None => "*".to_owned(),
@@ -335,8 +337,8 @@ pub(super) fn attachment(attachment: &Value, volumes: &[&Value], names: &mut Nam
     Some(json!({
         "apiVersion": "storage.k8s.io/v1", "kind": "VolumeAttachment", "metadata": {},
         "spec": {
-            "attacher": names.driver(spec["attacher"].as_str()?),
-            "nodeName": names.text(spec["nodeName"].as_str()?),
+            "attacher": names.rename_driver(spec["attacher"].as_str()?),
+            "nodeName": names.rename_text(spec["nodeName"].as_str()?),
             "source": {"persistentVolumeName": names.of(Kind::Volume, volume)},
         },
     }))
@@ -348,7 +350,7 @@ pub(super) fn claim(claim: &Value, names: &mut Names) -> Value {
     let all = &claim["metadata"]["annotations"];
     copy_fields(all, &mut annotations, &BINDING_ANNOTATIONS);
     if let Some(node) = all[SELECTED_NODE].as_str() {
-        annotations.insert(SELECTED_NODE.to_owned(), names.text(node).into());
+        annotations.insert(SELECTED_NODE.to_owned(), names.rename_text(node).into());
     }
     if annotations.is_empty() && all.as_object().is_some_and(|all| !all.is_empty()) {
         annotations.insert(ANNOTATED.to_owned(), "true".into());
@@ -394,14 +396,14 @@ pub(super) fn claim_spec(namespace: &str, claim: &Value, names: &mut Names) -> M
         .get("selector")
         .filter(|selector| !selector.is_null())
     {
-        spec.insert("selector".to_owned(), names.selector(selector));
+        spec.insert("selector".to_owned(), names.rename_selector(selector));
     }
     copy_attributes_class(&claim["spec"], &mut spec, names);
     if let Some((field, source)) = data_source(claim) {
         let name = source["name"].as_str().unwrap_or_default();
         let name = match source["kind"] == "PersistentVolumeClaim" {
             true => names.in_namespace(Kind::Claim, namespace, name),
-            false => names.text(name),
+            false => names.rename_text(name),
         };
         let mut copied = Map::from_iter([("name".to_owned(), name.into())]);
         copy_fields(source, &mut copied, &["apiGroup", "kind"]);
@@ -414,7 +416,7 @@ pub(super) fn claim_spec(namespace: &str, claim: &Value, names: &mut Names) -> M
 fn copy_attributes_class(from: &Value, to: &mut Map<String, Value>, names: &mut Names) {
     const FIELD: &str = "volumeAttributesClassName";
     if let Some(class) = from[FIELD].as_str().filter(|class| !class.is_empty()) {
-        to.insert(FIELD.to_owned(), names.text(class).into());
+        to.insert(FIELD.to_owned(), names.rename_text(class).into());
     }
 }
 
@@ -441,7 +443,7 @@ pub(super) fn volume(
     // The PV must not be deleted when its PVC is deleted.
     spec.insert("persistentVolumeReclaimPolicy".to_owned(), "Retain".into());
     let driver = volume["spec"]["csi"]["driver"].as_str();
-    let driver = driver.map_or_else(|| NO_DRIVER.to_owned(), |driver| names.driver(driver));
+    let driver = driver.map_or_else(|| NO_DRIVER.to_owned(), |driver| names.rename_driver(driver));
     spec.insert("csi".to_owned(), json!({"driver": driver, "volumeHandle": own}));
     copy_attributes_class(&volume["spec"], &mut spec, names);
     if let Some(class) = class_of(volume) {
@@ -449,7 +451,7 @@ pub(super) fn volume(
     }
     let required = &volume["spec"]["nodeAffinity"]["required"];
     if !required.is_null() {
-        let affinity = json!({"required": names.selector(required)});
+        let affinity = json!({"required": names.rename_selector(required)});
         spec.insert("nodeAffinity".to_owned(), affinity);
     }
     if let Some(reference) = claim_reference(&volume["spec"]["claimRef"], claims, names) {
@@ -458,7 +460,7 @@ pub(super) fn volume(
     let mut labels = Map::new();
     for key in needed {
         if let Some(value) = volume["metadata"]["labels"][key.as_str()].as_str() {
-            labels.insert(names.key(key), names.value(key, value).into());
+            labels.insert(names.rename_key(key), names.rename_label_value(key, value).into());
         }
     }
     let mut object = json!({

@@ -27,27 +27,27 @@ pub enum CaptureError {
 }
 
 /// Objects of one kind, by name.
-type Named<'a> = BTreeMap<&'a str, &'a Value>;
+type ObjectsByName<'a> = BTreeMap<&'a str, &'a Value>;
 
 /// The objects to capture.
 pub(super) struct Situation<'a> {
     /// Name of the driver.
     pub(super) driver: String,
     /// All nodes of the cluster.
-    pub(super) nodes: Named<'a>,
+    pub(super) nodes: ObjectsByName<'a>,
     /// All CSINodes of the cluster.
-    pub(super) csi_nodes: Named<'a>,
+    pub(super) csi_nodes: ObjectsByName<'a>,
     /// The CSIDriver objects of the provisioners.
-    pub(super) drivers: Named<'a>,
-    pub(super) classes: Named<'a>,
+    pub(super) drivers: ObjectsByName<'a>,
+    pub(super) classes: ObjectsByName<'a>,
     pub(super) capacities: Vec<&'a Value>,
     pub(super) claims: Vec<&'a Value>,
     pub(super) volumes: Vec<&'a Value>,
     pub(super) pods: Vec<&'a Value>,
     /// The pods that have a node and are not captured.
     pub(super) other_pods: Vec<&'a Value>,
-    pub(super) namespaces: Named<'a>,
-    /// The VolumeAttachments of all captured volumes.
+    pub(super) namespaces: ObjectsByName<'a>,
+    /// All VolumeAttachments of the cluster.
     pub(super) attachments: Vec<&'a Value>,
     pub(super) known_volumes: Volumes<'a>,
 }
@@ -55,10 +55,10 @@ pub(super) struct Situation<'a> {
 impl<'a> Situation<'a> {
     pub(super) fn find(objects: &'a [Value], options: &CaptureOptions) -> Result<Self, CaptureError> {
         let cluster = Cluster(objects);
-        let named = cluster.named("StorageClass");
+        let named = cluster.by_name("StorageClass");
         let candidates = match &options.pod {
             Some((namespace, name)) => {
-                let pod = cluster.of("Pod").find(|pod| is(pod, namespace, name));
+                let pod = cluster.of("Pod").find(|pod| has_key(pod, namespace, name));
                 vec![pod.ok_or_else(|| CaptureError::NoPod(namespace.clone(), name.clone()))?]
             }
             None => cluster.of("Pod").filter(|pod| is_pending(pod)).collect(),
@@ -82,7 +82,7 @@ impl<'a> Situation<'a> {
             let own = named.iter().filter(|(_, class)| is_own(class));
             wanted.extend(own.map(|(name, _)| (*name).to_owned()));
         }
-        let classes: Named<'a> = named
+        let classes: ObjectsByName<'a> = named
             .into_iter()
             .filter(|(name, _)| wanted.contains(*name))
             .collect();
@@ -91,11 +91,11 @@ impl<'a> Situation<'a> {
             .filter_map(|class| class["provisioner"].as_str())
             .chain([driver.as_str()])
             .collect();
-        let drivers = cluster.named("CSIDriver");
-        let claims = cluster.with_sources(cluster.claims_of(&pods));
+        let drivers = cluster.by_name("CSIDriver");
+        let claims = cluster.with_clone_sources(cluster.claims_of(&pods));
         Ok(Situation {
-            nodes: cluster.named("Node"),
-            csi_nodes: cluster.named("CSINode"),
+            nodes: cluster.by_name("Node"),
+            csi_nodes: cluster.by_name("CSINode"),
             drivers: drivers
                 .into_iter()
                 .filter(|(name, _)| provisioners.contains(name))
@@ -109,7 +109,7 @@ impl<'a> Situation<'a> {
                 .of("Pod")
                 .filter(|pod| uses_node_resources(pod) && !pods.iter().any(|it| std::ptr::eq(*it, *pod)))
                 .collect(),
-            namespaces: cluster.named("Namespace"),
+            namespaces: cluster.by_name("Namespace"),
             attachments: cluster.of("VolumeAttachment").collect(),
             known_volumes: Volumes::of(objects),
             pods,
@@ -148,11 +148,11 @@ impl<'a> Situation<'a> {
     /// The captured PVC with this namespace and name.
     pub(super) fn claim(&self, namespace: &str, name: &str) -> Option<&'a Value> {
         let mut claims = self.claims.iter().copied();
-        claims.find(|claim| is(claim, namespace, name))
+        claims.find(|claim| has_key(claim, namespace, name))
     }
 }
 
-/// All objects of the cluster, unmodified.
+/// All objects of the cluster, as JSON.
 struct Cluster<'a>(&'a [Value]);
 
 impl<'a> Cluster<'a> {
@@ -160,7 +160,7 @@ impl<'a> Cluster<'a> {
         self.0.iter().filter(move |object| object["kind"] == kind)
     }
 
-    fn named(&self, kind: &'static str) -> Named<'a> {
+    fn by_name(&self, kind: &'static str) -> ObjectsByName<'a> {
         self.of(kind).map(|object| (name_of(object), object)).collect()
     }
 
@@ -176,7 +176,12 @@ impl<'a> Cluster<'a> {
     }
 
     /// The driver to capture: the provisioner of the pod's PVCs, preferably one that tracks capacity; otherwise the only driver.
-    fn driver(&self, pods: &[&Value], is_one_pod: bool, classes: &Named<'_>) -> Result<String, CaptureError> {
+    fn driver(
+        &self,
+        pods: &[&Value],
+        is_one_pod: bool,
+        classes: &ObjectsByName<'_>,
+    ) -> Result<String, CaptureError> {
         let of_classes = |names: &mut dyn Iterator<Item = &str>| -> BTreeSet<String> {
             let provisioners = names.filter_map(|name| classes.get(name)?["provisioner"].as_str());
             let is_csi = |name: &&str| !name.starts_with("kubernetes.io/");
@@ -195,7 +200,7 @@ impl<'a> Cluster<'a> {
             (_, 0) => Err(CaptureError::Nothing),
             ([only], _) => Ok((*only).clone()),
             ([], 1) => Ok(found.first().cloned().unwrap_or_default()),
-            // Any of the drivers can be used, because everything that affects the pod is captured.
+            // The first driver is as good as any other, because everything that affects the pod is captured.
             ([first, ..], _) if is_one_pod => Ok((*first).clone()),
             _ => Err(CaptureError::Several(
                 found.into_iter().collect::<Vec<_>>().join(", "),
@@ -230,7 +235,7 @@ impl<'a> Cluster<'a> {
     }
 
     /// These PVCs, and the PVCs from which they are cloned directly or indirectly.
-    fn with_sources(&self, mut claims: Vec<&'a Value>) -> Vec<&'a Value> {
+    fn with_clone_sources(&self, mut claims: Vec<&'a Value>) -> Vec<&'a Value> {
         let mut next = 0;
         while let Some(claim) = claims.get(next).copied() {
             let source = source_claim(claim);
@@ -303,7 +308,7 @@ fn uses_node_resources(pod: &Value) -> bool {
     !pod["spec"]["nodeName"].as_str().unwrap_or_default().is_empty() && !has_ended
 }
 
-fn is(object: &Value, namespace: &str, name: &str) -> bool {
+fn has_key(object: &Value, namespace: &str, name: &str) -> bool {
     name_of(object) == name && namespace_of(object) == namespace
 }
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::content::{Content, ExpectedResult};
 use super::options::CaptureOptions;
-use capacity_types::flow::{flow, scalar};
+use capacity_types::flow::{format_flow, scalar};
 
 /// How long a pod must remain without a node, so that every event that could make it schedulable has had an effect.
 const UNPLACED_FOR: &str = "1s";
@@ -14,8 +14,8 @@ const UNPLACED_FOR: &str = "1s";
 const PUBLISHED_FOR: &str = "2 refreshes";
 
 const HEAD: &str = "\
-# Pods and claims are in the namespace default here. Other pods are included if more than their resource requests affects scheduling;
-# one pod replaces the rest of a node with the same priority, and volume limits are reduced by their volumes. Everything that does not
+# Pods and claims are in the namespace default here. Other pods are included if more than their resource requests affects scheduling.
+# The remaining pods of a node are replaced by one pod per priority, and their volumes reduce the volume limits. Everything that does not
 # affect scheduling is left out. The expectations describe the captured state. Change them to the intended state to get a test.
 ";
 
@@ -47,14 +47,14 @@ impl Content {
             } else {
                 "[scheduler]"
             },
-            flow(&self.driver),
+            format_flow(&self.driver),
         );
         list(&mut out, "nodes", &self.nodes);
         list(&mut out, "classes", &self.classes);
         if !self.backend.is_empty() {
             out.push_str("  backend:\n");
             for (segment, pool) in &self.backend {
-                let _ = writeln!(out, "    {}: {}", scalar(segment), flow(pool));
+                let _ = writeln!(out, "    {}: {}", scalar(segment), format_flow(pool));
             }
         }
         list(&mut out, "capacityObjects", &self.capacities);
@@ -63,7 +63,7 @@ impl Content {
         if !self.answers.is_empty() {
             out.push_str("    do:\n");
             for answer in &self.answers {
-                let _ = writeln!(out, "      - {}", flow(answer));
+                let _ = writeln!(out, "      - {}", format_flow(answer));
             }
         }
         self.expectations(&mut out);
@@ -83,7 +83,7 @@ impl Content {
                 ),
             };
             let _ = writeln!(out, "      - {expected}");
-            // The scheduler may assign a pending pod a moment later, whereas a pod with a node remains there.
+            // A pending pod could still be scheduled a moment later, whereas a scheduled pod keeps its node.
             if let ExpectedResult::Unschedulable | ExpectedResult::NotAttempted = result {
                 let _ = writeln!(out, "        stays: {UNPLACED_FOR}");
             }
@@ -97,7 +97,7 @@ impl Content {
                 ),
                 false => format!(
                     "capacities: {}\n        stays: {PUBLISHED_FOR}",
-                    flow(&self.published)
+                    format_flow(&self.published)
                 ),
             };
             let _ = writeln!(
@@ -114,7 +114,7 @@ fn list(out: &mut String, name: &str, items: &[Value]) {
     }
     let _ = writeln!(out, "  {name}:");
     for item in items {
-        let _ = writeln!(out, "    - {}", flow(item));
+        let _ = writeln!(out, "    - {}", format_flow(item));
     }
 }
 

@@ -24,7 +24,7 @@ pub fn capture_cluster(cluster: &Snapshot, options: &CaptureOptions) -> Result<C
     let fits =
         |namespace: &str, name: &str| fits_any_node(&objects, &cluster.inventory, &rules, namespace, name);
     capture(&objects, &fits, options).map_err(|error| match &error {
-        CaptureError::NoPod(namespace, _) => format!("{error}{}", cluster.hint_at(namespace)).into(),
+        CaptureError::NoPod(namespace, _) => format!("{error}{}", cluster.missing_pod_hint(namespace)).into(),
         _ => error.into(),
     })
 }

@@ -17,7 +17,7 @@ use capacity_types::quantity::format_bytes;
 use serde::Serialize;
 use serde_json::json;
 
-use self::objects::Considered;
+use self::objects::ConsideredObjects;
 use crate::lint::{self, Finding};
 use capacity_scheduler::Options;
 use capacity_scheduler::capacity_check::{self, Demand, Sufficiency, Unchecked};
@@ -296,7 +296,7 @@ fn explain(
             let verdict = cycle::pre_filter_message(snapshot, rules, pod, &reason.to_string());
             return Ok(explanation(
                 verdict,
-                unready_views(snapshot, rules, pod),
+                unready_claim_views(snapshot, rules, pod),
                 Vec::new(),
                 Vec::new(),
             ));
@@ -324,7 +324,7 @@ fn explain(
         .to_provision
         .iter()
         .chain(&claims.to_match)
-        .map(|delayed| Considered::new(snapshot, rules, delayed, detail.objects))
+        .map(|delayed| ConsideredObjects::new(snapshot, rules, delayed, detail.objects))
         .collect();
     let feasible = assessment.feasible.iter().map(|feasible| NodeView {
         node: feasible.node.name().to_owned(),
@@ -422,7 +422,7 @@ fn claim_view(rules: &Rules, claim: &Claim, state: String) -> ClaimView {
 }
 
 /// The PVCs of a pod that the scheduler rejects before it filters nodes.
-fn unready_views(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Vec<ClaimView> {
+fn unready_claim_views(snapshot: &Snapshot, rules: &Rules, pod: &Pod) -> Vec<ClaimView> {
     let claims = pod
         .volumes
         .iter()
@@ -482,13 +482,13 @@ fn unchecked_text(reason: Unchecked, provisioner: &str) -> String {
 }
 
 fn node_claims(
-    claims: &[Considered<'_>],
+    claims: &[ConsideredObjects<'_>],
     node: &Node,
     outcome: impl Fn(&ObjectKey) -> Option<String>,
 ) -> Vec<NodeClaim> {
-    let view = |considered: &Considered<'_>| {
+    let view = |considered: &ConsideredObjects<'_>| {
         let claim = &considered.delayed.claim;
-        let (objects, more) = considered.on(node);
+        let (objects, more) = considered.closest_objects(node);
         NodeClaim {
             claim: claim.key.to_string(),
             outcome: outcome(&claim.key).unwrap_or_else(|| evaluate_alone(considered, node)),
@@ -539,13 +539,14 @@ fn rejection_outcome(refused: &Rejected, claim: &ObjectKey) -> Option<String> {
     })
 }
 
-/// Compares only the PVC with the node, because the scheduler did not: another filter had rejected the node.
-fn evaluate_alone(considered: &Considered<'_>, node: &Node) -> String {
+/// Checks the PVC on a node that another filter rejected before the scheduler checked the PVC.
+fn evaluate_alone(considered: &ConsideredObjects<'_>, node: &Node) -> String {
     let DelayedClaim { demand, class, .. } = considered.delayed;
     if !class.admits(&node.labels) {
         return BindConflict::TopologyNotAllowed.to_string();
     }
-    let checked = capacity_check::check(considered.snapshot, considered.rules, demand, class, &node.labels);
+    let checked =
+        capacity_check::check_capacity(considered.snapshot, considered.rules, demand, class, &node.labels);
     match checked {
         Sufficiency::Enough(object) => format!("would be provisioned with {}", object.key),
         Sufficiency::Unchecked(_) => "would be provisioned; capacity is not checked".to_owned(),

@@ -33,7 +33,7 @@ pub struct ObjectView {
     pub maximum_volume_size: Option<String>,
     /// Whether the object is sufficient for the PVC, or why not, as a machine-readable value.
     pub seen: ObjectVerdict,
-    /// The reason in `seen`, as text for users.
+    /// The verdict in `seen`, as text for users.
     pub why: String,
 }
 
@@ -60,7 +60,7 @@ pub enum ObjectVerdict {
 }
 
 /// The objects that are considered for a PVC, prepared once for all nodes.
-pub(super) struct Considered<'a> {
+pub(super) struct ConsideredObjects<'a> {
     pub(super) snapshot: &'a Snapshot,
     pub(super) rules: &'a Rules,
     pub(super) delayed: &'a DelayedClaim,
@@ -69,7 +69,7 @@ pub(super) struct Considered<'a> {
     objects_max: usize,
 }
 
-impl<'a> Considered<'a> {
+impl<'a> ConsideredObjects<'a> {
     pub(super) fn new(
         snapshot: &'a Snapshot,
         rules: &'a Rules,
@@ -90,7 +90,7 @@ impl<'a> Considered<'a> {
     }
 
     /// The closest objects for a node, and the number of further objects of the class.
-    pub(super) fn on(&self, node: &Node) -> (Vec<ObjectView>, usize) {
+    pub(super) fn closest_objects(&self, node: &Node) -> (Vec<ObjectView>, usize) {
         let accessible = self.accessible(node);
         let is_accessible = |object: &&&Arc<Capacity>| accessible.iter().any(|it| it.key == object.key);
         let others = self.ranked.iter().filter(|object| !is_accessible(object));
@@ -223,7 +223,7 @@ impl<'a> Considered<'a> {
     }
 }
 
-/// The label because of which a topology does not match a node.
+/// Describes the node's label, or missing label, because of which the object's topology does not match the node.
 fn unmatched_label(object: &Capacity, node: &Node) -> String {
     let NodeTopology::Matching(selector) = &object.topology else {
         return String::new();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Indicator, Observed, Question, State, good_unless};
+use super::{Indicator, ObservedCluster, Question, State, good_unless};
 use crate::lint::{Finding, lint};
 use capacity_scheduler::objects::{Class, Driver, Node};
 
@@ -16,7 +16,7 @@ const FAILURES: f64 = 0.1;
 const NAMES: usize = 5;
 
 /// The indicators of every driver that tracks capacity or has CSIStorageCapacity objects.
-pub(super) fn indicators(observed: &Observed<'_>) -> Vec<Indicator> {
+pub(super) fn indicators(observed: &ObservedCluster<'_>) -> Vec<Indicator> {
     let views = observed.inventory.snapshot.drivers.iter();
     let mut all = Vec::new();
     let findings = lint(&observed.inventory.snapshot);
@@ -36,7 +36,7 @@ pub(super) fn indicators(observed: &Observed<'_>) -> Vec<Indicator> {
 
 /// The objects of a cluster that concern one driver.
 struct DriverView<'a> {
-    observed: &'a Observed<'a>,
+    observed: &'a ObservedCluster<'a>,
     driver: &'a Driver,
     /// StorageClasses of the driver whose capacity the scheduler checks.
     classes: Vec<&'a Arc<Class>>,
@@ -47,7 +47,7 @@ struct DriverView<'a> {
 }
 
 impl<'a> DriverView<'a> {
-    fn of(observed: &'a Observed<'a>, driver: &'a Driver) -> Self {
+    fn of(observed: &'a ObservedCluster<'a>, driver: &'a Driver) -> Self {
         let snapshot = &observed.inventory.snapshot;
         let name = &driver.key.name;
         let of_driver = |class: &&Arc<Class>| class.provisioner == *name && class.delayed;
@@ -106,8 +106,8 @@ impl<'a> DriverView<'a> {
     }
 
     fn health(&self, findings: &[Finding]) -> Vec<Indicator> {
-        let mut all = vec![self.registration(), self.pods()];
-        all.extend(self.classes.iter().map(|class| self.class(class)));
+        let mut all = vec![self.registration(), self.pods_indicator()];
+        all.extend(self.classes.iter().map(|class| self.class_indicator(class)));
         all.push(self.lint_findings(findings));
         all
     }
@@ -124,7 +124,7 @@ impl<'a> DriverView<'a> {
     }
 
     /// Whether the pods of driver and publisher are ready. Ignores pods on nodes that are not ready or being deleted.
-    fn pods(&self) -> Indicator {
+    fn pods_indicator(&self) -> Indicator {
         let nodes = self.observed.of_kind("Node");
         let nodes: BTreeMap<&str, &Value> = nodes
             .filter_map(|node| Some((node["metadata"]["name"].as_str()?, node)))
@@ -135,7 +135,10 @@ impl<'a> DriverView<'a> {
                 && nodes.get(node).is_some_and(|node| is_ready_node(node))
         };
         let owners = self.owners();
-        let pods = self.observed.pods().filter(|pod| self.is_own(pod, &owners));
+        let pods = self
+            .observed
+            .pods()
+            .filter(|pod| self.belongs_to_driver(pod, &owners));
         let pods: Vec<Value> = pods
             .filter(|pod| pod["status"]["phase"] != "Succeeded")
             .filter(on_ready_node)
@@ -162,7 +165,7 @@ impl<'a> DriverView<'a> {
             ),
         };
         if !unready.is_empty() {
-            message.push_str(&format!("; not {}", names(unready)));
+            message.push_str(&format!("; not {}", first_names(unready)));
         }
         self.indicator(Question::Health, state, message)
     }
@@ -189,7 +192,7 @@ impl<'a> DriverView<'a> {
 
     /// Whether a pod belongs to the driver or its publisher: the pod or its controlling owner owns CSIStorageCapacity objects of the
     /// driver, or the pod mounts the driver's kubelet directory.
-    fn is_own(&self, pod: &Value, owners: &BTreeMap<(&str, &str), &Value>) -> bool {
+    fn belongs_to_driver(&self, pod: &Value, owners: &BTreeMap<(&str, &str), &Value>) -> bool {
         let metadata = &pod["metadata"];
         let controllers = metadata["ownerReferences"].as_array().into_iter().flatten();
         let controllers: Vec<&Value> = controllers.collect();
@@ -217,9 +220,9 @@ impl<'a> DriverView<'a> {
         volumes.any(mounts_directory) || own.any(|(_, owner)| owns(owner))
     }
 
-    /// Whether the nodes that run the driver and that `allowedTopologies` of the class allow have CSIStorageCapacity objects. Some have
-    /// none if the publisher omits zero capacity.
-    fn class(&self, class: &Arc<Class>) -> Indicator {
+    /// Whether the driver's nodes that match `allowedTopologies` of the class have CSIStorageCapacity objects. Some nodes have none if the
+    /// publisher omits zero capacity, so only a class without any object is reported.
+    fn class_indicator(&self, class: &Arc<Class>) -> Indicator {
         let objects = &self.observed.inventory.snapshot.capacities;
         let has_object = |node: &Node| {
             objects
@@ -237,7 +240,7 @@ impl<'a> DriverView<'a> {
         let (has, of) = (allowed.len() - without_object.len(), allowed.len());
         let mut message = format!("class {}: {has} of {of} nodes have an object", class.key.name);
         if !without_object.is_empty() {
-            message.push_str(&format!("; not {}", names(without_object)));
+            message.push_str(&format!("; not {}", first_names(without_object)));
         }
         let blocks = self.driver.tracks_capacity && has == 0 && of > 0;
         self.indicator(Question::Health, good_unless(blocks), message)
@@ -282,7 +285,7 @@ fn severity(code: &str) -> State {
 }
 
 /// Indicators derived from the metrics of publishers.
-fn of_publishers(observed: &Observed<'_>) -> Vec<Indicator> {
+fn of_publishers(observed: &ObservedCluster<'_>) -> Vec<Indicator> {
     let count = observed.inventory.snapshot.capacities.len();
     let indicator = |question, (state, message)| Indicator::new(question, "publisher", state, message);
     let goal = match observed.reported.goal {
@@ -325,7 +328,7 @@ fn is_ready(pod: &Value) -> bool {
 }
 
 /// The first names of a list, and the number of further ones.
-fn names(all: Vec<&str>) -> String {
+fn first_names(all: Vec<&str>) -> String {
     let more = all.len().saturating_sub(NAMES);
     let first = all.into_iter().take(NAMES).collect::<Vec<_>>().join(", ");
     match more {

@@ -1,9 +1,9 @@
 //! Indicators: whether CSIStorageCapacity objects cause more load on the API server than polling explains.
 
-use super::{Indicator, Observed, Question, Requests, State, good_unless};
+use super::{Indicator, ObservedCluster, Question, Requests, State, good_unless};
 
-/// Tolerated changes per object and minute. Polling causes at most one, because external-provisioner polls once a minute; the others are
-/// for created and deleted volumes.
+/// Tolerated changes per object and minute: one for polling, because external-provisioner polls once a minute, and one for created and
+/// deleted volumes.
 const CHANGES: f64 = 2.0;
 
 /// Tolerated creations per object and minute, not counting the first creation. Polling updates objects instead of creating them again, so
@@ -14,7 +14,7 @@ const REPLACEMENTS: f64 = 0.2;
 const FAILURES: f64 = 0.05;
 
 /// Indicators for changes per object, recreated objects and failed requests.
-pub(super) fn indicators(observed: &Observed<'_>) -> Vec<Indicator> {
+pub(super) fn indicators(observed: &ObservedCluster<'_>) -> Vec<Indicator> {
     let indicator = |(state, message)| Indicator::new(Question::Load, "API server", state, message);
     let Some(requests) = observed.reported.requests else {
         let message = "the metrics of the API server were not read".to_owned();

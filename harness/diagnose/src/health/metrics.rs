@@ -42,7 +42,7 @@ impl ReportedValues {
         if !requests.is_empty() {
             reported.requests = Some(Requests {
                 over: texts.iter().find_map(|text| uptime(text, now)),
-                ..counted(&requests)
+                ..sum_requests(&requests)
             });
         }
         reported
@@ -51,7 +51,7 @@ impl ReportedValues {
 
 impl Requests {
     /// The counter for a write verb, spelled as in the journal or in the metrics of the API server. `None` for read verbs.
-    pub fn writes(&mut self, verb: &str) -> Option<&mut f64> {
+    pub fn write_counter(&mut self, verb: &str) -> Option<&mut f64> {
         match verb {
             "create" | "post" => Some(&mut self.creations),
             "update" | "patch" | "apply" | "put" => Some(&mut self.updates),
@@ -67,7 +67,7 @@ pub fn is_failure(code: u16) -> bool {
 }
 
 /// Sums the request counters of the API server.
-fn counted(requests: &[&Sample]) -> Requests {
+fn sum_requests(requests: &[&Sample]) -> Requests {
     let own = |series: &Series| {
         has(series, "resource", |it| it == RESOURCE) && !has(series, "verb", |it| it == "WATCH")
     };
@@ -86,7 +86,10 @@ fn counted(requests: &[&Sample]) -> Requests {
         let is_done = has(&sample.series, "code", |code| {
             code.parse().is_ok_and(|code: u16| code < 400)
         });
-        if let Some(number) = verb.and_then(|verb| counted.writes(&verb)).filter(|_| is_done) {
+        if let Some(number) = verb
+            .and_then(|verb| counted.write_counter(&verb))
+            .filter(|_| is_done)
+        {
             *number += sample.value;
         }
     }

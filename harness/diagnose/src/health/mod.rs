@@ -22,8 +22,8 @@ use crate::inventory::Inventory;
 use capacity_scheduler::rules::Rules;
 
 /// The objects of a cluster and the metric values at one moment.
-pub struct Observed<'a> {
-    /// All objects except `pods`, unmodified.
+pub struct ObservedCluster<'a> {
+    /// All objects except `pods`, as JSON.
     pub objects: &'a [Value],
     /// Pods that are not in `objects`, as JSON text. Parsed `Value`s would take ten times the memory.
     pub pods: &'a [Box<str>],
@@ -103,7 +103,7 @@ pub enum Question {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum State {
-    /// The object has no problem.
+    /// No problem.
     Good,
     /// A problem that leaves pods pending now.
     Bad,
@@ -129,7 +129,7 @@ pub struct Indicator {
     pub message: String,
 }
 
-impl<'a> Observed<'a> {
+impl<'a> ObservedCluster<'a> {
     /// All indicators, grouped by question. `rules`: the settings of the scheduler.
     pub fn indicators(&self, rules: &Rules) -> Vec<Indicator> {
         let mut all = drivers::indicators(self);

@@ -7,14 +7,14 @@ use capacity_types::segment::contains;
 use capacity_types::{Arithmetic, Labels, SIDECAR_PREFIX, quantity::format_bytes};
 use serde_json::Value;
 
-use super::{DriverCapacity, Indicator, Observed, Question, State};
+use super::{DriverCapacity, Indicator, ObservedCluster, Question, State};
 use crate::explain::{self, Detail};
 use capacity_scheduler::filter::NOT_ENOUGH_SPACE;
 use capacity_scheduler::objects::{Claim, Node, ObjectKey, Pod};
 use capacity_scheduler::rules::Rules;
 
 /// One indicator for each rejected pod; if no pod was rejected, one indicator that states this.
-pub(super) fn indicators(observed: &Observed<'_>, rules: &Rules) -> Vec<Indicator> {
+pub(super) fn indicators(observed: &ObservedCluster<'_>, rules: &Rules) -> Vec<Indicator> {
     let pods = observed.inventory.pods.values();
     let unschedulable = pods.filter(|pod| is_unschedulable(pod));
     let mut all: Vec<_> = unschedulable.map(|pod| indicator(observed, rules, pod)).collect();
@@ -31,8 +31,11 @@ fn is_unschedulable(pod: &Pod) -> bool {
     pod.node.is_none() && message.is_some_and(|message| message.contains(NOT_ENOUGH_SPACE))
 }
 
-fn indicator(observed: &Observed<'_>, rules: &Rules, pod: &Pod) -> Indicator {
-    let (state, message) = match (fitting_node(observed, rules, pod), unpublished(observed, pod)) {
+fn indicator(observed: &ObservedCluster<'_>, rules: &Rules, pod: &Pod) -> Indicator {
+    let (state, message) = match (
+        fitting_node(observed, rules, pod),
+        unpublished_capacity(observed, pod),
+    ) {
         (Some(node), _) => (
             State::Bad,
             format!(
@@ -58,15 +61,15 @@ fn indicator(observed: &Observed<'_>, rules: &Rules, pod: &Pod) -> Indicator {
 }
 
 /// The first node on which the pod fits according to the existing objects.
-fn fitting_node(observed: &Observed<'_>, rules: &Rules, pod: &Pod) -> Option<String> {
+fn fitting_node(observed: &ObservedCluster<'_>, rules: &Rules, pod: &Pod) -> Option<String> {
     let snapshot = &observed.inventory.snapshot;
     let explained = explain::pod(snapshot, rules, pod, &Detail::default()).ok()?;
     let mut nodes = explained.nodes.into_iter();
     nodes.find(|node| node.fits).map(|node| node.node)
 }
 
-/// Capacity that a driver has for a PVC of the pod and that is not published. Outer `None`: the responses of drivers are unknown.
-fn unpublished(observed: &Observed<'_>, pod: &Pod) -> Option<Option<String>> {
+/// Capacity that a driver returned for a PVC of the pod but that no CSIStorageCapacity object contains. Outer `None`: no driver responses.
+fn unpublished_capacity(observed: &ObservedCluster<'_>, pod: &Pod) -> Option<Option<String>> {
     let driver_capacities = observed.reported.driver_capacities.as_ref()?;
     let claims = pod.volumes.iter();
     let claims = claims.filter_map(|volume| observed.inventory.snapshot.claims.get(&volume.claim));
@@ -75,7 +78,7 @@ fn unpublished(observed: &Observed<'_>, pod: &Pod) -> Option<Option<String>> {
 }
 
 fn unpublished_for_claim(
-    observed: &Observed<'_>,
+    observed: &ObservedCluster<'_>,
     claim: &Claim,
     driver_capacities: &[DriverCapacity],
 ) -> Option<String> {
@@ -104,7 +107,7 @@ fn unpublished_for_claim(
 }
 
 /// Size of the largest volume that the published objects allow on a node; -1 without an object.
-fn published_limit(observed: &Observed<'_>, class: &str, node: &Node) -> i128 {
+fn published_limit(observed: &ObservedCluster<'_>, class: &str, node: &Node) -> i128 {
     let objects = &observed.inventory.snapshot.capacities;
     let reaching = objects.accessible_from(class, &node.labels);
     let limits = reaching.filter_map(|object| object.largest_volume());
@@ -114,8 +117,8 @@ fn published_limit(observed: &Observed<'_>, class: &str, node: &Node) -> i128 {
         .unwrap_or(-1)
 }
 
-/// The parameters of a class that the driver receives.
-fn parameters(observed: &Observed<'_>, class: &ObjectKey) -> Labels {
+/// The parameters of a class that are passed to the driver: those without the prefix of sidecars.
+fn parameters(observed: &ObservedCluster<'_>, class: &ObjectKey) -> Labels {
     let mut classes = observed.of_kind("StorageClass");
     let object = classes.find(|object| object["metadata"]["name"] == class.name.as_str());
     let parameters = object.and_then(|object| object["parameters"].as_object());

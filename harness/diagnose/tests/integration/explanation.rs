@@ -8,7 +8,7 @@ use capacity_scheduler::rules::Rules;
 use capacity_scheduler::shape::Shape;
 use serde_json::{Value, json};
 
-use super::test_cluster::{TestCluster, on};
+use super::test_cluster::{TestCluster, topology_of_node};
 
 fn pod(cluster: &TestCluster) -> Explanation {
     explain::pod(
@@ -21,7 +21,7 @@ fn pod(cluster: &TestCluster) -> Explanation {
 }
 
 /// The result of each CSIStorageCapacity object for the first PVC on a node, as `name: seen`.
-fn seen(explanation: &Explanation, node: &str) -> Vec<String> {
+fn object_verdicts(explanation: &Explanation, node: &str) -> Vec<String> {
     let found = explanation.nodes.iter().find(|view| view.node == node).unwrap();
     let objects = found.claims[0].objects.iter();
     objects
@@ -35,7 +35,7 @@ fn seen(explanation: &Explanation, node: &str) -> Vec<String> {
         .collect()
 }
 
-fn codes(cluster: &TestCluster) -> Vec<(String, &'static str)> {
+fn finding_codes(cluster: &TestCluster) -> Vec<(String, &'static str)> {
     let findings = lint::lint(&cluster.snapshot).into_iter();
     findings.map(|finding| (finding.object, finding.code)).collect()
 }
@@ -46,24 +46,24 @@ fn every_object_is_listed_with_its_problem() {
     let null = Value::Null;
     let (one, nine) = (json!("1Gi"), json!("9Gi"));
     for (topology, capacity, maximum) in [
-        (&on("n1"), &nine, &one),
-        (&on("n1"), &null, &null),
+        (&topology_of_node("n1"), &nine, &one),
+        (&topology_of_node("n1"), &null, &null),
         (&null, &nine, &null),
         (
             &json!({"matchExpressions": [{"key": "node", "operator": "Gt", "values": ["1"]}]}),
             &nine,
             &null,
         ),
-        (&on("n2"), &nine, &null),
+        (&topology_of_node("n2"), &nine, &null),
     ] {
         cluster.capacity("fast", topology, capacity, maximum);
     }
-    cluster.capacity("slow", &on("n1"), &nine, &null);
-    cluster.delayed("data", "fast", "2Gi");
+    cluster.capacity("slow", &topology_of_node("n1"), &nine, &null);
+    cluster.add_delayed_claim("data", "fast", "2Gi");
 
     let explained = pod(&cluster);
     assert_eq!(explained.verdict, "fits 1 of 2 nodes: n2");
-    let mut on_n1 = seen(&explained, "n1");
+    let mut on_n1 = object_verdicts(&explained, "n1");
     on_n1.sort();
     assert_eq!(
         on_n1,
@@ -104,7 +104,7 @@ fn pvcs_contain_why_capacity_is_not_checked() {
         let mut cluster = TestCluster::new(&["n1"]);
         cluster.driver(&tracks);
         cluster.capacity_on("n1", "1Gi");
-        cluster.delayed("data", "fast", "2Gi");
+        cluster.add_delayed_claim("data", "fast", "2Gi");
         let explained = pod(&cluster);
         assert!(
             explained.claims[0].state.contains(expected),
@@ -122,13 +122,13 @@ fn the_number_of_listed_objects_is_limited_and_the_rest_is_counted() {
     for number in 0..20 {
         cluster.capacity(
             "fast",
-            &on(&format!("gone-{number}")),
+            &topology_of_node(&format!("gone-{number}")),
             &json!("9Gi"),
             &Value::Null,
         );
     }
     cluster.capacity_on("n1", "1Gi");
-    cluster.delayed("data", "fast", "2Gi");
+    cluster.add_delayed_claim("data", "fast", "2Gi");
     let detail = Detail {
         objects: 3,
         ..Detail::default()
@@ -200,12 +200,12 @@ fn a_hypothetical_pvc_is_explained() {
 fn useless_objects_are_found() {
     let null = Value::Null;
     let (one, negative, huge) = (json!("1Gi"), json!("-1Gi"), json!("100E"));
-    let gone = on("gone");
+    let gone = topology_of_node("gone");
     for (class, topology, capacity, expected) in [
-        ("gone", &on("n1"), &one, "class-missing"),
-        ("now", &on("n1"), &one, "class-immediate"),
-        ("untracked", &on("n1"), &one, "not-tracked"),
-        ("driverless", &on("n1"), &one, "not-tracked"),
+        ("gone", &topology_of_node("n1"), &one, "class-missing"),
+        ("now", &topology_of_node("n1"), &one, "class-immediate"),
+        ("untracked", &topology_of_node("n1"), &one, "not-tracked"),
+        ("driverless", &topology_of_node("n1"), &one, "not-tracked"),
         ("fast", &null, &one, "topology-unset"),
         (
             "fast",
@@ -214,9 +214,9 @@ fn useless_objects_are_found() {
             "topology-invalid",
         ),
         ("fast", &gone, &one, "topology-matches-no-node"),
-        ("fast", &on("n1"), &null, "no-limit"),
-        ("fast", &on("n1"), &negative, "negative"),
-        ("fast", &on("n1"), &huge, "overflow"),
+        ("fast", &topology_of_node("n1"), &null, "no-limit"),
+        ("fast", &topology_of_node("n1"), &negative, "negative"),
+        ("fast", &topology_of_node("n1"), &huge, "overflow"),
     ] {
         let mut cluster = TestCluster::new(&["n1", "n2"]);
         cluster.class("now", json!({"volumeBindingMode": "Immediate"}));
@@ -224,7 +224,7 @@ fn useless_objects_are_found() {
         cluster.class("untracked", json!({"provisioner": "off.example.com"}));
         cluster.other_driver("off.example.com", &json!(false));
         cluster.capacity(class, topology, capacity, &null);
-        let found = codes(&cluster);
+        let found = finding_codes(&cluster);
         let of_object: Vec<_> = found
             .iter()
             .filter(|(object, _)| object.ends_with("driver/c1"))
@@ -242,7 +242,7 @@ fn duplicates_dropped_selectors_classes_without_objects_and_stuck_pvcs_are_found
     cluster.capacity("fast", &json!({}), &json!("1Gi"), &Value::Null);
     let selected = json!({"metadata": {"annotations": {"volume.kubernetes.io/selected-node": "gone"}}});
     cluster.claim("stuck", "fast", "1Gi", selected);
-    let found = codes(&cluster);
+    let found = finding_codes(&cluster);
     let has = |object: &str, code: &str| found.iter().any(|(it, found)| it == object && *found == code);
     assert!(has("csistoragecapacity driver/c2", "duplicate"), "{found:?}");
     assert!(
@@ -334,23 +334,23 @@ fn dropped_node_selector_terms_are_found_in_the_last_applied_annotation() {
     assert!(codes.contains(&"topology-node-selector-terms"), "{codes:?}");
 }
 
-/// A cluster with these nodes, which are equal, and a pod whose PVC requests 1Gi.
-fn among(nodes: &[&str]) -> TestCluster {
+/// A cluster of equal nodes with these names, and a pod whose PVC requests 1Gi.
+fn cluster_of_equal_nodes(nodes: &[&str]) -> TestCluster {
     let mut cluster = TestCluster::new(nodes);
     nodes.iter().for_each(|node| cluster.capacity_on(node, "9Gi"));
-    cluster.delayed("data", "fast", "1Gi");
+    cluster.add_delayed_claim("data", "fast", "1Gi");
     cluster
 }
 
 #[test]
 fn the_verdict_lists_a_few_feasible_nodes_by_name() {
     let names = ["n1", "n2", "n3", "n4", "n5"];
-    let verdict = |count: usize| pod(&among(&names[..count])).verdict;
+    let verdict = |count: usize| pod(&cluster_of_equal_nodes(&names[..count])).verdict;
     assert_eq!(verdict(1), "fits 1 of 1 nodes: n1");
     assert_eq!(verdict(2), "fits 2 of 2 nodes: n1, n2");
     assert_eq!(verdict(4), "fits 4 of 4 nodes: n1, n2, n3, n4");
     assert_eq!(verdict(5), "fits 5 of 5 nodes: n1, n2, n3 and 2 more");
-    let no_shape = pod(&among(&names[..2]));
+    let no_shape = pod(&cluster_of_equal_nodes(&names[..2]));
     assert_eq!(no_shape.nodes[0].score, None, "nothing was scored");
 }
 
@@ -370,8 +370,16 @@ fn a_single_feasible_node_has_no_score() {
         .unwrap();
         explained.nodes.iter().map(|node| node.score).collect::<Vec<_>>()
     };
-    assert_eq!(scores(&among(&["n1"])), [None], "only one node is feasible");
-    assert!(scores(&among(&["n1", "n2"])).iter().all(Option::is_some));
+    assert_eq!(
+        scores(&cluster_of_equal_nodes(&["n1"])),
+        [None],
+        "only one node is feasible"
+    );
+    assert!(
+        scores(&cluster_of_equal_nodes(&["n1", "n2"]))
+            .iter()
+            .all(Option::is_some)
+    );
 }
 
 #[test]
@@ -379,8 +387,8 @@ fn each_pvc_has_its_own_outcome() {
     let mut cluster = TestCluster::new(&["n1"]);
     cluster.capacity_on("n1", "9Gi");
     cluster.volume("pv", "slow", "5Gi", "n1", json!({}));
-    cluster.delayed("made", "fast", "1Gi");
-    cluster.delayed("found", "slow", "5Gi");
+    cluster.add_delayed_claim("made", "fast", "1Gi");
+    cluster.add_delayed_claim("found", "slow", "5Gi");
     let outcomes = |cluster: &TestCluster| {
         let explained = pod(cluster);
         let claims = explained.nodes[0].claims.iter();
@@ -395,10 +403,10 @@ fn each_pvc_has_its_own_outcome() {
             "ns/found: is bound to volume pv, which exists",
         ]
     );
-    cluster.delayed("large", "fast", "99Gi");
+    cluster.add_delayed_claim("large", "fast", "99Gi");
     let only_n2 = json!([{"matchLabelExpressions": [{"key": "node", "values": ["n2"]}]}]);
     cluster.class("elsewhere", json!({"allowedTopologies": only_n2}));
-    cluster.delayed("away", "elsewhere", "1Gi");
+    cluster.add_delayed_claim("away", "elsewhere", "1Gi");
     let space = "no capacity object that this node can access is large enough";
     let explained = outcomes(&cluster);
     let of = |claim: &str| {
@@ -421,15 +429,15 @@ fn an_object_for_every_node_is_a_finding_only_beside_others_of_its_class() {
     let mut cluster = TestCluster::new(&["n1"]);
     let null = Value::Null;
     cluster.capacity("fast", &json!({}), &json!("0"), &null);
-    cluster.capacity("slow", &on("n1"), &json!("1Gi"), &null);
+    cluster.capacity("slow", &topology_of_node("n1"), &json!("1Gi"), &null);
     assert_eq!(
-        codes(&cluster),
+        finding_codes(&cluster),
         [],
         "zero is not negative, and each class has one object"
     );
-    cluster.capacity("fast", &on("n1"), &json!("1Gi"), &null);
+    cluster.capacity("fast", &topology_of_node("n1"), &json!("1Gi"), &null);
     assert_eq!(
-        codes(&cluster),
+        finding_codes(&cluster),
         [("csistoragecapacity driver/c1".to_owned(), "topology-covers-all")]
     );
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use capacity_diagnose::health::{
-    Calls, DriverCapacity, Indicator, Observed, Question, ReportedValues, Requests, State,
+    Calls, DriverCapacity, Indicator, ObservedCluster, Question, ReportedValues, Requests, State,
 };
 use capacity_diagnose::inventory::Inventory;
 use capacity_scheduler::Options;
@@ -43,7 +43,7 @@ fn cluster() -> Vec<Value> {
 }
 
 /// A pod that was rejected for lack of storage, with a PVC of this size.
-fn refused(size: &str) -> [Value; 2] {
+fn rejected_pod(size: &str) -> [Value; 2] {
     let message = "0/2 nodes are available: 2 node(s) did not have enough free storage.";
     let condition =
         json!({"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message});
@@ -62,7 +62,7 @@ fn indicators(objects: &[Value], reported: &ReportedValues) -> Vec<Indicator> {
         .iter()
         .try_for_each(|object| inventory.add(object.clone()))
         .unwrap();
-    let observed = Observed {
+    let observed = ObservedCluster {
         objects,
         pods: &[],
         inventory: &inventory,
@@ -71,22 +71,22 @@ fn indicators(objects: &[Value], reported: &ReportedValues) -> Vec<Indicator> {
     observed.indicators(&Options::default().rules().unwrap())
 }
 
-/// Question and object of each indicator that is not `Good`.
-fn bad(objects: &[Value], reported: &ReportedValues) -> Vec<(Question, String)> {
+/// Question and message of each indicator with the state `Bad` or `Risk`.
+fn bad_indicators(objects: &[Value], reported: &ReportedValues) -> Vec<(Question, String)> {
     let all = indicators(objects, reported).into_iter();
     all.filter(|it| matches!(it.state, State::Bad | State::Risk))
         .map(|it| (it.question, it.message))
         .collect()
 }
 
-/// Question and object of the only indicator that is not `Good`.
-fn only(objects: &[Value], reported: &ReportedValues) -> (Question, String) {
-    let mut all = bad(objects, reported);
+/// Question and message of the only indicator with the state `Bad` or `Risk`.
+fn only_bad_indicator(objects: &[Value], reported: &ReportedValues) -> (Question, String) {
+    let mut all = bad_indicators(objects, reported);
     assert_eq!(all.len(), 1, "{all:?}");
     all.remove(0)
 }
 
-fn changed(kind: &str, change: impl Fn(&mut Value)) -> Vec<Value> {
+fn cluster_with_changed(kind: &str, change: impl Fn(&mut Value)) -> Vec<Value> {
     let mut objects = cluster();
     objects
         .iter_mut()
@@ -106,18 +106,18 @@ fn use_is_detected_from_objects_and_metrics_and_not_from_workloads() {
     };
     let none_reported = ReportedValues::default();
     assert!(word(&cluster(), &none_reported).starts_with("in use: storageCapacity is true, 2 objects"));
-    let off = changed("CSIDriver", |it| it["spec"]["storageCapacity"] = json!(false));
+    let off = cluster_with_changed("CSIDriver", |it| it["spec"]["storageCapacity"] = json!(false));
     assert!(word(&off, &none_reported).starts_with("prepared: 2 objects"));
     let mut none = off;
     none.retain(|object| object["kind"] != "CSIStorageCapacity");
-    none.extend(refused("1Gi"));
+    none.extend(rejected_pod("1Gi"));
     assert!(
         word(&none, &none_reported).starts_with("not in use"),
         "pods are not evidence of use"
     );
     let mut unpublished = cluster();
     unpublished.retain(|object| object["kind"] != "CSIStorageCapacity");
-    let (question, message) = bad(&unpublished, &none_reported).remove(0);
+    let (question, message) = bad_indicators(&unpublished, &none_reported).remove(0);
     assert_eq!(question, Question::InUse);
     assert!(message.contains("there are no objects"), "{message}");
     let goal = ReportedValues {
@@ -137,27 +137,27 @@ fn use_is_detected_from_objects_and_metrics_and_not_from_workloads() {
 #[test]
 fn each_failing_component_is_reported() {
     let none_reported = ReportedValues::default();
-    assert_eq!(bad(&cluster(), &none_reported), []);
-    let unready = changed("Pod", |it| {
+    assert_eq!(bad_indicators(&cluster(), &none_reported), []);
+    let unready = cluster_with_changed("Pod", |it| {
         it["status"]["conditions"][0]["status"] = json!("False");
     });
-    let (question, message) = only(&unready, &none_reported);
+    let (question, message) = only_bad_indicator(&unready, &none_reported);
     assert_eq!(
         (question, message.as_str()),
         (Question::Health, "0 of its 1 pods are ready; not driver-0")
     );
-    let gone = changed("CSINode", |it| it["spec"]["drivers"] = json!([]));
+    let gone = cluster_with_changed("CSINode", |it| it["spec"]["drivers"] = json!([]));
     assert!(
-        bad(&gone, &none_reported)
+        bad_indicators(&gone, &none_reported)
             .iter()
             .any(|(_, message)| message == "registered on 0 of 2 nodes")
     );
-    let wrong = changed("CSIStorageCapacity", |it| {
+    let wrong = cluster_with_changed("CSIStorageCapacity", |it| {
         it.as_object_mut()
             .expect("the object is a map")
             .remove("nodeTopology");
     });
-    let messages: Vec<String> = bad(&wrong, &none_reported)
+    let messages: Vec<String> = bad_indicators(&wrong, &none_reported)
         .into_iter()
         .map(|(_, message)| message)
         .collect();
@@ -170,8 +170,8 @@ fn each_failing_component_is_reported() {
         calls: Some(Calls { all: 10.0, failed }),
         ..ReportedValues::default()
     };
-    assert_eq!(bad(&cluster(), &calls(1.0)), []);
-    let (question, message) = only(&cluster(), &calls(2.0));
+    assert_eq!(bad_indicators(&cluster(), &calls(1.0)), []);
+    let (question, message) = only_bad_indicator(&cluster(), &calls(2.0));
     assert_eq!(
         (question, message.as_str()),
         (Question::Health, "2 of 10 GetCapacity calls failed")
@@ -181,7 +181,7 @@ fn each_failing_component_is_reported() {
 #[test]
 fn a_rejection_is_bad_if_there_is_capacity() {
     let mut objects = cluster();
-    objects.extend(refused("20Gi"));
+    objects.extend(rejected_pod("20Gi"));
     let answered = |bytes: i64, raid: &str| ReportedValues {
         driver_capacities: Some(vec![DriverCapacity {
             driver: DRIVER.to_owned(),
@@ -191,25 +191,25 @@ fn a_rejection_is_bad_if_there_is_capacity() {
         }]),
         ..ReportedValues::default()
     };
-    // First a pod that really lacks storage, then the same pod if GetCapacity responses are known only for other parameters, or not at all.
-    assert_eq!(bad(&objects, &answered(20 * GIB - 1, "none")), []);
-    assert_eq!(bad(&objects, &answered(20 * GIB, "mirror")), []);
-    assert_eq!(bad(&objects, &ReportedValues::default()), []);
+    // Not bad: the driver has too little capacity, GetCapacity responses are known only for other parameters, or none is known.
+    assert_eq!(bad_indicators(&objects, &answered(20 * GIB - 1, "none")), []);
+    assert_eq!(bad_indicators(&objects, &answered(20 * GIB, "mirror")), []);
+    assert_eq!(bad_indicators(&objects, &ReportedValues::default()), []);
     let unknown = indicators(&objects, &ReportedValues::default());
     let of_pod = unknown
         .iter()
         .find(|it| it.question == Question::Refusals)
         .expect("a pod is rejected");
     assert_eq!(of_pod.state, State::Unknown);
-    let (question, message) = only(&objects, &answered(20 * GIB, "none"));
+    let (question, message) = only_bad_indicator(&objects, &answered(20 * GIB, "none"));
     assert_eq!(question, Question::Refusals);
     assert!(
         message.contains("the driver has 20Gi for class fast on node n2, which is not published"),
         "{message}"
     );
     let mut fits = cluster();
-    fits.extend(refused("10Gi"));
-    let (question, message) = only(&fits, &ReportedValues::default());
+    fits.extend(rejected_pod("10Gi"));
+    let (question, message) = only_bad_indicator(&fits, &ReportedValues::default());
     assert_eq!(question, Question::Refusals);
     assert!(
         message.contains("it fits n1 according to the published capacity"),
@@ -230,19 +230,19 @@ fn excessive_changes_and_failing_requests_are_reported() {
         ..ReportedValues::default()
     };
     // In one minute, four changes of two objects are tolerated.
-    assert_eq!(bad(&cluster(), &requests(4.0, 5.0, Some(60))), []);
+    assert_eq!(bad_indicators(&cluster(), &requests(4.0, 5.0, Some(60))), []);
     assert_eq!(
-        bad(&cluster(), &requests(50.0, 0.0, None)),
+        bad_indicators(&cluster(), &requests(50.0, 0.0, None)),
         [],
         "the period is unknown"
     );
-    let (question, message) = only(&cluster(), &requests(5.0, 0.0, Some(60)));
+    let (question, message) = only_bad_indicator(&cluster(), &requests(5.0, 0.0, Some(60)));
     assert_eq!(question, Question::Load);
     assert!(
         message.starts_with("2.50 changes per object and minute (2 objects)"),
         "{message}"
     );
-    let (question, message) = only(&cluster(), &requests(0.0, 6.0, Some(60)));
+    let (question, message) = only_bad_indicator(&cluster(), &requests(0.0, 6.0, Some(60)));
     assert_eq!(
         (question, message.as_str()),
         (Question::Load, "6 of 100 requests failed with status 429 or 5xx")
@@ -262,11 +262,11 @@ fn recreated_objects_are_reported() {
         ..ReportedValues::default()
     };
     assert_eq!(
-        bad(&cluster(), &requests(2.0, 0.0)),
+        bad_indicators(&cluster(), &requests(2.0, 0.0)),
         [],
         "each of the two objects was created once"
     );
-    let shown = bad(&cluster(), &requests(238.0, 236.0));
+    let shown = bad_indicators(&cluster(), &requests(238.0, 236.0));
     let texts: Vec<&str> = shown.iter().map(|(_, message)| message.as_str()).collect();
     assert_eq!(
         texts,
@@ -301,14 +301,14 @@ fn harmless_changes_leave_a_healthy_cluster_good() {
         json!({"kind": "CSIDriver", "metadata": {"name": "net"}, "spec": {}}),
         json!({"kind": "StorageClass", "metadata": {"name": "net"}, "provisioner": "net", "volumeBindingMode": "WaitForFirstConsumer"}),
     ];
-    let zero = changed("CSIStorageCapacity", |it| {
+    let zero = cluster_with_changed("CSIStorageCapacity", |it| {
         if it["metadata"]["name"] == "n1" {
             it["capacity"] = json!("0");
         }
     });
     let mut left_out = cluster();
     left_out.retain(|it| !(it["kind"] == "CSIStorageCapacity" && it["metadata"]["name"] == "n1"));
-    let pinned = changed("StorageClass", |it| {
+    let pinned = cluster_with_changed("StorageClass", |it| {
         it["allowedTopologies"] = allowed(json!(["n1"]));
     });
     for (what, objects) in [
@@ -327,10 +327,10 @@ fn harmless_changes_leave_a_healthy_cluster_good() {
         ("zero published", zero),
         ("zero left out", left_out),
     ] {
-        assert_eq!(bad(&objects, &ReportedValues::default()), [], "{what}");
+        assert_eq!(bad_indicators(&objects, &ReportedValues::default()), [], "{what}");
     }
     // Changes similar to the harmless ones that must be reported.
-    let mistyped = changed("StorageClass", |it| {
+    let mistyped = cluster_with_changed("StorageClass", |it| {
         it["allowedTopologies"] = allowed(json!([format!("{key}=n1")]));
     });
     for (what, objects, expected) in [
@@ -345,7 +345,7 @@ fn harmless_changes_leave_a_healthy_cluster_good() {
             "1 of its 2 pods are ready; not driver-1",
         ),
     ] {
-        let (question, message) = only(&objects, &ReportedValues::default());
+        let (question, message) = only_bad_indicator(&objects, &ReportedValues::default());
         assert_eq!(question, Question::Health, "{what}");
         assert!(message.starts_with(expected), "{what}: {message}");
     }

@@ -79,7 +79,7 @@ fn cluster() -> Vec<(&'static str, Value)> {
 
 #[tokio::test]
 async fn all_pages_and_the_served_version_of_capacity_are_listed() {
-    let objects = inventory::objects_in(&serving(&cluster(), 404), &[])
+    let objects = inventory::list_objects(&serving(&cluster(), 404), &[])
         .await
         .unwrap();
     let mut inventory = Inventory::default();
@@ -100,13 +100,15 @@ async fn all_pages_and_the_served_version_of_capacity_are_listed() {
 
 #[tokio::test]
 async fn a_rejected_list_request_is_an_error() {
-    let error = inventory::objects_in(&serving(&cluster(), 403), &[])
+    let error = inventory::list_objects(&serving(&cluster(), 403), &[])
         .await
         .unwrap_err();
     assert!(error.to_string().contains("csistoragecapacities"), "{error}");
     let without = &cluster()[1..];
     assert!(
-        inventory::objects_in(&serving(without, 404), &[]).await.is_err(),
+        inventory::list_objects(&serving(without, 404), &[])
+            .await
+            .is_err(),
         "the nodes API is always served"
     );
 }
@@ -115,7 +117,7 @@ async fn a_rejected_list_request_is_an_error() {
 async fn objects_are_returned_unmodified_including_additional_paths() {
     let mut lists = cluster();
     lists.push(("/api/v1/events", list("Event", &[named("e")], "")));
-    let objects = inventory::objects_in(&serving(&lists, 404), &["/api/v1/events"])
+    let objects = inventory::list_objects(&serving(&lists, 404), &["/api/v1/events"])
         .await
         .unwrap();
     let names: Vec<_> = objects

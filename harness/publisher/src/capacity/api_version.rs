@@ -22,14 +22,14 @@ use crate::{Dialect, Options, UpdateVerb, rate_limiter::RateLimiter, status::is_
 const ALPHA: &str = "v1alpha1";
 
 /// Client for the CSIStorageCapacity objects of one namespace, in the served API version.
-pub(crate) struct Capacities {
+pub(crate) struct CapacityClient {
     client: Client,
     namespace: String,
     limiter: RateLimiter,
     /// The API version in use. `None`: not discovered yet, or no longer served.
     version: Mutex<Option<&'static str>>,
-    /// When API discovery last ran, for a server that drops `maximumVolumeSize` (all servers before 1.21 do). `None`: the server stores the
-    /// field.
+    /// The time of the last API discovery if the server drops `maximumVolumeSize`, as all servers before 1.21 do. `None` if the server
+    /// stores the field.
     maximum_dropped: Mutex<Option<Instant>>,
     /// Minimum time between two discoveries for a server that drops `maximumVolumeSize`.
     rediscovery_interval: Duration,
@@ -42,10 +42,10 @@ enum Access {
     Older(Api<DynamicObject>, &'static str),
 }
 
-impl Capacities {
-    pub(crate) fn new(client: Client, namespace: &str, options: &Options) -> Capacities {
+impl CapacityClient {
+    pub(crate) fn new(client: Client, namespace: &str, options: &Options) -> CapacityClient {
         let limiter = RateLimiter::new(options.kube_api_capacity_qps, options.kube_api_capacity_burst);
-        Capacities {
+        CapacityClient {
             client,
             namespace: namespace.to_owned(),
             limiter,
@@ -82,10 +82,10 @@ impl Capacities {
 
     pub(crate) async fn create(&self, object: &CSIStorageCapacity) -> kube::Result<CSIStorageCapacity> {
         let parameters = PostParams::default();
-        let created = match self.access().await? {
+        let created = match self.served_api().await? {
             Access::V1(api) => api.create(&parameters, object).await,
             Access::Older(api, version) => {
-                let created = api.create(&parameters, &converted(object, version)?).await;
+                let created = api.create(&parameters, &convert_version(object, version)?).await;
                 created.and_then(|created| as_v1(&created))
             }
         };
@@ -96,10 +96,10 @@ impl Capacities {
     /// Updates an object. Fails if the object was modified since it was read.
     pub(crate) async fn write(&self, object: &CSIStorageCapacity) -> kube::Result<CSIStorageCapacity> {
         let name = object.name_any();
-        let written = match self.access().await? {
+        let written = match self.served_api().await? {
             Access::V1(api) => put_or_patch(&api, &name, object, self.patch(object, "v1")).await,
             Access::Older(api, version) => {
-                let sent = converted(object, version)?;
+                let sent = convert_version(object, version)?;
                 let written = put_or_patch(&api, &name, &sent, self.patch(object, version)).await;
                 written.and_then(|written| as_v1(&written))
             }
@@ -108,7 +108,7 @@ impl Capacities {
             .inspect(|written| self.record_maximum_dropped(object, written))
     }
 
-    /// The update as a patch. `None` if the dialect updates with PUT.
+    /// The patch that updates an object. `None` if the dialect updates with PUT.
     fn patch(&self, object: &CSIStorageCapacity, version: &str) -> Option<(PatchParams, Patch<Value>)> {
         let is_apply = match self.dialect.update {
             UpdateVerb::Update => return None,
@@ -133,7 +133,7 @@ impl Capacities {
     }
 
     pub(crate) async fn get(&self, name: &str) -> kube::Result<CSIStorageCapacity> {
-        let found = match self.access().await? {
+        let found = match self.served_api().await? {
             Access::V1(api) => api.get(name).await,
             Access::Older(api, _) => api.get(name).await.and_then(|found| as_v1(&found)),
         };
@@ -142,7 +142,7 @@ impl Capacities {
 
     /// Lists the objects that the parameters select, and converts them to `v1`.
     pub(crate) async fn list(&self, parameters: &ListParams) -> kube::Result<Vec<CSIStorageCapacity>> {
-        let found = match self.access().await? {
+        let found = match self.served_api().await? {
             Access::V1(api) => api.list(parameters).await.map(|found| found.items),
             Access::Older(api, _) => {
                 let found = api.list(parameters).await;
@@ -153,7 +153,7 @@ impl Capacities {
     }
 
     pub(crate) async fn delete(&self, name: &str, parameters: &DeleteParams) -> kube::Result<()> {
-        let deleted = match self.access().await? {
+        let deleted = match self.served_api().await? {
             Access::V1(api) => api.delete(name, parameters).await.map(drop),
             Access::Older(api, _) => api.delete(name, parameters).await.map(drop),
         };
@@ -161,13 +161,13 @@ impl Capacities {
     }
 
     /// Waits for the rate limiter, then returns the API for the version that the server serves.
-    async fn access(&self) -> kube::Result<Access> {
+    async fn served_api(&self) -> kube::Result<Access> {
         self.limiter.acquire().await;
         let version = self.version().await?;
         Ok(if version == "v1" {
-            Access::V1(self.stable())
+            Access::V1(self.v1_api())
         } else {
-            Access::Older(self.dynamic(version), version)
+            Access::Older(self.dynamic_api(version), version)
         })
     }
 
@@ -179,11 +179,11 @@ impl Capacities {
         }
     }
 
-    pub(super) fn stable(&self) -> Api<CSIStorageCapacity> {
+    pub(super) fn v1_api(&self) -> Api<CSIStorageCapacity> {
         Api::namespaced(self.client.clone(), &self.namespace)
     }
 
-    pub(super) fn dynamic(&self, version: &str) -> Api<DynamicObject> {
+    pub(super) fn dynamic_api(&self, version: &str) -> Api<DynamicObject> {
         let resource = ApiResource {
             group: GROUP.to_owned(),
             version: version.to_owned(),
@@ -202,7 +202,7 @@ impl Capacities {
         }
     }
 
-    /// The newest version that the server currently serves.
+    /// Discovers the newest version of CSIStorageCapacity that the server serves. `None` if it serves none.
     async fn best_version(&self) -> kube::Result<Option<&'static str>> {
         for version in VERSIONS {
             let found = self.client.list_api_group_resources(&api_version(version)).await;
@@ -234,12 +234,12 @@ impl Capacities {
         ))
     }
 
-    /// Records that the current version is no longer served.
+    /// Records that the server no longer serves the API version in use.
     pub(super) fn mark_not_served(&self) {
         *self.version.lock() = None;
     }
 
-    /// Calls [`Capacities::mark_not_served`] if the error shows that the server no longer serves the version.
+    /// Calls [`Self::mark_not_served`] if the error shows that the server no longer serves the version.
     fn check_served<T>(&self, result: kube::Result<T>) -> kube::Result<T> {
         if result.as_ref().is_err_and(is_type_missing) {
             self.mark_not_served();
@@ -248,7 +248,7 @@ impl Capacities {
     }
 }
 
-/// Sends the patch if there is one, otherwise a PUT of the object.
+/// Updates an object with `patch`, or with PUT if `patch` is `None`.
 async fn put_or_patch<T: Clone + Debug + Serialize + DeserializeOwned>(
     api: &Api<T>,
     name: &str,
@@ -266,11 +266,11 @@ fn lists_capacities(list: &APIResourceList) -> bool {
 }
 
 pub(super) fn as_v1(object: &DynamicObject) -> kube::Result<CSIStorageCapacity> {
-    converted(object, "v1")
+    convert_version(object, "v1")
 }
 
 /// Converts an object to another API version.
-fn converted<T: DeserializeOwned>(object: &impl Serialize, version: &str) -> kube::Result<T> {
+fn convert_version<T: DeserializeOwned>(object: &impl Serialize, version: &str) -> kube::Result<T> {
     let mut value = serde_json::to_value(object).map_err(kube::Error::SerdeError)?;
     value["apiVersion"] = api_version(version).into();
     value["kind"] = KIND.into();

@@ -24,8 +24,8 @@ const LABEL_LENGTH_MAX: usize = 63;
 pub(crate) struct ManagedBy {
     pub(crate) driver: String,
     pub(crate) instance: String,
-    /// UID of an owner: objects with this controlling owner belong to this publisher, whatever their labels. New objects then have no
-    /// labels (external-provisioner 2.0.0).
+    /// UID of the controlling owner by which objects are recognized, whatever their labels; new objects then have no labels
+    /// (external-provisioner 2.0.0). `None`: objects are recognized by labels.
     owner: Option<String>,
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn is_publishable(class: &StorageClass, driver: &str, immediate: bool
     class.provisioner == driver && (immediate || class.volume_binding_mode.as_deref() != Some("Immediate"))
 }
 
-/// The class parameters that the driver receives (CSI: the same for CreateVolume and GetCapacity).
+/// The class parameters that are not reserved for the sidecar. CSI requires the same parameters in CreateVolume and GetCapacity.
 pub(crate) fn parameters_for_driver(class: &StorageClass) -> BTreeMap<String, String> {
     let all = class.parameters.iter().flatten();
     all.filter(|(key, _)| !key.starts_with(SIDECAR_PREFIX))
@@ -79,7 +79,7 @@ impl ManagedBy {
     }
 
     /// Replaces a managed-by value that is too long for a label by a value that ends with a hash of the node name.
-    pub(crate) fn hashed(mut self, node: Option<&str>) -> ManagedBy {
+    pub(crate) fn with_hashed_instance(mut self, node: Option<&str>) -> ManagedBy {
         if let Some(node) = node.filter(|node| Self::is_shortened(node)) {
             self.instance = format!("{CENTRAL}-{:08x}{:08x}", fnv1a(node), fnv1a(&node[1..]));
         }
@@ -91,7 +91,7 @@ impl ManagedBy {
         CENTRAL.len() + 1 + node.len() > LABEL_LENGTH_MAX
     }
 
-    /// Recognizes objects by this controlling owner; `None`: by labels.
+    /// Makes the publisher recognize objects by this controlling owner, or by labels if `owner` is `None`.
     pub(crate) fn owned_by(self, owner: Option<&OwnerReference>) -> ManagedBy {
         let owner = owner.map(|owner| owner.uid.clone());
         ManagedBy { owner, ..self }
@@ -115,8 +115,8 @@ impl ManagedBy {
     }
 
     /// Whether a managed-by value belongs to an instance that publishes for one node (distributed mode).
-    pub(crate) fn is_of_a_node(instance: &str) -> bool {
-        let infix = infix();
+    pub(crate) fn is_distributed_instance(instance: &str) -> bool {
+        let infix = truncation_infix();
         let shortened = |(before, _): (&str, &str)| !before.is_empty() && CENTRAL.starts_with(before);
         instance
             .strip_prefix(CENTRAL)
@@ -135,7 +135,7 @@ impl ManagedBy {
 /// the same after a restart.
 fn instance_on(node: &str) -> String {
     let whole = format!("{CENTRAL}-{node}");
-    let infix = infix();
+    let infix = truncation_infix();
     match LABEL_LENGTH_MAX.checked_sub(node.len() + infix.len()) {
         _ if whole.len() <= LABEL_LENGTH_MAX => whole,
         Some(room @ 1..) => format!("{}{infix}{node}", &CENTRAL[..room.min(CENTRAL.len())]),
@@ -143,8 +143,8 @@ fn instance_on(node: &str) -> String {
     }
 }
 
-/// Text that replaces the truncated part of a managed-by value that is too long for a label. The same for every node.
-fn infix() -> String {
+/// The text that replaces the truncated part of a managed-by value that is too long for a label; equal for all nodes.
+fn truncation_infix() -> String {
     format!("-{:08x}-", fnv1a(CENTRAL))
 }
 
@@ -208,8 +208,8 @@ pub(crate) fn segment_of(object: &CSIStorageCapacity) -> Option<Segment> {
     segment_of_selector(object.node_topology.as_ref())
 }
 
-/// A new object for a key.
-pub(crate) fn object(
+/// Builds the object for a class and a segment.
+pub(crate) fn build_object(
     by: &ManagedBy,
     class: &str,
     segment: &Segment,
@@ -252,8 +252,8 @@ pub(crate) fn is_current(
     capacity && maximum && owner.is_none_or(|owner| has_owner(object, owner))
 }
 
-/// The object with these capacity values and this owner. The owner replaces another controlling owner, since an object can have only one.
-pub(crate) fn updated(
+/// A copy of the object with these capacity values and this owner. Another controlling owner is removed: an object can have only one.
+pub(crate) fn with_capacity_and_owner(
     object: &CSIStorageCapacity,
     values: CapacityBytes,
     owner: Option<&OwnerReference>,
@@ -316,7 +316,7 @@ mod tests {
             segment(&[("zone", "a")]),
             segment(&[("rack", "1"), ("zone", "a")]),
         ] {
-            let object = object(&central(), "fast", &desired, GIB, None);
+            let object = build_object(&central(), "fast", &desired, GIB, None);
             let topology = KeyTopology::Segment(Arc::new(desired));
             let class = "fast".into();
             assert_eq!(Key::of(&object, SelectorForm::Labels), Key { class, topology });
@@ -357,7 +357,7 @@ mod tests {
 
     #[test]
     fn quantities_are_compared_by_value() {
-        let mut object = object(&central(), "fast", &segment(&[]), GIB, None);
+        let mut object = build_object(&central(), "fast", &segment(&[]), GIB, None);
         assert!(is_current(&object, GIB, None));
         object.capacity = Some(Quantity("1024Mi".to_owned()));
         assert!(is_current(&object, GIB, None), "another notation is not a change");
@@ -377,10 +377,10 @@ mod tests {
             !is_current(&object, zero, None),
             "an explicit 0 differs from unset"
         );
-        object = updated(&object, zero, None);
+        object = with_capacity_and_owner(&object, zero, None);
         assert_eq!(object.maximum_volume_size, Some(Quantity("0".to_owned())));
         assert!(is_current(&object, zero, None) && !is_current(&object, GIB, None));
-        object = updated(&object, GIB, None);
+        object = with_capacity_and_owner(&object, GIB, None);
         assert_eq!(object.maximum_volume_size, None);
         object.capacity = None;
         assert!(
@@ -393,7 +393,7 @@ mod tests {
     fn the_owner_is_added_and_replaces_another_controller() {
         let mut plain = owner("bystander");
         plain.controller = None;
-        let mut object = object(&central(), "fast", &segment(&[]), GIB, Some(&owner("old")));
+        let mut object = build_object(&central(), "fast", &segment(&[]), GIB, Some(&owner("old")));
         object
             .metadata
             .owner_references
@@ -404,7 +404,7 @@ mod tests {
             "without a desired owner the owners are unchanged"
         );
         assert!(!is_current(&object, GIB, Some(&owner("new"))));
-        let object = updated(&object, GIB, Some(&owner("new")));
+        let object = with_capacity_and_owner(&object, GIB, Some(&owner("new")));
         assert_eq!(object.metadata.owner_references, Some(vec![plain, owner("new")]));
         assert!(is_current(&object, GIB, Some(&owner("new"))));
     }
@@ -413,10 +413,10 @@ mod tests {
     fn with_an_owner_labels_are_ignored() {
         let by = central().owned_by(Some(&owner("us")));
         assert_eq!(by.selector(), None);
-        let ours = object(&by, "fast", &segment(&[]), GIB, Some(&owner("us")));
+        let ours = build_object(&by, "fast", &segment(&[]), GIB, Some(&owner("us")));
         assert_eq!(ours.metadata.labels, None);
         assert!(by.owns(&ours) && !central().owns(&ours));
-        let labelled = object(&central(), "fast", &segment(&[]), GIB, None);
+        let labelled = build_object(&central(), "fast", &segment(&[]), GIB, None);
         assert!(!by.owns(&labelled) && central().owns(&labelled));
         let mut aside = ours;
         for owner in aside.metadata.owner_references.iter_mut().flatten() {
@@ -448,7 +448,7 @@ mod tests {
             "another-client",
             "x-53f40b57-n",
         ] {
-            assert!(!ManagedBy::is_of_a_node(other), "{other}");
+            assert!(!ManagedBy::is_distributed_instance(other), "{other}");
         }
     }
 
@@ -467,7 +467,7 @@ mod tests {
         fn managed_by_values_are_unique_label_values(length in 1..254usize, other in 1..254usize) {
             let instance = |length| ManagedBy::new("d", Some(&"n".repeat(length))).instance;
             prop_assert!(instance(length).len() <= LABEL_LENGTH_MAX);
-            prop_assert!(ManagedBy::is_of_a_node(&instance(length)));
+            prop_assert!(ManagedBy::is_distributed_instance(&instance(length)));
             prop_assert_eq!(instance(length) == instance(other), length == other);
         }
     }

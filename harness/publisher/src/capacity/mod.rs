@@ -10,6 +10,6 @@ mod publish;
 mod triggers;
 mod writes;
 
-pub(crate) use api_version::Capacities;
+pub(crate) use api_version::CapacityClient;
 pub(crate) use desired::{ManagedBy, parameters_for_driver, segment_of};
 pub(crate) use publish::Publisher;

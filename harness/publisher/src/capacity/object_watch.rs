@@ -17,12 +17,12 @@ use kube::{
     },
 };
 
-use super::api_version::{Capacities, as_v1};
+use super::api_version::{CapacityClient, as_v1};
 use crate::{status::is_type_missing, watch::Retry};
 
-impl Capacities {
-    /// Watches the objects. The stream does not end. If no version is served, discovery is retried with backoff.
-    pub(crate) fn events(
+impl CapacityClient {
+    /// Watches CSIStorageCapacity objects. The stream does not end. If the server serves no version, discovery is retried with backoff.
+    pub(crate) fn watch_objects(
         self: Arc<Self>,
         config: watcher::Config,
         backoff: ExponentialBackoff,
@@ -41,12 +41,12 @@ impl Capacities {
 
 type Events = BoxStream<'static, watcher::Result<Event<CSIStorageCapacity>>>;
 
-/// A watch that switches to another version if the current one is no longer served.
+/// A watch that switches to another API version if the server no longer serves the current version.
 struct ObjectWatch {
-    capacities: Arc<Capacities>,
+    capacities: Arc<CapacityClient>,
     config: watcher::Config,
     retry: Retry,
-    /// Events of the watch in the current version.
+    /// Events of the watch. `None` while no watch is running.
     events: Option<Events>,
 }
 
@@ -59,7 +59,7 @@ impl ObjectWatch {
             };
             match events.next().await {
                 Some(Ok(event)) => {
-                    self.retry.succeeded();
+                    self.retry.record_success();
                     return Ok(event);
                 }
                 Some(Err(error)) => {
@@ -78,15 +78,15 @@ impl ObjectWatch {
         if let Some(wait) = self.retry.wait_after_failure() {
             tokio::time::sleep(wait).await;
         }
-        self.retry.failed();
+        self.retry.record_failure();
         let found = self.capacities.version().await;
         let version = found.map_err(watcher::Error::InitialListFailed)?;
         let (config, retry) = (self.config.clone(), self.retry.restarted());
         self.events = Some(if version == "v1" {
-            watcher(self.capacities.stable(), config).backoff(retry).boxed()
+            watcher(self.capacities.v1_api(), config).backoff(retry).boxed()
         } else {
-            let events = watcher(self.capacities.dynamic(version), config).backoff(retry);
-            events.filter_map(async |event| typed(event)).boxed()
+            let events = watcher(self.capacities.dynamic_api(version), config).backoff(retry);
+            events.filter_map(async |event| parse_as_v1(event)).boxed()
         });
         Ok(())
     }
@@ -103,11 +103,13 @@ fn is_not_served(error: &watcher::Error) -> bool {
 }
 
 /// Converts a watch event to `v1`. `None` if the object cannot be parsed as `v1`.
-fn typed(event: watcher::Result<Event<DynamicObject>>) -> Option<watcher::Result<Event<CSIStorageCapacity>>> {
+fn parse_as_v1(
+    event: watcher::Result<Event<DynamicObject>>,
+) -> Option<watcher::Result<Event<CSIStorageCapacity>>> {
     let read = |object: DynamicObject| match as_v1(&object) {
         Ok(object) => Some(object),
         Err(error) => {
-            tracing::warn!(name = object.name_any(), %error, "an object cannot be read and is ignored");
+            tracing::warn!(name = object.name_any(), %error, "a CSIStorageCapacity cannot be parsed and is ignored");
             None
         }
     };

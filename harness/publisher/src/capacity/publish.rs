@@ -11,7 +11,7 @@ use prometheus_client::metrics::{family::Family, gauge::Gauge};
 use tokio::time::Instant;
 
 use super::{
-    api_version::Capacities,
+    api_version::CapacityClient,
     desired::{CapacityBytes, Key, KeyTopology, ManagedBy},
     ledger::{KeyState, Ledger},
 };
@@ -30,7 +30,7 @@ pub(crate) struct Publisher {
     pub(super) by: ManagedBy,
     pub(super) owner: Option<OwnerReference>,
     driver: Arc<Driver>,
-    pub(super) capacities: Arc<Capacities>,
+    pub(super) capacities: Arc<CapacityClient>,
     /// Rate limit of GetCapacity calls.
     calls: RateLimiter,
     pub(super) ledger: Mutex<Ledger>,
@@ -46,7 +46,7 @@ pub(super) enum SyncError {
     Negative { field: &'static str, bytes: i64 },
     #[error("cannot {verb}: {}; retrying with backoff", brief(.source))]
     Api { verb: &'static str, source: kube::Error },
-    #[error("several objects exist; the duplicates are deleted next")]
+    #[error("several objects exist for the class and topology; a retry deletes the duplicates")]
     Duplicates,
 }
 
@@ -56,7 +56,7 @@ impl Publisher {
         by: ManagedBy,
         owner: Option<OwnerReference>,
         driver: Arc<Driver>,
-        capacities: Arc<Capacities>,
+        capacities: Arc<CapacityClient>,
         metrics: &Arc<Metrics>,
     ) -> Arc<Publisher> {
         let queue = Queue::new(options.backoff(), metrics.queue("csistoragecapacity"));
@@ -75,14 +75,14 @@ impl Publisher {
         let (measured, object_metrics) = (Arc::downgrade(&publisher), metrics.objects.clone());
         metrics.before_scrape(move || {
             if let Some(publisher) = measured.upgrade() {
-                publisher.measure(&object_metrics);
+                publisher.update_metrics(&object_metrics);
             }
         });
         publisher
     }
 
-    fn measure(&self, object_metrics: &ObjectMetrics) {
-        self.queue.measure();
+    fn update_metrics(&self, object_metrics: &ObjectMetrics) {
+        self.queue.update_metrics();
         let labels = self.labels();
         let (counts, ages) = {
             let ledger = self.ledger.lock();
@@ -105,7 +105,7 @@ impl Publisher {
         }
     }
 
-    /// Metric labels for driver, and for node in distributed mode (KEP-1472, "monitoring requirements"); external-provisioner has neither.
+    /// The metric labels `driver_name` and (distributed mode) `node` of KEP-1472, "monitoring requirements"; none with profile `upstream`.
     fn labels(&self) -> ExtraLabels {
         if self.options.profile == Profile::Upstream {
             return ExtraLabels::new();
@@ -117,18 +117,18 @@ impl Publisher {
             .collect()
     }
 
-    /// Reconciles each key as the queue returns it; does not return. Call it after the initial lists, because keys that are not known yet
-    /// count as not desired.
-    pub(crate) async fn work(&self) {
+    /// Reconciles each key as the queue returns it; does not return. Call it after the initial lists: before, keys whose class or segment
+    /// has not been listed count as not desired.
+    pub(crate) async fn run_workers(&self) {
         let threads = self.options.capacity_threads;
         self.queue
             .ready()
-            .for_each_concurrent(threads, |key| async move { self.attempt(&key).await })
+            .for_each_concurrent(threads, |key| async move { self.process_key(&key).await })
             .await;
     }
 
-    /// The client for the published objects, for the watch.
-    pub(crate) fn capacities(&self) -> Arc<Capacities> {
+    /// The client with which the watch of the published objects is started.
+    pub(crate) fn capacities(&self) -> Arc<CapacityClient> {
         Arc::clone(&self.capacities)
     }
 
@@ -137,12 +137,12 @@ impl Publisher {
         self.by.selector()
     }
 
-    async fn attempt(&self, key: &Key) {
+    async fn process_key(&self, key: &Key) {
         match self.sync(key).await {
             Ok(()) => self.queue.done(key),
             Err(error) => {
                 tracing::warn!(class = %key.class, topology = %key.topology, %error, "capacity not published");
-                self.queue.failed(key);
+                self.queue.retry_after_backoff(key);
             }
         }
     }
@@ -163,7 +163,7 @@ impl Publisher {
         let values = match self.get_capacity(segment, &parameters).await {
             Ok(values) => values,
             Err(error) => {
-                self.withdraw(key).await?;
+                self.handle_capacity_error(key).await?;
                 return Err(error);
             }
         };
@@ -191,7 +191,7 @@ impl Publisher {
     }
 
     /// Applies `--on-capacity-error` to the objects of a key after GetCapacity failed.
-    async fn withdraw(&self, key: &Key) -> Result<(), SyncError> {
+    async fn handle_capacity_error(&self, key: &Key) -> Result<(), SyncError> {
         match self.options.on_capacity_error {
             OnCapacityError::Keep => Ok(()),
             OnCapacityError::Withdraw => self.delete_all(&self.key_state(key).objects).await,
@@ -202,8 +202,8 @@ impl Publisher {
         self.ledger.lock().key_state(key)
     }
 
-    /// Whether these values are published as an object. Without capacity, some publishers write no object (KEP-1472: a missing object is
-    /// equivalent to zero capacity).
+    /// Whether an object is published for these values. For zero capacity this depends on `--publish-zero`, because for KEP-1472 a missing
+    /// object is equivalent to zero capacity.
     fn is_published(&self, values: CapacityBytes) -> bool {
         values.capacity > 0 || self.options.publishes_zero()
     }

@@ -22,7 +22,7 @@ impl Publisher {
         loop {
             let early = self.options.capacity_poll_jitter * self.options.rng.fraction();
             sleep(interval.mul_f64(1.0 - early)).await;
-            let desired = self.ledger.lock().desired();
+            let desired = self.ledger.lock().desired_keys();
             desired
                 .into_iter()
                 .for_each(|key| self.queue.add_unless_waiting(key));
@@ -82,8 +82,8 @@ impl Publisher {
         self.enqueue(keys);
     }
 
-    /// Refreshes the keys of a class (`None`: all classes) in segments that overlap `terms` (empty: all segments), after volumes were
-    /// created or deleted there, or could not be created. A term overlaps a segment if it is coarser or finer.
+    /// Refreshes the keys of a class (`None`: all classes) in the segments that contain one of `terms` or are contained in one (empty: all
+    /// segments), because volumes were created or deleted there, or could not be created.
     pub(crate) fn refresh(&self, class: Option<&str>, terms: &[Segment]) {
         let overlaps = |segment: &Segment| {
             terms.is_empty()
@@ -94,7 +94,7 @@ impl Publisher {
         let keys = self
             .ledger
             .lock()
-            .desired_where(|known| class.is_none_or(|class| class == known), overlaps);
+            .desired_keys_where(|known| class.is_none_or(|class| class == known), overlaps);
         self.enqueue(keys);
     }
 

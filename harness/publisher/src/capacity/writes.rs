@@ -23,7 +23,7 @@ impl Publisher {
         segment: &Segment,
         values: CapacityBytes,
     ) -> Result<(), SyncError> {
-        let object = desired::object(&self.by, &key.class, segment, values, self.owner.as_ref());
+        let object = desired::build_object(&self.by, &key.class, segment, values, self.owner.as_ref());
         let (dialect, rng) = (self.options.dialect, &self.options.rng);
         let object = dialect.new_object(object, &self.by.driver, rng);
         self.ledger.lock().begin_create(key);
@@ -48,7 +48,7 @@ impl Publisher {
         if desired::is_current(object, values, self.owner.as_ref()) {
             return Ok(());
         }
-        let updated = desired::updated(object, values, self.owner.as_ref());
+        let updated = desired::with_capacity_and_owner(object, values, self.owner.as_ref());
         let updated = self.options.dialect.changed_object(updated);
         match self.capacities.write(&updated).await {
             Ok(written) => {

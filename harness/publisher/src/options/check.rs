@@ -61,9 +61,9 @@ impl Options {
             return Err(OptionsError::Both { option, other });
         }
         let invalid = self
-            .out_of_range()
+            .range_checks()
             .into_iter()
-            .chain(self.invalid_election())
+            .chain(self.election_checks())
             .find(|(is_invalid, ..)| *is_invalid);
         invalid.map_or(Ok(()), |(_, option, hint)| {
             Err(OptionsError::Range { option, hint })
@@ -110,7 +110,7 @@ impl Options {
         Ok(())
     }
 
-    fn out_of_range(&self) -> [(bool, &'static str, &'static str); 12] {
+    fn range_checks(&self) -> [(bool, &'static str, &'static str); 12] {
         [
             (
                 self.capacity_ownerref_level < -1,
@@ -155,8 +155,9 @@ impl Options {
         ]
     }
 
-    /// Lease durations are whole seconds. A leader must stop before another instance may acquire the Lease.
-    fn invalid_election(&self) -> [(bool, &'static str, &'static str); 3] {
+    /// For each option of leader election: whether its value is invalid, the flag, and a hint. Lease durations are whole seconds. A leader
+    /// must stop before another instance may acquire the Lease.
+    fn election_checks(&self) -> [(bool, &'static str, &'static str); 3] {
         let election = &self.election;
         [
             (

@@ -15,7 +15,7 @@ const IGNORED: [Ignored; 26] = [
     (
         "cloning-protection-threads",
         true,
-        "the workers for PVCs also manage the cloning-protection finalizer",
+        "one worker removes the cloning-protection finalizers",
     ),
     (
         "connection-timeout",

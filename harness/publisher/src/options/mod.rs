@@ -73,7 +73,7 @@ pub struct Options {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value_t = false)]
     pub capacity_for_immediate_binding: bool,
 
-    /// Publish zero capacity as an object with "0" [default: depends on the profile].
+    /// Publish zero capacity as an object with capacity "0" [default: only with the profile upstream].
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub publish_zero: Option<bool>,
 
@@ -81,8 +81,8 @@ pub struct Options {
     #[arg(long, value_enum, value_name = "CHOICE", default_value_t = OnCapacityError::Keep)]
     pub on_capacity_error: OnCapacityError,
 
-    /// How long to retain the objects of a node after its driver unregistered, in case it is only restarting [default: 10s; none with the
-    /// profile upstream].
+    /// How long to retain the objects of a node after the driver unregistered there, since the driver may only be restarting [default: 10s;
+    /// none with the profile upstream].
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub unregistration_grace: Option<Duration>,
 
@@ -111,15 +111,15 @@ pub struct Options {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value_t = false)]
     pub node_deployment: bool,
 
-    /// Distributed mode: select the own node for PVCs with Immediate binding if it has enough capacity.
+    /// Distributed mode: select this instance's node for PVCs with Immediate binding if the node has enough capacity.
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value_t = true)]
     pub node_deployment_immediate_binding: bool,
 
-    /// Delay before selecting the own node; doubles after each attempt, minus a random part of this value.
+    /// Base delay until an instance selects its node for a PVC with Immediate binding; doubles per attempt, less a random part of the base.
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "20s")]
     pub node_deployment_base_delay: Duration,
 
-    /// Maximum delay before selecting the own node.
+    /// Maximum delay before an instance selects its node for a PVC with Immediate binding.
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "60s")]
     pub node_deployment_max_delay: Duration,
 
@@ -172,7 +172,7 @@ pub struct Options {
     #[arg(long, value_name = "NAME", env = "NAMESPACE")]
     pub namespace: Option<String>,
 
-    /// Pod of this process; required for an owner.
+    /// Pod of this process; required if objects have an owner.
     #[arg(long, value_name = "NAME", env = "POD_NAME")]
     pub pod_name: Option<String>,
 

@@ -11,7 +11,7 @@ pub enum Profile {
     #[default]
     Kep,
     /// As external-provisioner: an object with capacity "0" for zero capacity. Objects are deleted as soon as the driver unregisters.
-    /// Object metrics have no labels.
+    /// Object metrics have neither a driver nor a node label.
     Upstream,
 }
 

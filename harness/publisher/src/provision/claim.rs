@@ -6,7 +6,7 @@ use kube::ResourceExt;
 /// The annotation of a PVC with the node that the scheduler selected.
 pub(super) const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 
-/// The annotations of a PVC with its provisioner, set by the PersistentVolume controller.
+/// The annotations, set by the PersistentVolume controller, that contain the provisioner of a PVC.
 const PROVISIONER: [&str; 2] = [
     "volume.kubernetes.io/storage-provisioner",
     "volume.beta.kubernetes.io/storage-provisioner",

@@ -15,12 +15,15 @@ use crate::{
     watch::Change,
 };
 
-/// The finalizer that protects a source PVC.
+/// The finalizer that protects a PVC while other PVCs are cloned from it.
 const PROTECTION: &str = "provisioner.storage.kubernetes.io/cloning-protection";
 
 impl Provisioner {
-    /// Adds the finalizer to a source PVC. [`Provisioner::release`] removes it.
-    pub(super) async fn protect(&self, source_claim: &PersistentVolumeClaim) -> kube::Result<()> {
+    /// Adds the cloning-protection finalizer to a source PVC. [`Provisioner::work_on_clone_sources`] removes it.
+    pub(super) async fn add_clone_protection(
+        &self,
+        source_claim: &PersistentVolumeClaim,
+    ) -> kube::Result<()> {
         if is_protected(source_claim) {
             return Ok(());
         }
@@ -52,7 +55,7 @@ impl Provisioner {
         }
     }
 
-    /// Removes the finalizer from source PVCs when no PVC waits for a clone; does not return. Call it after the initial lists.
+    /// Removes the finalizer from each source PVC when no PVC waits for a clone of it; does not return. Call it after the initial lists.
     pub(crate) async fn work_on_clone_sources(&self) {
         self.clone_sources
             .ready()
@@ -61,7 +64,7 @@ impl Provisioner {
     }
 
     async fn attempt_release(&self, uid: &String) {
-        match self.release(uid).await {
+        match self.remove_clone_protection(uid).await {
             Ok(()) => self.clone_sources.done(uid),
             Err(error) => {
                 tracing::warn!(
@@ -69,12 +72,12 @@ impl Provisioner {
                     error = brief(&error),
                     "the cloning-protection finalizer was not removed"
                 );
-                self.clone_sources.failed(uid);
+                self.clone_sources.retry_after_backoff(uid);
             }
         }
     }
 
-    async fn release(&self, uid: &str) -> kube::Result<()> {
+    async fn remove_clone_protection(&self, uid: &str) -> kube::Result<()> {
         let Some(mut source_claim) = self.cluster.lock().claims.get(uid).map(|claim| (**claim).clone())
         else {
             return Ok(());
@@ -89,7 +92,7 @@ impl Provisioner {
         }
     }
 
-    /// Whether a PVC without volume has this PVC as its source.
+    /// Whether an unbound PVC has this PVC as its data source.
     fn has_pending_clone(&self, source_claim: &PersistentVolumeClaim) -> bool {
         let name = source_claim.name_any();
         let waits = |claim: &PersistentVolumeClaim| {

@@ -124,7 +124,7 @@ impl Provisioner {
                 if error.is_infeasible() {
                     self.claims.postpone(uid);
                 } else {
-                    self.claims.failed(uid);
+                    self.claims.retry_after_backoff(uid);
                 }
             }
         }
@@ -150,25 +150,25 @@ impl Provisioner {
         let prepared = match pending {
             // A request whose result is unknown is repeated unchanged: a different request might create a second volume.
             Some(attempt) => Ok(attempt),
-            None => self.prepare(&job).await.map(Arc::new),
+            None => self.prepare_request(&job).await.map(Arc::new),
         };
         let ended = match prepared {
             Err(error) => self.preparation_failed(&job, error).await,
             Ok(attempt) => match self.driver.create_volume(attempt.request.clone()).await {
-                Ok(volume) => self.created(&attempt, &volume).await,
+                Ok(volume) => self.handle_created_volume(&attempt, &volume).await,
                 Err(error) => self.create_failed(&attempt, error).await,
             },
         };
         let (volume_metrics, class) = (&self.metrics.provisioned, job.class.name_any());
         match &ended {
-            Ok(Outcome::Provisioned) => volume_metrics.done(&class, began.elapsed()),
-            Ok(Outcome::Rescheduled) | Err(_) => volume_metrics.failed(&class),
+            Ok(Outcome::Provisioned) => volume_metrics.record_success(&class, began.elapsed()),
+            Ok(Outcome::Rescheduled) | Err(_) => volume_metrics.record_failure(&class),
             Ok(Outcome::ClaimDeleted) => {}
         }
         ended.map(drop)
     }
 
-    async fn prepare(&self, job: &Job) -> Result<Attempt, ProvisionError> {
+    async fn prepare_request(&self, job: &Job) -> Result<Attempt, ProvisionError> {
         let capabilities = self.driver.capabilities;
         if !capabilities.controller {
             return Err(ProvisionError::MissingCapability("plugin CONTROLLER_SERVICE"));
@@ -178,7 +178,7 @@ impl Provisioner {
                 "controller CREATE_DELETE_VOLUME",
             ));
         }
-        let request = request::request(
+        let request = request::build_request(
             &self.options,
             &job.claim,
             &job.class,
@@ -205,7 +205,7 @@ impl Provisioner {
         })
     }
 
-    /// Adds the fields that are read from other objects to the request.
+    /// Adds secrets, mutable parameters and content source to the request, which are read from other objects.
     async fn with_fields_of_other_objects(
         &self,
         job: &Job,
@@ -232,7 +232,11 @@ impl Provisioner {
         }
     }
 
-    async fn created(&self, attempt: &Arc<Attempt>, volume: &Volume) -> Result<Outcome, ProvisionError> {
+    async fn handle_created_volume(
+        &self,
+        attempt: &Arc<Attempt>,
+        volume: &Volume,
+    ) -> Result<Outcome, ProvisionError> {
         let Attempt { job, request } = &**attempt;
         let requested = request.capacity_range.map_or(0, |range| range.required_bytes);
         let accessible_from: Vec<Segment> = volume
@@ -243,7 +247,7 @@ impl Provisioner {
         let too_small = volume.capacity_bytes > 0 && volume.capacity_bytes < requested;
         // CSI requires the response to contain the content source of the volume; without it the volume may be empty.
         let not_copied = request.volume_content_source.is_some() && volume.content_source.is_none();
-        // The request is stored until the PersistentVolume is created or the volume is deleted, so that no volume is leaked.
+        // The request is stored and repeated until the PersistentVolume is created or the volume is deleted, so that no volume is leaked.
         self.store_request(attempt);
         let must_delete = too_small || not_copied || !self.claim_exists(job);
         if must_delete {
@@ -253,10 +257,10 @@ impl Provisioner {
             let actual = volume.capacity_bytes;
             return if too_small {
                 Err(self
-                    .failed(job, ProvisionError::TooSmall { actual, requested })
+                    .record_failure_event(job, ProvisionError::TooSmall { actual, requested })
                     .await)
             } else if not_copied {
-                Err(self.failed(job, ProvisionError::NotCopied).await)
+                Err(self.record_failure_event(job, ProvisionError::NotCopied).await)
             } else {
                 Ok(Outcome::ClaimDeleted)
             };
@@ -319,13 +323,13 @@ impl Provisioner {
         self.refresh(Some(&job.class.name_any()), &terms);
         if error.result_unknown {
             self.store_request(attempt);
-            return Err(self.failed(job, error.into()).await);
+            return Err(self.record_failure_event(job, error.into()).await);
         }
         self.pending_requests.lock().remove(&uid(&*job.claim));
         let reschedules = error.code == Code::ResourceExhausted
             && self.driver.capabilities.topology
             && job.node().is_some();
-        let error = self.failed(job, error.into()).await;
+        let error = self.record_failure_event(job, error.into()).await;
         if reschedules {
             self.clear_selected_node(job).await
         } else {
@@ -333,8 +337,8 @@ impl Provisioner {
         }
     }
 
-    /// Writes an Event about a failure.
-    async fn failed(&self, job: &Job, error: ProvisionError) -> ProvisionError {
+    /// Writes an Event about a failure, and returns the error.
+    async fn record_failure_event(&self, job: &Job, error: ProvisionError) -> ProvisionError {
         let text = match error.is_infeasible() {
             true => {
                 format!("Volume provisioning failed with infeasible error. Retries will be delayed. {error}")
@@ -367,7 +371,7 @@ impl Provisioner {
                 .await
             {
                 Ok(written) => {
-                    // Applies the written PVC now, so that the watch event that follows changes nothing.
+                    // Applies the written PVC now, so that its watch event changes nothing.
                     self.claim_changed(Change::Applied(Arc::new(written)));
                     return Ok(Outcome::Rescheduled);
                 }
@@ -402,7 +406,7 @@ impl Provisioner {
 }
 
 impl Job {
-    /// Namespace and name as in the text of Events.
+    /// `NAMESPACE/NAME` of the PVC, as in the messages of Events.
     fn namespaced_name(&self) -> String {
         format!(
             "{}/{}",
@@ -411,15 +415,15 @@ impl Job {
         )
     }
 
-    /// The node that determines the volume's topology: selected by the scheduler for WaitForFirstConsumer, or by an instance for its own
-    /// node.
+    /// The node that determines the volume's topology: for WaitForFirstConsumer the node that the scheduler selected, in distributed mode
+    /// also a node that an instance selected.
     fn node(&self) -> Option<&str> {
-        self.selected()
+        self.annotated_node()
             .filter(|_| self.distributed || claim::waits_for_consumer(&self.class))
     }
 
     /// The node in the selected-node annotation, whatever the binding mode of the class.
-    pub(super) fn selected(&self) -> Option<&str> {
+    pub(super) fn annotated_node(&self) -> Option<&str> {
         claim::selected_node(&self.claim)
     }
 }

@@ -33,10 +33,13 @@ enum DeleteError {
 }
 
 impl Provisioner {
-    /// What to do with a PersistentVolume; `None`: nothing.
+    /// What this provisioner still has to do for a PersistentVolume; `None`: nothing.
     pub(super) fn reclaim_action(&self, volume: &PersistentVolume) -> Option<ReclaimAction> {
         let cluster = self.cluster.lock();
-        let own = self.options.own_node().map(|node| cluster.topology.locate(node));
+        let own = self
+            .options
+            .own_node()
+            .map(|node| cluster.topology.segment_of_node(node));
         let own = own.and_then(|node_segment| {
             if let NodeSegment::In(segment) = node_segment {
                 Some(segment)
@@ -52,7 +55,7 @@ impl Provisioner {
             Ok(()) => self.volumes.done(name),
             Err(error) => {
                 tracing::warn!(volume = name, %error, "volume not deleted");
-                self.volumes.failed(name);
+                self.volumes.retry_after_backoff(name);
             }
         }
     }
@@ -97,11 +100,11 @@ impl Provisioner {
             .await
         {
             Ok(()) => {
-                volume_metrics.done(class, began.elapsed());
+                volume_metrics.record_success(class, began.elapsed());
                 Ok(())
             }
             Err(error) => {
-                volume_metrics.failed(class);
+                volume_metrics.record_failure(class);
                 self.events
                     .record(volume, Reason::VolumeFailedDelete, &error.to_string())
                     .await;
@@ -115,7 +118,7 @@ impl Provisioner {
         let Some(reference) = volume::deletion_secret(volume) else {
             return BTreeMap::new();
         };
-        self.secrets(&reference).await.unwrap_or_else(|error| {
+        self.read_secret(&reference).await.unwrap_or_else(|error| {
             let (volume, error) = (volume.name_any(), brief(&error));
             tracing::warn!(
                 volume,

@@ -53,13 +53,13 @@ pub(crate) struct Provisioner {
     cluster: Arc<Mutex<Cluster>>,
     publisher: Option<Arc<Publisher>>,
     events: Recorder,
-    /// PVCs by UID.
+    /// Queue of PVCs to provision, by UID.
     claims: Queue<String>,
-    /// PersistentVolumes by name.
+    /// Queue of PersistentVolumes that need a reclaim action, by name.
     volumes: Queue<String>,
-    /// PVCs for which this instance may select its own node, by UID.
+    /// Queue of PVCs for which this instance may select its own node, by UID.
     node_selections: Queue<String>,
-    /// PVCs with the cloning-protection finalizer, by UID.
+    /// Queue of terminating PVCs with the cloning-protection finalizer, by UID.
     clone_sources: Queue<String>,
     /// Number of attempts of this instance to select its own node for a PVC, by UID of the PVC.
     attempts: Mutex<HashMap<String, u32>>,
@@ -67,7 +67,7 @@ pub(crate) struct Provisioner {
     deleted: Mutex<HashSet<String>>,
     /// CreateVolume requests whose result is unknown, by UID of the PVC. They are repeated unchanged until the result is known.
     pending_requests: Mutex<HashMap<String, Arc<create::Attempt>>>,
-    /// Identity in the attributes of the volumes that this process creates, as in external-provisioner.
+    /// Identity of this process, written to the attributes of its volumes as by external-provisioner.
     identity: String,
     metrics: Arc<Metrics>,
 }
@@ -114,7 +114,7 @@ impl Provisioner {
                     ..
                 } = &*provisioner;
                 for queue in [claims, volumes, node_selections, clone_sources] {
-                    queue.measure();
+                    queue.update_metrics();
                 }
             }
         });

@@ -24,11 +24,11 @@ impl Provisioner {
     fn selectable_job(&self, uid: &str) -> Option<Job> {
         let is_enabled = self.options.own_node().is_some() && self.options.node_deployment_immediate_binding;
         let job = self.unprovisioned_job(uid).filter(|_| is_enabled)?;
-        let selectable = job.selected().is_none() && !claim::waits_for_consumer(&job.class);
+        let selectable = job.annotated_node().is_none() && !claim::waits_for_consumer(&job.class);
         selectable.then_some(job)
     }
 
-    /// Schedules an attempt to select the own node, if this is possible for the PVC.
+    /// Schedules an attempt to select this instance's node for a PVC, if the PVC has Immediate binding and no selected node.
     pub(super) fn schedule_node_selection(&self, uid: &str) {
         if self.selectable_job(uid).is_some() {
             self.node_selections
@@ -38,7 +38,7 @@ impl Provisioner {
         }
     }
 
-    /// Makes one attempt to select the own node for a PVC.
+    /// Makes one attempt to select this instance's node for a PVC.
     pub(super) async fn try_select_own_node(&self, uid: &String) {
         let Some(job) = self.selectable_job(uid) else {
             return self.node_selections.done(uid);
@@ -51,8 +51,8 @@ impl Provisioner {
             return self.node_selections.postpone(uid);
         }
         let selected = self.select_own_node(&job).await;
-        // The attempt counts even if another instance was faster. If the volume cannot be created on that instance's node, the selection is
-        // cleared, and the instances try again.
+        // The attempt counts even if another instance was faster: if the volume cannot be created on the other instance's node, the
+        // selection is cleared, and the instances try again.
         *self.attempts.lock().entry(uid.clone()).or_insert(0) += 1;
         match selected {
             Ok(()) => self.node_selections.done(uid),
@@ -68,14 +68,14 @@ impl Provisioner {
                 tracing::warn!(
                     claim = uid,
                     error = brief(&error),
-                    "the own node was not selected for the claim"
+                    "this instance's node was not selected for the claim"
                 );
-                self.node_selections.failed(uid);
+                self.node_selections.retry_after_backoff(uid);
             }
         }
     }
 
-    /// When to make the next attempt. The delay grows with each attempt and is randomized per instance.
+    /// The time of the next attempt. The delay grows with each attempt and is randomized per instance.
     fn next_attempt(&self, uid: &str) -> Instant {
         let attempts = self.attempts.lock().get(uid).copied().unwrap_or(0);
         let base = self.options.node_deployment_base_delay;
@@ -94,16 +94,20 @@ impl Provisioner {
         !self.driver.capabilities.topology || requirement(&self.cluster.lock().topology, input).is_ok()
     }
 
-    /// Whether the driver has enough capacity for a PVC on this node. True if this is unknown, so that provisioning is attempted.
+    /// Whether the driver has enough capacity for a PVC on this node. True if the capacity is unknown, so that provisioning is attempted.
     async fn has_capacity(&self, job: &Job) -> bool {
         let spec = job.claim.spec.clone().unwrap_or_default();
         let Ok(requested) = request::requested_bytes(&spec) else {
-            // Provisioning will fail and write an Event with the reason.
+            // The requested size is invalid, so provisioning will fail and write an Event with the reason.
             return true;
         };
         let segment = {
             let cluster = self.cluster.lock();
-            match self.options.own_node().map(|node| cluster.topology.locate(node)) {
+            match self
+                .options
+                .own_node()
+                .map(|node| cluster.topology.segment_of_node(node))
+            {
                 Some(NodeSegment::In(segment)) => segment.clone(),
                 _ => Default::default(),
             }
@@ -120,7 +124,7 @@ impl Provisioner {
                         .unwrap_or(response.available_capacity)
             }
             Err(error) => {
-                tracing::warn!(claim = job.claim.name_any(), %error, "GetCapacity failed; CreateVolume is called nevertheless");
+                tracing::warn!(claim = job.claim.name_any(), %error, "GetCapacity failed; this instance's node is selected nevertheless");
                 true
             }
         }

@@ -40,8 +40,8 @@ const MODES: [(&str, Mode, Mode); 4] = [
     ),
 ];
 
-/// The CreateVolume request for a PVC, still without accessibility requirements.
-pub(super) fn request(
+/// Builds the CreateVolume request for a PVC, without accessibility requirements and fields that are read from other objects.
+pub(super) fn build_request(
     options: &Options,
     claim: &PersistentVolumeClaim,
     class: &StorageClass,
@@ -218,7 +218,7 @@ mod tests {
         }
     }
 
-    fn whole(spec: &PersistentVolumeClaimSpec) -> PersistentVolumeClaim {
+    fn claim_with_spec(spec: &PersistentVolumeClaimSpec) -> PersistentVolumeClaim {
         let mut claim = PersistentVolumeClaim {
             spec: Some(spec.clone()),
             ..Default::default()
@@ -233,7 +233,7 @@ mod tests {
         claim: &PersistentVolumeClaimSpec,
         class: &StorageClass,
     ) -> Result<CreateVolumeRequest, InvalidClaim> {
-        request(&Options::default(), &whole(claim), class, false)
+        build_request(&Options::default(), &claim_with_spec(claim), class, false)
     }
 
     #[test]
@@ -245,8 +245,8 @@ mod tests {
             extra_create_metadata: true,
             ..Options::default()
         };
-        let claim = whole(&claim("1Gi", &["ReadWriteOnce"]));
-        let built = request(&chosen, &claim, &class(&[]), false).unwrap();
+        let claim = claim_with_spec(&claim("1Gi", &["ReadWriteOnce"]));
+        let built = build_request(&chosen, &claim, &class(&[]), false).unwrap();
         assert_eq!(built.name, "vol-12ab34");
         assert_eq!(volume_name(&Options::default(), &claim), "pvc-12ab-34cd");
         let metadata = [
@@ -300,7 +300,7 @@ mod tests {
             volume_mode: Some("Block".to_owned()),
             ..claim("1", &["ReadWriteOncePod"])
         };
-        let built = request(&Options::default(), &whole(&block), &class(&[]), true).unwrap();
+        let built = build_request(&Options::default(), &claim_with_spec(&block), &class(&[]), true).unwrap();
         let capability = &built.volume_capabilities[0];
         assert_eq!(capability.access_type, Some(AccessType::Block(BlockVolume {})));
         assert_eq!(

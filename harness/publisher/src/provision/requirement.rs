@@ -49,22 +49,22 @@ pub(super) fn requirement(
 ) -> Result<Option<TopologyRequirement>, TopologyError> {
     let allowed = allowed_segments(input.allowed);
     let (requisite, first) = match input.node {
-        Some(node) => for_node(topology, node, allowed, input)?,
-        None if !allowed.is_empty() => spread(allowed, input.claim),
-        None if input.immediate => spread(topology.segments().cloned().collect(), input.claim),
+        Some(node) => segments_for_node(topology, node, allowed, input)?,
+        None if !allowed.is_empty() => spread_segments(allowed, input.claim),
+        None if input.immediate => spread_segments(topology.segments().cloned().collect(), input.claim),
         None => return Ok(None),
     };
     Ok((!requisite.is_empty()).then(|| to_requirement(&requisite, first)))
 }
 
 /// The requisite segments for a selected node, sorted, and the index of the segment that is preferred.
-fn for_node(
+fn segments_for_node(
     topology: &Topology,
     node: &str,
     allowed: BTreeSet<Segment>,
     input: TopologyInput<'_>,
 ) -> Result<(Vec<Segment>, usize), TopologyError> {
-    let own = match topology.locate(node) {
+    let own = match topology.segment_of_node(node) {
         NodeSegment::In(segment) => segment,
         NodeSegment::Unknown => return Err(TopologyError::NodeUnknown(node.to_owned())),
         NodeSegment::Absent => return Err(TopologyError::NodeAbsent(node.to_owned())),
@@ -87,8 +87,8 @@ fn for_node(
     }
 }
 
-/// All segments, and the index of the preferred one, which is derived from the PVC name.
-fn spread(segments: BTreeSet<Segment>, claim: &str) -> (Vec<Segment>, usize) {
+/// All segments, and the index of the preferred segment, which is derived from the PVC name.
+fn spread_segments(segments: BTreeSet<Segment>, claim: &str) -> (Vec<Segment>, usize) {
     let segments: Vec<Segment> = segments.into_iter().collect();
     let (hash, index) = name_hash(claim);
     let first = usize::try_from(hash.wrapping_add(index))
@@ -116,7 +116,7 @@ fn name_hash(claim: &str) -> (u32, u32) {
     (hash, ordinal)
 }
 
-/// Requires all segments of `requisite`; prefers them in order, starting at index `first`.
+/// The TopologyRequirement with these requisite segments; the preferred order starts at index `first` and wraps around.
 fn to_requirement(requisite: &[Segment], first: usize) -> TopologyRequirement {
     let term = |segment: &Segment| Term {
         segments: segment.clone(),

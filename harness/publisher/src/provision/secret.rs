@@ -65,7 +65,7 @@ pub(super) fn is_secret_parameter(parameter: &str) -> bool {
 
 /// The Secret that a StorageClass references for a CSI call; `None` if it references none. The namespace template may contain only the
 /// namespace of the PVC and no other PVC field, so that users who create PVCs cannot choose the namespace of the Secret.
-pub(super) fn reference(
+pub(super) fn secret_reference(
     used: SecretUse,
     class: &StorageClass,
     volume: &str,
@@ -93,7 +93,7 @@ pub(super) fn reference(
     }))
 }
 
-/// The templates for name and namespace of the Secret in a class. A class with only one of the two is invalid.
+/// The templates in a class for name and namespace of a Secret. A class that sets only one of these parameters is invalid.
 fn templates(used: SecretUse, class: &StorageClass) -> Result<Option<(&str, &str)>, InvalidClaim> {
     let parameter = |key: &str| {
         let parameters = class.parameters.as_ref()?;
@@ -173,7 +173,7 @@ mod tests {
             },
             ..Default::default()
         };
-        let found = reference(SecretUse::Provisioner, &class, "pvc-1", &claim)?;
+        let found = secret_reference(SecretUse::Provisioner, &class, "pvc-1", &claim)?;
         Ok(found.map(|found| {
             format!(
                 "{}/{}",

@@ -23,7 +23,7 @@ use super::{
 };
 use crate::quantity;
 
-/// Kind of a data source whose volume is cloned.
+/// The kind of data source that is cloned.
 const CLAIM: &str = "PersistentVolumeClaim";
 /// API group of VolumeSnapshots (external-snapshotter).
 const SNAPSHOTS: &str = "snapshot.storage.k8s.io";
@@ -46,9 +46,9 @@ impl Provisioner {
         class: &k8s_openapi::api::storage::v1::StorageClass,
         volume: &str,
     ) -> Result<BTreeMap<String, String>, ProvisionError> {
-        match secret::reference(SecretUse::Provisioner, class, volume, claim)? {
+        match secret::secret_reference(SecretUse::Provisioner, class, volume, claim)? {
             Some(reference) => self
-                .secrets(&reference)
+                .read_secret(&reference)
                 .await
                 .map_err(|source| ProvisionError::Api {
                     verb: "read the secret of the class",
@@ -59,7 +59,7 @@ impl Provisioner {
     }
 
     /// The contents of a Secret, as sent to the driver.
-    pub(super) async fn secrets(
+    pub(super) async fn read_secret(
         &self,
         reference: &SecretReference,
     ) -> kube::Result<BTreeMap<String, String>> {
@@ -129,10 +129,10 @@ impl Provisioner {
         };
         let source_claim = claims.get(name).await.map_err(failed)?;
         let volume = bound_volume(&source_claim)
-            .ok_or_else(|| ProvisionError::Source(name.to_owned(), "it is not bound"))?;
+            .ok_or_else(|| ProvisionError::Source(name.to_owned(), "the claim is unbound or terminating"))?;
         let volume = self.volumes_api().get(volume).await.map_err(failed)?;
         let handle = self.cloneable_handle(spec, &source_claim, &volume)?;
-        self.protect(&source_claim)
+        self.add_clone_protection(&source_claim)
             .await
             .map_err(|source| ProvisionError::Api {
                 verb: "add the cloning-protection finalizer to the source claim",
@@ -159,28 +159,28 @@ impl Provisioner {
         let snapshot = self.snapshot_object(SNAPSHOT, namespace.as_deref(), name).await?;
         let status = &snapshot.data["status"];
         let content = status["boundVolumeSnapshotContentName"].as_str();
-        let content = content.ok_or_else(|| unsuitable("it is not bound to a VolumeSnapshotContent"))?;
+        let content = content.ok_or_else(|| unsuitable("the snapshot has no VolumeSnapshotContent"))?;
         if status["readyToUse"] != true || snapshot.metadata.deletion_timestamp.is_some() {
-            return Err(unsuitable("it is not ready to use"));
+            return Err(unsuitable("the snapshot is not ready or is terminating"));
         }
         let content = self
             .snapshot_object("VolumeSnapshotContent", None, content)
             .await?
             .data;
         if content["spec"]["driver"] != *self.driver.name {
-            return Err(unsuitable("its VolumeSnapshotContent belongs to another driver"));
+            return Err(unsuitable("the VolumeSnapshotContent belongs to another driver"));
         }
         let bound = content["spec"]["volumeSnapshotRef"]["uid"].as_str();
         if bound != snapshot.metadata.uid.as_deref() {
             return Err(unsuitable(
-                "its VolumeSnapshotContent refers to another VolumeSnapshot",
+                "the VolumeSnapshotContent refers to another VolumeSnapshot",
             ));
         }
         let handle = content["status"]["snapshotHandle"].as_str();
-        let handle = handle.ok_or_else(|| unsuitable("its VolumeSnapshotContent has no snapshotHandle"))?;
+        let handle = handle.ok_or_else(|| unsuitable("the VolumeSnapshotContent has no snapshotHandle"))?;
         let size = status["restoreSize"].as_str().unwrap_or_default().to_owned();
         if request::requested_bytes(spec)? < quantity::to_bytes(&Quantity(size)).unwrap_or(0) {
-            return Err(unsuitable("its restoreSize exceeds the requested size"));
+            return Err(unsuitable("the restoreSize exceeds the requested size"));
         }
         let snapshot_id = handle.to_owned();
         Ok(volume_content_source::Type::Snapshot(
@@ -219,19 +219,19 @@ impl Provisioner {
         let is_own_driver = |driver: &str| driver == &*self.driver.name;
         let source = spec.and_then(|spec| spec.csi.as_ref());
         let source = source.filter(|csi| is_own_driver(&csi.driver));
-        let source = source.ok_or_else(|| unsuitable("its volume belongs to another driver"))?;
+        let source = source.ok_or_else(|| unsuitable("the source volume belongs to another driver"))?;
         let claimed = spec.and_then(|spec| spec.claim_ref.as_ref());
         if claimed.is_none_or(|claimed| claimed.uid != source_claim.metadata.uid) {
-            return Err(unsuitable("its PersistentVolume refers to another claim"));
+            return Err(unsuitable("the PersistentVolume refers to another claim"));
         }
         let block = source_claim.spec.as_ref().is_some_and(request::is_block);
         if block != request::is_block(clone_spec) {
-            return Err(unsuitable("its volume mode differs"));
+            return Err(unsuitable("the claims have different volume modes"));
         }
         let capacity = spec.and_then(|spec| spec.capacity.as_ref()?.get("storage"));
         let bytes = capacity.and_then(quantity::to_bytes).unwrap_or(0);
         if request::requested_bytes(clone_spec)? < bytes {
-            return Err(unsuitable("its volume is larger than the requested size"));
+            return Err(unsuitable("the source volume is larger than the requested size"));
         }
         Ok(source.volume_handle.clone())
     }

@@ -47,7 +47,7 @@ pub(super) fn identity(driver: &str, options: &Options) -> String {
         .own_node()
         .map(|node| format!("-{node}"))
         .unwrap_or_default();
-    format!("{now}-{}-{driver}{node}", options.rng.below(10_000))
+    format!("{now}-{}-{driver}{node}", options.rng.next_below(10_000))
 }
 
 /// The inputs for the PersistentVolume object of a new volume.
@@ -110,7 +110,7 @@ impl NewVolume<'_> {
     }
 
     fn secret(&self, used: SecretUse) -> Result<Option<SecretReference>, InvalidClaim> {
-        secret::reference(used, self.class, self.name, self.claim)
+        secret::secret_reference(used, self.class, self.name, self.claim)
     }
 
     fn source(&self, claim: &PersistentVolumeClaimSpec) -> Result<CSIPersistentVolumeSource, InvalidClaim> {
@@ -145,8 +145,8 @@ pub(super) enum ReclaimAction {
     RemoveFinalizer,
 }
 
-/// What remains to be done for a PersistentVolume, if anything. `own`: the segment of this instance's node (distributed mode); volumes that
-/// are not accessible from this segment are left to other instances.
+/// What this provisioner still has to do for a PersistentVolume; `None`: nothing. `own`: the segment of this instance's node in distributed
+/// mode; other instances handle volumes that are not accessible from this segment.
 pub(super) fn reclaim_action(
     object: &PersistentVolume,
     driver: &str,

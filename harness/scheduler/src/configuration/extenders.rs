@@ -94,7 +94,7 @@ impl Parser {
             timeout: self.http_timeout(path, &source["httpTimeout"]),
             node_cache_capable: is_set("nodeCacheCapable"),
             managed_resources: self.managed_resources(path, &source["managedResources"]),
-            ignored_resources: ignored(&source["managedResources"]),
+            ignored_resources: resources_ignored_by_scheduler(&source["managedResources"]),
             ignorable: is_set("ignorable"),
         };
         if is_set("enableHTTPS") || !source["tlsConfig"].is_null() {
@@ -153,7 +153,7 @@ impl Parser {
 }
 
 /// Names of the managed resources whose entry sets `ignoredByScheduler`.
-fn ignored(source: &Value) -> BTreeSet<String> {
+fn resources_ignored_by_scheduler(source: &Value) -> BTreeSet<String> {
     let resources = source.as_array().into_iter().flatten();
     let ignored = resources.filter(|resource| resource["ignoredByScheduler"] == true);
     ignored

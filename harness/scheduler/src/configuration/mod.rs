@@ -96,7 +96,7 @@ impl Configuration {
             errors: Vec::new(),
             unused: Vec::new(),
         };
-        let read = parser.file(&file, release);
+        let read = parser.parse_file(&file, release);
         match read {
             Some(configuration) if parser.errors.is_empty() => Ok(Self {
                 unused: parser.unused,
@@ -114,7 +114,7 @@ struct Parser {
 }
 
 impl Parser {
-    fn file(&mut self, file: &Value, release: Release) -> Option<Configuration> {
+    fn parse_file(&mut self, file: &Value, release: Release) -> Option<Configuration> {
         let text = |field: &str| file[field].as_str().unwrap_or_default();
         let version = text("apiVersion");
         let is_accepted = version
@@ -130,8 +130,8 @@ impl Parser {
         let fields = file.as_object()?;
         self.check_fields("", fields, &USED, &UNUSED);
         let default = Options::default();
-        let initial = self.seconds(fields, "podInitialBackoffSeconds", default.initial_backoff);
-        let max = self.seconds(fields, "podMaxBackoffSeconds", default.max_backoff);
+        let initial = self.parse_seconds(fields, "podInitialBackoffSeconds", default.initial_backoff);
+        let max = self.parse_seconds(fields, "podMaxBackoffSeconds", default.max_backoff);
         if initial < 1 {
             self.errors.push(format!(
                 "podInitialBackoffSeconds: Invalid value: {initial}: must be greater than 0"
@@ -201,7 +201,7 @@ impl Parser {
                     .push(format!("{path}: Duplicate value: \"{plugin_name}\""));
             }
             if plugin_name == PLUGIN {
-                self.arguments(&path, &plugin["args"], &mut read);
+                self.parse_plugin_args(&path, &plugin["args"], &mut read);
             } else {
                 self.unused.push(path);
             }
@@ -209,7 +209,7 @@ impl Parser {
         read
     }
 
-    fn arguments(&mut self, plugin: &str, args: &Value, profile: &mut Profile) {
+    fn parse_plugin_args(&mut self, plugin: &str, args: &Value, profile: &mut Profile) {
         let Some(fields) = args.as_object() else {
             return;
         };
@@ -229,7 +229,7 @@ impl Parser {
             Some(seconds) => self.errors.push(format!(
                 "{path}.bindTimeoutSeconds: Invalid value: {seconds}: invalid BindTimeoutSeconds, should not be a negative value"
             )),
-            None => self.not_a_number(&format!("{path}.bindTimeoutSeconds")),
+            None => self.report_not_a_number(&format!("{path}.bindTimeoutSeconds")),
         }
         if let Some(shape) = fields.get("shape").filter(|shape| !shape.is_null()) {
             profile.shape = self.shape(&path, shape);
@@ -254,7 +254,7 @@ impl Parser {
             })
         });
         let Some(points) = points.collect::<Option<Vec<_>>>() else {
-            self.not_a_number(&format!("{path}.shape"));
+            self.report_not_a_number(&format!("{path}.shape"));
             return None;
         };
         if let Err(error) = Shape::new(&points) {
@@ -263,18 +263,18 @@ impl Parser {
         Some(points)
     }
 
-    fn seconds(&mut self, fields: &Map<String, Value>, field: &str, default: Duration) -> i64 {
+    fn parse_seconds(&mut self, fields: &Map<String, Value>, field: &str, default: Duration) -> i64 {
         let default = i64::try_from(default.as_secs()).unwrap_or(i64::MAX);
         let Some(value) = fields.get(field).filter(|value| !value.is_null()) else {
             return default;
         };
         value.as_i64().unwrap_or_else(|| {
-            self.not_a_number(field);
+            self.report_not_a_number(field);
             default
         })
     }
 
-    fn not_a_number(&mut self, path: &str) {
+    fn report_not_a_number(&mut self, path: &str) {
         self.errors
             .push(format!("{path}: Invalid value: must be a whole number"));
     }
@@ -297,7 +297,7 @@ fn unknown_fields<'a>(fields: &'a Map<String, Value>, used: &[&str], unused: &[&
         .collect()
 }
 
-/// Negative durations count as zero here; the validation rejects them.
+/// Converts seconds to a duration. Negative values count as zero, because the validation rejects them.
 fn duration(seconds: i64) -> Duration {
     Duration::from_secs(u64::try_from(seconds).unwrap_or(0))
 }

@@ -26,7 +26,7 @@ use crate::filter::Binding;
 use crate::objects::{BOUND_BY_CONTROLLER, Claim, ObjectKey, Pod, SELECTED_NODE, Volume};
 use crate::snapshot::Snapshot;
 
-/// The binding of a pod and its volumes, as decided by a scheduling attempt.
+/// A job that binds a pod and its volumes, as decided by a scheduling attempt.
 pub(super) struct BindJob {
     pub(super) client: Client,
     pub(super) cache: Arc<Mutex<Cache>>,
@@ -73,8 +73,8 @@ pub(super) enum VolumesError {
     NodeAffinityMismatch { volume: String, node: String },
 }
 
-/// Resource versions that PVCs and PersistentVolumes had before this scheduler wrote them. While the cache contains one of these versions,
-/// its object is outdated.
+/// Resource versions that PVCs and PersistentVolumes had before this scheduler wrote them. A cached object with one of these versions is
+/// outdated.
 #[derive(Debug, Default)]
 struct WrittenVersions {
     volumes: BTreeMap<ObjectKey, String>,
@@ -110,11 +110,11 @@ impl BindJob {
             reporter.nominate(&self.pod, self.decision.node.name()).await;
         }
         let written = self
-            .write()
+            .write_decision()
             .await
             .map_err(|error| BindError::Write(server_message(&error)))?;
         let limit = self.timeout;
-        let waited = timeout(limit, self.all_bound(&written)).await;
+        let waited = timeout(limit, self.wait_until_all_bound(&written)).await;
         waited.unwrap_or(Err(VolumesError::Timeout))?;
         if let Some(bound) = self.extenders.bind(&self.pod, self.decision.node.name()).await {
             return bound.map_err(BindError::Extender);
@@ -125,7 +125,7 @@ impl BindJob {
     }
 
     /// Reserves the chosen PersistentVolumes with `claimRef`, then sets the selected-node annotation of the PVCs to provision.
-    async fn write(&self) -> Result<WrittenVersions, ClientError> {
+    async fn write_decision(&self) -> Result<WrittenVersions, ClientError> {
         let mut written = WrittenVersions::default();
         let volumes: Api<PersistentVolume> = Api::all(self.client.clone());
         for Binding { claim, volume } in &self.decision.plan.bindings {
@@ -157,20 +157,20 @@ impl BindJob {
         Ok(written)
     }
 
-    /// Whether the watch delivered the PVC with this selected node. Assumed versions of the PVC are ignored: they may come from another
-    /// pod, and their selection may never be written.
+    /// Whether the watch delivered the PVC with this node selected. An assumed selected node is ignored: another pod may have assumed it,
+    /// and it may never be written.
     fn is_selected(&self, claim: &Claim) -> bool {
         let cache = self.cache.lock();
         let stored = cache.snapshot.claims.stored(&claim.key);
         stored.is_some_and(|stored| stored.selected_node.as_deref() == Some(self.decision.node.name()))
     }
 
-    /// Waits until all PVCs are bound, and checks again after each change. Fails once binding has become impossible.
-    async fn all_bound(&self, written: &WrittenVersions) -> Result<(), VolumesError> {
-        // The registration comes before the first check, so that no later change is missed.
+    /// Waits until all PVCs of the pod are bound, and checks again after each change. Fails once they can no longer be bound.
+    async fn wait_until_all_bound(&self, written: &WrittenVersions) -> Result<(), VolumesError> {
+        // The binding is registered before the first check, so that no later change is missed.
         let registration = self.waits.register(&self.pod, &self.decision);
-        while !check(&self.cache.lock(), &self.pod, &self.decision, written)? {
-            registration.change().await;
+        while !check_bindings(&self.cache.lock(), &self.pod, &self.decision, written)? {
+            registration.wait_for_change().await;
         }
         Ok(())
     }
@@ -191,7 +191,7 @@ impl BindJob {
                 ..ObjectReference::default()
             },
         };
-        // The response is a Status that says no more than the status code.
+        // The response is a Status that contains no more than the status code.
         let _status: Value = pods
             .create_subresource("binding", &key.name, &PostParams::default(), &binding)
             .await?;
@@ -199,8 +199,8 @@ impl BindJob {
     }
 }
 
-/// Whether all PVCs of the pod are bound. Fails if they can no longer be bound to the node.
-fn check(
+/// Whether all PVCs of the pod are bound. Fails if a PVC can no longer be bound for the node.
+fn check_bindings(
     cache: &Cache,
     pod: &Pod,
     decision: &Feasible,
@@ -297,7 +297,7 @@ fn check_node_affinity(
     })
 }
 
-/// Whether the `claimRef` of a PersistentVolume is this PVC, including the UID.
+/// Whether the `claimRef` of a PersistentVolume refers to this PVC, including the UID.
 fn is_reserved(volume: &Volume, claim: &Claim) -> bool {
     let named = volume.claim.as_ref();
     named.is_some_and(|named| named.key == claim.key && named.uid.as_ref() == Some(&claim.uid))
@@ -306,7 +306,7 @@ fn is_reserved(volume: &Volume, claim: &Claim) -> bool {
 fn reservation(volume: &Volume, claim: &Claim) -> Value {
     let mut metadata = json!({ "resourceVersion": volume.version });
     if volume.claim.is_none() {
-        // No annotation is written if an administrator reserved the volume for the PVC.
+        // A volume that an administrator reserved for the PVC gets no annotation.
         metadata["annotations"] = json!({ BOUND_BY_CONTROLLER: "yes" });
     }
     json!({

@@ -26,7 +26,7 @@ enum AwaitedObject {
     Volume(ObjectKey),
 }
 
-/// The registration of one binding, which ends when it is dropped.
+/// Registers one binding until it is dropped.
 pub(super) struct Registration<'a> {
     waits: &'a BindWaits,
     objects: Vec<AwaitedObject>,
@@ -34,7 +34,7 @@ pub(super) struct Registration<'a> {
 }
 
 impl BindWaits {
-    /// Registers a binding for the objects in its decision. It is notified of every change of these objects that follows.
+    /// Registers a binding for the objects in its decision. Later changes of these objects notify the binding.
     pub(super) fn register(&self, pod: &Pod, decision: &Feasible) -> Registration<'_> {
         let mut objects = vec![
             AwaitedObject::Pod(pod.key.clone()),
@@ -107,8 +107,8 @@ fn claim_of(volume: &Volume) -> Option<AwaitedObject> {
 }
 
 impl Registration<'_> {
-    /// Completes after the next change of a registered object, or at once if one changed since the last call.
-    pub(super) async fn change(&self) {
+    /// Completes after the next change of a registered object, or at once if an object changed since the last call.
+    pub(super) async fn wait_for_change(&self) {
         self.changed.notified().await;
     }
 }

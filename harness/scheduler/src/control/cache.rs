@@ -74,7 +74,7 @@ impl Cache {
         }
     }
 
-    /// Whether every watch has delivered its first complete list. Before, some objects would seem not to exist.
+    /// Whether every watch has delivered its first complete list. Until then, existing objects are missing from the cache.
     pub(super) fn is_complete(&self) -> bool {
         let Lists {
             pods,
@@ -219,7 +219,7 @@ fn is_pending_for(scheduler_name: &str, pod: &Pod) -> bool {
         && !pod.gated
 }
 
-/// Which objects the current list of a watch has delivered. A watch that restarts lists all objects again.
+/// Records which objects a list of a watch contains: when the list is complete, all other cached objects were deleted.
 #[derive(Debug, Default)]
 struct List {
     /// Keys in the list in progress. `None` if no list is in progress.

@@ -1,8 +1,8 @@
 //! The watch of CSIStorageCapacity in the version that the server serves: `v1` since 1.24, before `v1beta1` and `v1alpha1`, none if the
 //! feature gate is disabled. All versions have the same fields.
 //!
-//! If the server does not serve the type, scheduling starts without objects. Cached objects stay until a watch delivers a change, since
-//! disabling the API does not delete objects (KEP-1472, enablement and rollback).
+//! If the server does not serve the type, scheduling starts without capacity objects. If it no longer serves the type, the cached objects
+//! are retained, since disabling the API does not delete objects (KEP-1472, enablement and rollback).
 
 use std::collections::VecDeque;
 
@@ -17,16 +17,16 @@ use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event, ExponentialBackoff};
 use tracing::{info, warn};
 
-use super::watch_event::{Update, WatchEvent, backoff, read};
+use super::watch_event::{Update, WatchEvent, parse_event, watch_backoff};
 use crate::objects::{Capacity, ObjectKey};
 use crate::status::is_type_missing;
 
 /// Watches the capacity objects. The stream does not end.
-pub(super) fn capacities(client: &Client) -> BoxStream<'static, Update> {
+pub(super) fn watch_capacities(client: &Client) -> BoxStream<'static, Update> {
     let watch = CapacityWatch {
         client: client.clone(),
         events: None,
-        backoff: backoff(),
+        backoff: watch_backoff(),
         failed: false,
         listed: false,
         pending: VecDeque::new(),
@@ -35,10 +35,10 @@ pub(super) fn capacities(client: &Client) -> BoxStream<'static, Update> {
     updates.boxed()
 }
 
-/// A watch that continues with another API version if the current one is no longer served.
+/// A watch that continues with another API version if the server no longer serves the current version.
 struct CapacityWatch {
     client: Client,
-    /// Events of the watch in the current version.
+    /// Events of the watch. `None` while no watch is running.
     events: Option<BoxStream<'static, watcher::Result<Event<DynamicObject>>>>,
     backoff: ExponentialBackoff,
     /// Whether no event has arrived since the watch was last started; the next start is then delayed.
@@ -60,7 +60,7 @@ impl CapacityWatch {
             };
             match events.next().await {
                 Some(Ok(event)) => {
-                    self.backoff = backoff();
+                    self.backoff = watch_backoff();
                     self.failed = false;
                     self.listed |= matches!(event, Event::InitDone);
                     self.pending.push_back(Update::Capacity(parse_as_v1(event)));
@@ -87,7 +87,7 @@ impl CapacityWatch {
             Ok(Some(version)) => {
                 info!(version, "the server serves CSIStorageCapacity");
                 let api = Api::all_with(self.client.clone(), &resource(version));
-                let events = watcher::watcher(api, watcher::Config::default()).backoff(backoff());
+                let events = watcher::watcher(api, watcher::Config::default()).backoff(watch_backoff());
                 self.events = Some(events.boxed());
             }
             Ok(None) if !self.listed => {
@@ -149,7 +149,7 @@ fn parse_as_v1(event: Event<DynamicObject>) -> WatchEvent<Capacity> {
             kind: KIND.to_owned(),
         });
         match object.try_parse() {
-            Ok(object) => read(wrap(object)),
+            Ok(object) => parse_event(wrap(object)),
             Err(error) => {
                 warn!(object = %key, %error, "the object cannot be read");
                 WatchEvent::Unreadable(key, error.to_string())

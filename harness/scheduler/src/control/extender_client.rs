@@ -46,7 +46,7 @@ impl Extenders {
 
     /// Whether an extender filters or scores nodes for the pod.
     pub(super) fn apply_to(&self, pod: &Pod) -> bool {
-        self.interested(pod)
+        self.interested_extenders(pod)
             .any(|extender| extender.filter_verb.is_some() || extender.prioritize_verb.is_some())
     }
 
@@ -57,7 +57,7 @@ impl Extenders {
         mut assessment: Assessment,
     ) -> Result<Assessment, String> {
         let objects = self.request_objects(pod).await?;
-        for extender in self.interested(pod) {
+        for extender in self.interested_extenders(pod) {
             let Some(verb) = &extender.filter_verb else {
                 continue;
             };
@@ -74,7 +74,7 @@ impl Extenders {
             }
         }
         if assessment.feasible.len() > 1 {
-            for extender in self.interested(pod) {
+            for extender in self.interested_extenders(pod) {
                 self.prioritize(extender, &objects, &mut assessment.feasible)
                     .await;
             }
@@ -84,16 +84,16 @@ impl Extenders {
 
     /// Binds the pod through the extender with a bind verb. `None` if there is no such extender, so that the scheduler binds the pod.
     pub(super) async fn bind(&self, pod: &Pod, node: &str) -> Option<Result<(), String>> {
-        let mut interested = self.interested(pod);
+        let mut interested = self.interested_extenders(pod);
         let (extender, verb) = interested.find_map(|it| Some((it, it.bind_verb.as_ref()?)))?;
         let args = json!({
             "PodName": pod.key.name, "PodNamespace": pod.key.namespace, "PodUID": pod.uid, "Node": node,
         });
         let response = self.post(extender, verb, "bind", &args).await;
-        Some(response.and_then(|response| error_in(&response).map_or(Ok(()), Err)))
+        Some(response.and_then(|response| response_error(&response).map_or(Ok(()), Err)))
     }
 
-    fn interested<'a>(&'a self, pod: &'a Pod) -> impl Iterator<Item = &'a Extender> {
+    fn interested_extenders<'a>(&'a self, pod: &'a Pod) -> impl Iterator<Item = &'a Extender> {
         self.list.iter().filter(|extender| {
             extender.managed_resources.is_empty()
                 || !extender.managed_resources.is_disjoint(&pod.extended_resources)
@@ -107,7 +107,9 @@ impl Extenders {
         if found.metadata.uid.as_deref() != Some(pod.uid.as_str()) {
             return Err(format!("pod \"{}\" was recreated meanwhile", pod.key));
         }
-        let want_nodes = self.interested(pod).any(|extender| !extender.node_cache_capable);
+        let want_nodes = self
+            .interested_extenders(pod)
+            .any(|extender| !extender.node_cache_capable);
         let nodes: Api<ApiNode> = Api::all(self.api.clone());
         let nodes = match want_nodes {
             true => {
@@ -136,7 +138,7 @@ impl Extenders {
         objects: &RequestObjects,
         names: Vec<String>,
     ) -> Result<FilterResult, String> {
-        let args = objects.args(extender, &names);
+        let args = objects.extender_args(extender, &names);
         let response = self.post(extender, verb, "filter", &args).await?;
         FilterResult::read(extender, &response, &names)
     }
@@ -147,15 +149,17 @@ impl Extenders {
             return;
         };
         let names: Vec<String> = feasible.iter().map(|it| it.node.name().to_owned()).collect();
-        let args = objects.args(extender, &names);
+        let args = objects.extender_args(extender, &names);
         let response = match self.post(extender, verb, "prioritize", &args).await {
             Ok(response) => response,
-            Err(error) => return warn!(%error, "scores of a failed extender ignored"),
+            Err(error) => return warn!(%error, "the extender call failed; its scores are missing"),
         };
         let mut points: BTreeMap<String, i64> = BTreeMap::new();
         for score in response.as_array().into_iter().flatten() {
-            if let (Some(host), Some(score)) = (field(score, "Host").as_str(), field(score, "Score").as_i64())
-            {
+            if let (Some(host), Some(score)) = (
+                field_ignoring_case(score, "Host").as_str(),
+                field_ignoring_case(score, "Score").as_i64(),
+            ) {
                 let sum = points.entry(host.to_owned()).or_default();
                 *sum = sum.saturating_add(score);
             }
@@ -195,7 +199,7 @@ fn names(assessment: &Assessment) -> Vec<String> {
 
 impl RequestObjects {
     /// The request body (`ExtenderArgs`).
-    fn args(&self, extender: &Extender, names: &[String]) -> Value {
+    fn extender_args(&self, extender: &Extender, names: &[String]) -> Value {
         if extender.node_cache_capable {
             return json!({"Pod": self.pod, "Nodes": null, "NodeNames": names});
         }
@@ -207,18 +211,21 @@ impl RequestObjects {
 /// A parsed `ExtenderFilterResult`.
 struct FilterResult {
     passed: BTreeSet<String>,
-    /// Reasons of rejected nodes, by node name.
+    /// The reasons for rejected nodes, by node name.
     failed: BTreeMap<String, String>,
-    /// Reasons of rejected nodes where preemption would not help, by node name.
+    /// The reasons for rejected nodes where preemption would not help, by node name.
     unresolvable: BTreeMap<String, String>,
 }
 
 impl FilterResult {
     fn read(extender: &Extender, response: &Value, sent: &[String]) -> Result<Self, String> {
-        if let Some(error) = error_in(response) {
+        if let Some(error) = response_error(response) {
             return Err(error);
         }
-        let names = match (field(response, "NodeNames"), field(response, "Nodes")) {
+        let names = match (
+            field_ignoring_case(response, "NodeNames"),
+            field_ignoring_case(response, "Nodes"),
+        ) {
             (Value::Array(names), _) if extender.node_cache_capable => names,
             (_, nodes) => {
                 let items = nodes["items"].as_array().into_iter().flatten();
@@ -237,7 +244,7 @@ impl FilterResult {
             ));
         }
         let reasons = |name: &str| -> BTreeMap<String, String> {
-            let reasons: Map<String, Value> = match field(response, name) {
+            let reasons: Map<String, Value> = match field_ignoring_case(response, name) {
                 Value::Object(reasons) => reasons,
                 _ => Map::new(),
             };
@@ -254,7 +261,7 @@ impl FilterResult {
         })
     }
 
-    /// Moves the nodes that the extender rejected from the feasible to the rejected ones.
+    /// Moves the nodes that the extender rejected from `feasible` to `rejected` in the assessment.
     fn apply(mut self, extender: &Extender, assessment: &mut Assessment) {
         let feasible = std::mem::take(&mut assessment.feasible);
         for feasible in feasible {
@@ -284,15 +291,15 @@ impl FilterResult {
     }
 }
 
-/// The field with this name in any case: Go ignores case, and the spelling of field names differs between releases.
-fn field(object: &Value, name: &str) -> Value {
+/// The field whose name equals `name` when case is ignored, as in Go: the spelling of field names differs between releases.
+fn field_ignoring_case(object: &Value, name: &str) -> Value {
     let fields = object.as_object().into_iter().flatten();
     let mut found = fields.filter(|(field, _)| field.eq_ignore_ascii_case(name));
     found.next().map_or(Value::Null, |(_, value)| value.clone())
 }
 
 /// The error in a response; `None` if there is none.
-fn error_in(response: &Value) -> Option<String> {
-    let error = field(response, "Error");
+fn response_error(response: &Value) -> Option<String> {
+    let error = field_ignoring_case(response, "Error");
     error.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
 }

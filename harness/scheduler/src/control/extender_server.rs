@@ -1,8 +1,8 @@
 //! Serves the extender protocol (`/filter` and `/prioritize` over HTTP) to kube-scheduler of any release.
 //!
 //! Checks only volumes: the calling scheduler runs all other filters and binds the PVCs. Objects come from the same watches as in the
-//! scheduling loop; nodes are in the request, or only their names if `nodeCacheCapable` is set. KEP-1472 suggests extenders for decisions
-//! that differ from upstream.
+//! scheduling loop. Requests contain Node objects, or only node names if `nodeCacheCapable` is set. KEP-1472 suggests extenders for
+//! decisions that differ from upstream.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -56,7 +56,7 @@ pub async fn serve_extender(
         let extender = Arc::clone(&shared);
         async move { extender.respond(request).await }
     };
-    let updating = watch::all(&client).for_each(|update| {
+    let updating = watch::watch_all(&client).for_each(|update| {
         drop(extender.cache.lock().apply(update));
         std::future::ready(())
     });
@@ -106,7 +106,7 @@ impl Extender {
                     }),
                 )
             }
-            (&Method::POST, "/filter" | "/prioritize") => match read(request).await {
+            (&Method::POST, "/filter" | "/prioritize") => match read_extender_args(request).await {
                 Ok(args) if path == "/filter" => response(StatusCode::OK, &self.filter(args)),
                 Ok(args) => self.prioritize(&args),
                 Err(error) => response(StatusCode::BAD_REQUEST, &json!(error)),
@@ -118,8 +118,8 @@ impl Extender {
         }
     }
 
-    /// The response to `/filter` (`ExtenderFilterResult`). A reason that applies to every node is returned in `Error` only if it is
-    /// temporary.
+    /// The response to `/filter` (`ExtenderFilterResult`). `Error` is set only for temporary reasons: the caches are not synced, or an
+    /// object cannot be parsed.
     fn filter(&self, args: ExtenderArgs) -> Value {
         let results = match self.check_nodes(&args) {
             Ok(results) => results,
@@ -160,7 +160,7 @@ impl Extender {
         response(StatusCode::OK, &scores.collect())
     }
 
-    /// Filters the nodes: for each, its volume plan or the rejection reason.
+    /// Filters the nodes of the request. Returns for each node its volume plan or the rejection reason.
     fn check_nodes(
         &self,
         args: &ExtenderArgs,
@@ -175,7 +175,7 @@ impl Extender {
             return Err(error.to_string());
         }
         let check_node = |node: &Node| match &claims {
-            Ok(claims) => self.check(&cache, claims, node),
+            Ok(claims) => self.check_volumes(&cache, claims, node),
             Err(reason) => Err(reason.to_string()),
         };
         Ok(match &args.nodes {
@@ -194,7 +194,7 @@ impl Extender {
         })
     }
 
-    fn check(&self, cache: &Cache, claims: &PodClaims, node: &Node) -> Result<VolumePlan, String> {
+    fn check_volumes(&self, cache: &Cache, claims: &PodClaims, node: &Node) -> Result<VolumePlan, String> {
         filter::check_node(&cache.snapshot, &self.rules, claims, node).map_err(|reasons| {
             let reasons: Vec<_> = reasons.iter().map(ConflictReason::reason).collect();
             reasons.join(", ")
@@ -202,7 +202,7 @@ impl Extender {
     }
 }
 
-async fn read(request: Request<Incoming>) -> Result<ExtenderArgs, String> {
+async fn read_extender_args(request: Request<Incoming>) -> Result<ExtenderArgs, String> {
     let body = Limited::new(request.into_body(), BODY_MAX).collect();
     let body = timeout(REQUEST_TIMEOUT, body)
         .await

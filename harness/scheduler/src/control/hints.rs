@@ -38,7 +38,7 @@ impl<'a> Hint<'a> {
         }
     }
 
-    /// Which of the pods with this blocker the change may help.
+    /// The pods with this blocker that the change may help.
     pub(super) fn requeue(&self, blocker: &Blocker) -> Requeue<'_> {
         match (self.change, blocker) {
             // A pending pod uses no resources, so its change helps no other pod. The queue itself handles a change of an unschedulable pod.
@@ -101,7 +101,7 @@ fn requeue_for<'a>(rules: &Rules, change: &'a Change, blocker: &Blocker) -> Requ
     }
 }
 
-/// The Node was added, its labels or taints changed, or it became schedulable.
+/// Whether the Node was added, its labels or taints changed, or it became schedulable.
 fn node_may_help(delta: &Delta<Node>) -> bool {
     match (&delta.old, &delta.new) {
         (None, Some(_)) => true,
@@ -112,8 +112,8 @@ fn node_may_help(delta: &Delta<Node>) -> bool {
     }
 }
 
-/// The CSINode was added, or its migrated plugins changed, which upstream uses for existing volumes. Changes of the registered drivers are
-/// ignored.
+/// Whether the CSINode was added, or its migrated-plugins annotation changed, which upstream uses to check existing volumes. Changes of the
+/// registered drivers are ignored.
 fn csi_node_may_help(delta: &Delta<CsiNode>) -> bool {
     match (&delta.old, &delta.new) {
         (None, Some(_)) => true,
@@ -122,7 +122,7 @@ fn csi_node_may_help(delta: &Delta<CsiNode>) -> bool {
     }
 }
 
-/// The drivers of the CSINode or their volume limits changed.
+/// Whether the drivers of the CSINode or their volume limits changed, or the CSINode was deleted.
 fn volume_limits_changed(delta: &Delta<CsiNode>) -> bool {
     match (&delta.old, &delta.new) {
         (Some(old), Some(new)) => old.drivers != new.drivers,
@@ -130,7 +130,7 @@ fn volume_limits_changed(delta: &Delta<CsiNode>) -> bool {
     }
 }
 
-/// The node has more of a resource, or no longer has limits.
+/// Whether `status.allocatable` of the node grew for a resource, or was removed, which means no limits.
 fn resources_grew(delta: &Delta<Node>) -> bool {
     let (Some(old), Some(new)) = (&delta.old, &delta.new) else {
         return false;
@@ -141,7 +141,7 @@ fn resources_grew(delta: &Delta<Node>) -> bool {
     }
 }
 
-/// The StorageClass was added, or `allowedTopologies` changed.
+/// Whether the StorageClass was added, or its `allowedTopologies` changed.
 fn class_may_help(delta: &Delta<Class>) -> bool {
     match (&delta.old, &delta.new) {
         (None, Some(_)) => true,
@@ -150,7 +150,7 @@ fn class_may_help(delta: &Delta<Class>) -> bool {
     }
 }
 
-/// `storageCapacity` was set to false, or the CSIDriver was deleted.
+/// Whether `storageCapacity` of the CSIDriver was set to false, or the CSIDriver was deleted.
 fn tracking_ended(delta: &Delta<Driver>) -> bool {
     let tracks = |driver: &Option<Arc<Driver>>| driver.as_ref().is_some_and(|driver| driver.tracks_capacity);
     tracks(&delta.old) && !tracks(&delta.new)

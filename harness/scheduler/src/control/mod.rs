@@ -1,6 +1,6 @@
 //! The scheduling loop: one task owns all state and handles every change as an event.
 //!
-//! Does not decide where a pod runs ([`crate::cycle`] does). Uses only the API server of the given client.
+//! Does not decide on which node a pod runs ([`crate::cycle`] does). Uses only the API server of the given client.
 
 mod bind;
 mod bind_waits;

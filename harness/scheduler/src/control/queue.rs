@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::report::Reported;
+use super::report::LastReport;
 use super::unschedulable::{Requeue, Unschedulable};
 use crate::cycle::Blocker;
 use crate::metrics::Pending;
@@ -23,7 +23,7 @@ pub(super) struct Delays {
     pub(super) initial_backoff: Duration,
     /// Maximum backoff.
     pub(super) max_backoff: Duration,
-    /// Maximum time for which a pod stays unschedulable before it is retried without a change (`unschedulable_flush`).
+    /// Time after which an unschedulable pod is retried even if the cluster did not change (`unschedulable_flush`).
     pub(super) flush: Duration,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct Queue {
     entries: HashMap<String, Entry>,
     /// Pods to attempt now: by descending priority, then in the order in which they became ready.
     ready: BTreeSet<(Reverse<i32>, u64, String)>,
-    /// The times at which pods in backoff and unschedulable pods become ready without a change.
+    /// The times at which pods in backoff and unschedulable pods become ready even if the cluster does not change.
     timers: BTreeSet<(Instant, String)>,
     unschedulable: Unschedulable,
     sequence: u64,
@@ -48,7 +48,7 @@ struct Entry {
     state: State,
     /// Whether a job of the pod is in progress: a report or a binding.
     has_job: bool,
-    reported: Reported,
+    reported: LastReport,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -62,7 +62,7 @@ enum State {
         blockers: BTreeSet<Blocker>,
         /// End of the backoff; the pod is not requeued before.
         earliest: Instant,
-        /// Time at which the pod is retried without a change.
+        /// Time at which the pod is retried even if the cluster did not change.
         flush: Instant,
     },
     /// A scheduling attempt for the pod is in progress, or the pod is assumed on a node.
@@ -95,7 +95,7 @@ impl Queue {
     }
 
     /// Adds a pod as ready, or updates a pod that is already queued.
-    pub(super) fn put(&mut self, pod: Arc<Pod>) {
+    pub(super) fn add_or_update(&mut self, pod: Arc<Pod>) {
         if let Some(entry) = self.entries.get_mut(&pod.uid) {
             if let State::Unschedulable { blockers, .. } = &entry.state {
                 self.unschedulable.remove(&entry.pod, blockers);
@@ -110,7 +110,7 @@ impl Queue {
             attempts: 0,
             state: State::InFlight,
             has_job: false,
-            reported: Reported::default(),
+            reported: LastReport::default(),
         };
         self.entries.insert(uid.clone(), entry);
         self.make_ready(&uid);
@@ -123,7 +123,7 @@ impl Queue {
     }
 
     /// Removes the next ready pod for an attempt, and returns it with its last report. The pod has a job until [`Self::job_done`].
-    pub(super) fn pop(&mut self) -> Option<(Arc<Pod>, Reported)> {
+    pub(super) fn pop(&mut self) -> Option<(Arc<Pod>, LastReport)> {
         let (_, _, uid) = self.ready.pop_first()?;
         let entry = self.entries.get_mut(&uid)?;
         if let Some(count) = entry.state.counter_in(&mut self.pending) {
@@ -171,7 +171,7 @@ impl Queue {
     }
 
     /// Ends the pod's job and stores its last report.
-    pub(super) fn job_done(&mut self, uid: &str, reported: Reported) {
+    pub(super) fn job_done(&mut self, uid: &str, reported: LastReport) {
         let Some(entry) = self.entries.get_mut(uid) else {
             return;
         };
@@ -183,7 +183,7 @@ impl Queue {
 
     /// Requeues the unschedulable pods that a change may help: as ready, or in backoff until their backoff ends.
     pub(super) fn requeue<'a>(&mut self, now: Instant, hint: impl Fn(&Blocker) -> Requeue<'a>) {
-        let uids = self.unschedulable.to_requeue(hint).into_iter();
+        let uids = self.unschedulable.uids_to_requeue(hint).into_iter();
         let requeued = uids.filter_map(|uid| match self.entries.get(&uid)?.state {
             State::Unschedulable { earliest, .. } => Some((earliest, uid)),
             _ => None,
@@ -201,7 +201,7 @@ impl Queue {
     }
 
     /// Makes the pods ready whose backoff has ended or whose flush time has passed.
-    pub(super) fn tick(&mut self, now: Instant) {
+    pub(super) fn make_due_pods_ready(&mut self, now: Instant) {
         while let Some((due, uid)) = self.timers.first().cloned() {
             if due > now {
                 return;
@@ -311,7 +311,7 @@ mod tests {
     fn pods_are_popped_by_priority_then_by_age() {
         let mut queue = queue();
         for (name, priority) in [("old", 0), ("new", 0), ("urgent", 7)] {
-            queue.put(pod(name, priority));
+            queue.add_or_update(pod(name, priority));
         }
         let order: Vec<_> = std::iter::from_fn(|| attempt(&mut queue)).collect();
         assert_eq!(order, ["urgent", "old", "new"]);
@@ -320,21 +320,21 @@ mod tests {
     #[test]
     fn backoff_doubles_up_to_the_maximum() {
         let mut queue = queue();
-        queue.put(pod("p", 0));
+        queue.add_or_update(pod("p", 0));
         let mut now = Instant::now();
         for expected in [1, 2, 4, 8, 10, 10] {
             assert!(attempt(&mut queue).is_some());
             queue.back_off("p", now);
             assert_eq!(queue.next_deadline(), Some(now + expected * SECOND));
             now += expected * SECOND;
-            queue.tick(now);
+            queue.make_due_pods_ready(now);
         }
     }
 
     #[test]
     fn a_requeued_pod_completes_its_backoff() {
         let mut queue = queue();
-        queue.put(pod("p", 0));
+        queue.add_or_update(pod("p", 0));
         let now = Instant::now();
         attempt(&mut queue);
         queue.add_unschedulable("p", volume_blockers(), now);
@@ -346,7 +346,7 @@ mod tests {
         );
         queue.requeue(now, hint_for_volumes);
         assert_eq!(queue.next_deadline(), Some(now + SECOND));
-        queue.tick(now + SECOND);
+        queue.make_due_pods_ready(now + SECOND);
         assert!(queue.has_ready());
 
         attempt(&mut queue);
@@ -358,20 +358,20 @@ mod tests {
     #[test]
     fn unschedulable_pods_are_flushed_without_events() {
         let mut queue = queue();
-        queue.put(pod("p", 0));
+        queue.add_or_update(pod("p", 0));
         let now = Instant::now();
         attempt(&mut queue);
         queue.add_unschedulable("p", volume_blockers(), now);
-        queue.tick(now + 299 * SECOND);
+        queue.make_due_pods_ready(now + 299 * SECOND);
         assert!(!queue.has_ready());
-        queue.tick(now + 300 * SECOND);
+        queue.make_due_pods_ready(now + 300 * SECOND);
         assert!(queue.has_ready());
     }
 
     #[test]
     fn a_pod_requeued_during_its_job_is_attempted_after_the_job() {
         let mut queue = queue();
-        queue.put(pod("p", 0));
+        queue.add_or_update(pod("p", 0));
         let now = Instant::now();
         let (_, reported) = queue.pop().unwrap();
         queue.add_unschedulable("p", volume_blockers(), now);
@@ -386,7 +386,7 @@ mod tests {
         let mut queue = queue();
         let now = Instant::now();
         for name in ["waiting", "backing-off", "ready", "attempted"] {
-            queue.put(pod(name, i32::from(name != "ready")));
+            queue.add_or_update(pod(name, i32::from(name != "ready")));
         }
         for _ in 0..3 {
             queue.pop().unwrap();
@@ -399,7 +399,7 @@ mod tests {
             unschedulable,
         };
         assert_eq!(queue.pending(), pending(1, 1, 1));
-        queue.tick(now + SECOND);
+        queue.make_due_pods_ready(now + SECOND);
         assert_eq!(queue.pending(), pending(2, 0, 1));
         queue.remove("waiting");
         queue.remove("attempted");
@@ -410,10 +410,10 @@ mod tests {
     #[test]
     fn a_removed_pod_leaves_no_queue_entry() {
         let mut queue = queue();
-        queue.put(pod("waiting", 0));
+        queue.add_or_update(pod("waiting", 0));
         let (_, reported) = queue.pop().unwrap();
         queue.add_unschedulable("waiting", volume_blockers(), Instant::now());
-        queue.put(pod("ready", 0));
+        queue.add_or_update(pod("ready", 0));
         for name in ["waiting", "ready"] {
             queue.remove(name);
         }

@@ -37,7 +37,7 @@ pub(super) struct Reporter {
 
 /// The Event and the condition that were last written for a pod.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Reported {
+pub(super) struct LastReport {
     event: Option<WrittenEvent>,
     condition: Option<Failure>,
 }
@@ -54,7 +54,7 @@ struct WrittenEvent {
 pub(super) struct Failure {
     pub(super) reason: FailureReason,
     pub(super) message: String,
-    /// The node that the pod is expected to get after its preemption victims have terminated.
+    /// The node on which the pod is expected to run after its preemption victims have terminated.
     pub(super) nominated: Option<String>,
 }
 
@@ -76,8 +76,8 @@ impl FailureReason {
     }
 }
 
-/// The fields in which the Events of a scheduled and of an unschedulable pod differ.
-struct Outcome<'a> {
+/// The Event fields that differ between a scheduled and an unschedulable pod.
+struct EventFields<'a> {
     type_: &'a str,
     reason: &'a str,
     action: &'a str,
@@ -86,25 +86,25 @@ struct Outcome<'a> {
 
 impl Reporter {
     /// Reports a failed attempt.
-    pub(super) async fn report_failure(&self, pod: &Pod, failure: &Failure, last: Reported) -> Reported {
-        let outcome = Outcome {
+    pub(super) async fn report_failure(&self, pod: &Pod, failure: &Failure, last: LastReport) -> LastReport {
+        let outcome = EventFields {
             type_: "Warning",
             reason: "FailedScheduling",
             action: "Scheduling",
-            note: message::note(&failure.message),
+            note: message::truncate_note(&failure.message),
         };
         let event = self.repeat_event(pod, &outcome, last.event).await;
         let condition = self.write_condition(pod, failure, last.condition).await;
-        Reported { event, condition }
+        LastReport { event, condition }
     }
 
     /// Reports that the pod was bound to a node.
     pub(super) async fn report_scheduled(&self, pod: &Pod, node: &str) {
-        let outcome = Outcome {
+        let outcome = EventFields {
             type_: "Normal",
             reason: "Scheduled",
             action: "Binding",
-            note: message::note(&format!("Successfully assigned {} to {node}", pod.key)),
+            note: message::truncate_note(&format!("Successfully assigned {} to {node}", pod.key)),
         };
         self.create_event(pod, &outcome).await;
     }
@@ -155,7 +155,7 @@ impl Reporter {
     async fn repeat_event(
         &self,
         pod: &Pod,
-        outcome: &Outcome<'_>,
+        outcome: &EventFields<'_>,
         last: Option<WrittenEvent>,
     ) -> Option<WrittenEvent> {
         let Some(same) = last.filter(|last| last.note == outcome.note) else {
@@ -181,7 +181,7 @@ impl Reporter {
         }
     }
 
-    async fn create_event(&self, pod: &Pod, outcome: &Outcome<'_>) -> Option<WrittenEvent> {
+    async fn create_event(&self, pod: &Pod, outcome: &EventFields<'_>) -> Option<WrittenEvent> {
         let name = self.event_name(pod);
         let event = self.event(pod, outcome, &name);
         let events: Api<Event> = Api::namespaced(self.client.clone(), &pod.key.namespace);
@@ -196,13 +196,13 @@ impl Reporter {
         })
     }
 
-    /// As upstream: the pod's name, truncated if necessary, and the time in nanoseconds.
+    /// The Event name as upstream: the pod's name, truncated if necessary, and the time in nanoseconds.
     fn event_name(&self, pod: &Pod) -> String {
         let name = pod.key.name.get(..EVENT_NAME_STEM_MAX).unwrap_or(&pod.key.name);
         format!("{name}.{:x}", (self.clock)().as_nanosecond())
     }
 
-    fn event(&self, pod: &Pod, outcome: &Outcome<'_>, name: &str) -> Event {
+    fn event(&self, pod: &Pod, outcome: &EventFields<'_>, name: &str) -> Event {
         Event {
             metadata: ObjectMeta {
                 name: Some(name.to_owned()),
@@ -229,8 +229,8 @@ impl Reporter {
         }
     }
 
-    /// Writes the condition if it changed. After an error it is always written, because the write also clears `nominatedNodeName`, which
-    /// was set before binding.
+    /// Writes the condition if it changed. After an error the condition is always written, because this also clears `nominatedNodeName`,
+    /// which was set before binding.
     async fn write_condition(&self, pod: &Pod, failure: &Failure, last: Option<Failure>) -> Option<Failure> {
         let known = last.or_else(|| condition_of(pod));
         let mut status = json!({ "conditions": conditions_with(pod, failure, (self.clock)()) });
@@ -247,8 +247,8 @@ impl Reporter {
         written.then(|| failure.clone()).or(known)
     }
 
-    /// Patches the status with a merge patch, which replaces lists, so `status` must contain all conditions. The UID protects a recreated
-    /// pod.
+    /// Patches the status with a merge patch, which replaces lists, so `status` must contain all conditions. The patch contains the UID, so
+    /// it fails for a recreated pod.
     async fn patch_status(&self, pod: &Pod, status: &Value) -> bool {
         let patch = Patch::Merge(json!({ "metadata": { "uid": pod.uid }, "status": status }));
         let pods: Api<ApiPod> = Api::namespaced(self.client.clone(), &pod.key.namespace);
@@ -269,7 +269,7 @@ impl Reporter {
     }
 }
 
-/// The failure in the pod's PodScheduled condition; `None` if the condition does not exist.
+/// The failure in the pod's PodScheduled condition; `None` if the condition is not False or has another reason than a [`FailureReason`].
 fn condition_of(pod: &Pod) -> Option<Failure> {
     let condition = pod
         .scheduled_condition()

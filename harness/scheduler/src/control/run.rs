@@ -26,7 +26,7 @@ use super::cache::{Cache, Change};
 use super::extender_client::Extenders;
 use super::hints::Hint;
 use super::queue::{Delays, Queue};
-use super::report::{Failure, FailureReason, Reported, Reporter};
+use super::report::{Failure, FailureReason, LastReport, Reporter};
 use super::unschedulable::Requeue;
 use super::watch;
 use super::watch_event::{Update, WATCH_PACE};
@@ -64,7 +64,7 @@ pub async fn run(
 ) -> Result<(), Error> {
     let client = with_request_limit(client);
     let mut scheduler = Scheduler::new(&options, &client)?;
-    let mut events = watch::all(&client).ready_chunks(MAX_EVENT_BATCH);
+    let mut events = watch::watch_all(&client).ready_chunks(MAX_EVENT_BATCH);
     let mut shutdown = std::pin::pin!(shutdown);
     let mut events_since_attempt = 0;
     loop {
@@ -80,7 +80,7 @@ pub async fn run(
                 scheduler.apply_updates(updates);
             }
             () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => {
-                scheduler.queue.tick(Instant::now());
+                scheduler.queue.make_due_pods_ready(Instant::now());
             }
             () = tokio::task::yield_now(), if can_attempt => {
                 events_since_attempt = 0;
@@ -90,7 +90,7 @@ pub async fn run(
     }
 }
 
-/// The client with a limit on concurrent requests, and a backoff between watches that end immediately.
+/// A copy of the client with a limit on concurrent requests, and a backoff between watches that end immediately.
 fn with_request_limit(client: Client) -> Client {
     let namespace = client.default_namespace().to_owned();
     let pauses = Arc::new(WatchPauses::new(WATCH_PACE));
@@ -125,7 +125,7 @@ struct Scheduler {
 enum ExtenderState {
     Idle,
     Running {
-        /// Whether the cluster changed during the calls in a way that may help the pod.
+        /// Whether the cluster changed during the extender calls in a way that may help the pod.
         cluster_changed: bool,
     },
 }
@@ -137,10 +137,10 @@ enum JobResult {
         pod: Arc<Pod>,
         rules: Arc<Rules>,
         result: Result<Assessment, String>,
-        reported: Reported,
+        reported: LastReport,
     },
     /// A failed attempt was reported.
-    Reported { uid: String, reported: Reported },
+    Reported { uid: String, reported: LastReport },
     /// The pod was bound.
     Bound {
         uid: String,
@@ -151,7 +151,7 @@ enum JobResult {
     NotBound {
         uid: String,
         decision: Feasible,
-        reported: Reported,
+        reported: LastReport,
         attempt: Attempt,
     },
 }
@@ -233,7 +233,7 @@ impl Scheduler {
             self.queue.remove(&old.uid);
         }
         if let Some(new) = &delta.new {
-            self.queue.put(Arc::clone(new));
+            self.queue.add_or_update(Arc::clone(new));
         }
     }
 
@@ -243,7 +243,7 @@ impl Scheduler {
         };
         let rules = match self.rules.choice {
             Choice::Largest => Arc::clone(&self.rules),
-            // Each attempt gets another salt, so that the choice differs between attempts.
+            // Each attempt has a new salt, so that the choice among sufficient capacity objects differs between attempts.
             Choice::Any(_) => Arc::new(Rules {
                 choice: Choice::Any(self.random.random()),
                 ..(*self.rules).clone()
@@ -265,7 +265,7 @@ impl Scheduler {
         }
     }
 
-    /// Scores the feasible nodes. Records the plugin's durations, except for a pod without PVCs.
+    /// Scores the feasible nodes. Records the durations of VolumeBinding's Filter and Score, unless the pod has no PVCs.
     fn score_nodes(
         &self,
         filtered: Result<Assessment, Decision>,
@@ -279,7 +279,7 @@ impl Scheduler {
         if !pod.volumes.is_empty() {
             self.metrics
                 .record_plugin_call(ExtensionPoint::Filter, any, filter_end - self.started);
-            // Upstream's plugin scores nodes only if it has a shape.
+            // As upstream, VolumeBinding scores nodes only if it has a shape.
             if several && rules.shape.is_some() {
                 self.metrics
                     .record_plugin_call(ExtensionPoint::Score, true, filter_end.elapsed());
@@ -294,7 +294,7 @@ impl Scheduler {
     }
 
     /// Executes a decision: starts the jobs that bind the pod or report the failure.
-    fn execute(&mut self, pod: Arc<Pod>, decision: Decision, reported: Reported) {
+    fn execute(&mut self, pod: Arc<Pod>, decision: Decision, reported: LastReport) {
         let now = Instant::now();
         match decision {
             Decision::Place(feasible) => {
@@ -335,7 +335,7 @@ impl Scheduler {
         pod: Arc<Pod>,
         rules: Arc<Rules>,
         assessment: Assessment,
-        reported: Reported,
+        reported: LastReport,
     ) {
         self.extender_state = ExtenderState::Running {
             cluster_changed: false,
@@ -353,12 +353,12 @@ impl Scheduler {
     }
 
     /// Continues an attempt after the extenders have responded.
-    fn extended(
+    fn continue_after_extenders(
         &mut self,
         pod: Arc<Pod>,
         rules: &Rules,
         result: Result<Assessment, String>,
-        reported: Reported,
+        reported: LastReport,
     ) {
         let cluster_changed = self.extender_state
             == ExtenderState::Running {
@@ -386,7 +386,13 @@ impl Scheduler {
         }
     }
 
-    fn start_report(&mut self, pod: Arc<Pod>, failure: Failure, eviction: Option<Candidate>, last: Reported) {
+    fn start_report(
+        &mut self,
+        pod: Arc<Pod>,
+        failure: Failure,
+        eviction: Option<Candidate>,
+        last: LastReport,
+    ) {
         debug!(pod = %pod.key, message = %failure.message, "not scheduled");
         let reporter = self.reporter.clone();
         self.spawn(async move {
@@ -399,7 +405,7 @@ impl Scheduler {
         });
     }
 
-    fn start_binding(&mut self, pod: Arc<Pod>, decision: Feasible, last: Reported) {
+    fn start_binding(&mut self, pod: Arc<Pod>, decision: Feasible, last: LastReport) {
         info!(pod = %pod.key, node = decision.node.name(), score = decision.score, "node chosen");
         let reporter = self.reporter.clone();
         let attempt = Attempt {
@@ -431,7 +437,7 @@ impl Scheduler {
                     }
                 }
                 Err(error) => {
-                    // The assumed decision is removed before the report, so that no other attempt uses it.
+                    // The assumed decision is removed before the report is written, so that no other attempt takes it into account.
                     {
                         let mut cache = cache.lock();
                         bind::forget(&mut cache.snapshot, &decision);
@@ -467,7 +473,7 @@ impl Scheduler {
                 rules,
                 result,
                 reported,
-            } => self.extended(pod, &rules, result, reported),
+            } => self.continue_after_extenders(pod, &rules, result, reported),
             JobResult::Reported { uid, reported } => self.queue.job_done(&uid, reported),
             JobResult::Bound {
                 uid,
@@ -477,7 +483,7 @@ impl Scheduler {
                 self.record_attempt(AttemptResult::Scheduled, attempt.started);
                 self.metrics.record_scheduled(attempt.number);
                 bind::forget(&mut self.cache.lock().snapshot, &decision);
-                self.queue.job_done(&uid, Reported::default());
+                self.queue.job_done(&uid, LastReport::default());
             }
             JobResult::NotBound {
                 uid,
@@ -495,8 +501,8 @@ impl Scheduler {
     }
 }
 
-/// The pods that a failed binding may help: the resources and volumes of the pod are free again for all pods, and its PVCs for pods that
-/// share them.
+/// The pods that may be schedulable after a failed binding: all pods if the pod's resources or PersistentVolumes became free, else the pods
+/// that share its PVCs.
 fn requeue_after_failed_binding<'a>(decision: &'a Feasible, blocker: &Blocker) -> Requeue<'a> {
     if matches!(blocker, Blocker::Resources | Blocker::OtherPods) || !decision.plan.bindings.is_empty() {
         return Requeue::AllPods;

@@ -1,7 +1,7 @@
-//! The unschedulable pods, indexed by blocker and by PVC: in a burst thousands of pods are unschedulable, and nearly every change may help
-//! only few of them or none.
+//! The unschedulable pods, indexed by blocker and by PVC, because a burst may leave thousands of pods unschedulable, and most changes may
+//! help only few of these pods or none.
 //!
-//! [`super::hints`] decides which change may help against which blocker.
+//! [`super::hints`] decides which change may remove which blocker.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub(super) struct Unschedulable {
     by_claim: HashMap<ObjectKey, BTreeSet<String>>,
 }
 
-/// Which of the pods with one blocker a change may help.
+/// The pods with one blocker that a change may help.
 pub(super) enum Requeue<'a> {
     NoPod,
     AllPods,
@@ -61,7 +61,7 @@ impl Unschedulable {
     }
 
     /// The UIDs of all pods that a change may help.
-    pub(super) fn to_requeue<'a>(&self, hint: impl Fn(&Blocker) -> Requeue<'a>) -> BTreeSet<String> {
+    pub(super) fn uids_to_requeue<'a>(&self, hint: impl Fn(&Blocker) -> Requeue<'a>) -> BTreeSet<String> {
         let mut uids = BTreeSet::new();
         for (blocker, pods) in &self.by_blocker {
             match hint(blocker) {

@@ -14,14 +14,14 @@ use serde::de::DeserializeOwned;
 use tracing::warn;
 
 use super::capacity_watch;
-use super::watch_event::{Update, WatchEvent, backoff, read};
+use super::watch_event::{Update, WatchEvent, parse_event, watch_backoff};
 use crate::objects::Object;
 
 /// Field selector that excludes terminated pods, which need no scheduling.
 const NOT_TERMINATED: &str = "status.phase!=Succeeded,status.phase!=Failed";
 
 /// Starts all watches. The stream does not end: a failed watch is restarted.
-pub(super) fn all(client: &Client) -> SelectAll<BoxStream<'static, Update>> {
+pub(super) fn watch_all(client: &Client) -> SelectAll<BoxStream<'static, Update>> {
     let default_config = watcher::Config::default;
     futures::stream::select_all([
         watch_resource(
@@ -37,7 +37,7 @@ pub(super) fn all(client: &Client) -> SelectAll<BoxStream<'static, Update>> {
         watch_resource(Api::all(client.clone()), default_config(), Update::CsiNode),
         watch_resource(Api::all(client.clone()), default_config(), Update::Attachment),
         watch_resource(Api::all(client.clone()), default_config(), Update::Namespace),
-        capacity_watch::capacities(client),
+        capacity_watch::watch_capacities(client),
     ])
 }
 
@@ -58,10 +58,10 @@ where
     T: Object,
     T::Api: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + 'static,
 {
-    let events = watcher(api, config).backoff(backoff());
+    let events = watcher(api, config).backoff(watch_backoff());
     let parsed = events.filter_map(move |event| {
         let parsed = match event {
-            Ok(event) => Some(wrap(read(event))),
+            Ok(event) => Some(wrap(parse_event(event))),
             Err(error) => {
                 let kind = T::Api::kind(&());
                 warn!(%kind, %error, "watch failed, trying again");

@@ -26,7 +26,7 @@ pub(super) enum WatchEvent<T> {
     Changed(Arc<T>),
     /// An object was deleted.
     Deleted(ObjectKey),
-    /// An object exists but cannot be parsed. Contains the error.
+    /// An object exists but cannot be parsed: its key and the error.
     Unreadable(ObjectKey, String),
 }
 
@@ -45,7 +45,7 @@ pub(super) enum Update {
     Namespace(WatchEvent<Namespace>),
 }
 
-pub(super) fn read<T>(event: Event<T::Api>) -> WatchEvent<T>
+pub(super) fn parse_event<T>(event: Event<T::Api>) -> WatchEvent<T>
 where
     T: Object,
 {
@@ -75,7 +75,7 @@ pub(super) const WATCH_PACE: capacity_client::ExponentialBackoff = capacity_clie
 };
 
 /// The backoff of a watch, which is reset after a success.
-pub(super) fn backoff() -> ExponentialBackoff {
+pub(super) fn watch_backoff() -> ExponentialBackoff {
     let doubling = ExponentialBuilder::default().with_factor(2.0).without_max_times();
     doubling
         .with_min_delay(WATCH_PACE.start)

@@ -62,7 +62,7 @@ impl<'a> PodAffinityCounts<'a> {
     ) {
         for term in &other.anti_affinity {
             if term_matches(snapshot, term, pod) {
-                count(&mut self.existing_anti_affinity, term, node, change);
+                add_to_domain_count(&mut self.existing_anti_affinity, term, node, change);
             }
         }
     }
@@ -77,17 +77,17 @@ impl<'a> PodAffinityCounts<'a> {
     ) {
         if matches_all(snapshot, &pod.pod_affinity, other) {
             for term in &pod.pod_affinity {
-                count(&mut self.affinity, term, node, change);
+                add_to_domain_count(&mut self.affinity, term, node, change);
             }
         }
         for term in &pod.anti_affinity {
             if term_matches(snapshot, term, other) {
-                count(&mut self.anti_affinity, term, node, change);
+                add_to_domain_count(&mut self.anti_affinity, term, node, change);
             }
         }
     }
 
-    /// Why the node is rejected; `None` if it passes.
+    /// The reason for which inter-pod affinity rejects the node; `None` if the node passes.
     pub(super) fn check(&self, snapshot: &Snapshot, pod: &Pod, node: &Node) -> Option<FilterReason> {
         if let Some(term) = self.unsatisfied_term(snapshot, pod, node) {
             return Some(FilterReason::AffinityUnsatisfied(term.topology_key.clone()));
@@ -95,7 +95,7 @@ impl<'a> PodAffinityCounts<'a> {
         let domain = |key: &'_ String| Some((key.clone(), node.labels.get(key)?.clone()));
         let is_near = |term: &&PodAffinityTerm| has_pods(&self.anti_affinity, &term.topology_key, node);
         if let Some(term) = pod.anti_affinity.iter().find(is_near) {
-            let near = in_domain(snapshot, domain(&term.topology_key)?);
+            let near = pods_in_domain(snapshot, domain(&term.topology_key)?);
             let found = near.into_iter().find(|other| term_matches(snapshot, term, other));
             return Some(FilterReason::AntiAffinityUnsatisfied {
                 pod: found.map_or_else(ObjectKey::default, |other| other.key.clone()),
@@ -110,7 +110,7 @@ impl<'a> PodAffinityCounts<'a> {
             let mut terms = other.anti_affinity.iter();
             terms.any(|term| term.topology_key == *key && term_matches(snapshot, term, pod))
         };
-        let found = in_domain(snapshot, domain(key)?).into_iter().find(repels);
+        let found = pods_in_domain(snapshot, domain(key)?).into_iter().find(repels);
         Some(FilterReason::ExistingAntiAffinity {
             pod: found.map_or_else(ObjectKey::default, |other| other.key.clone()),
             key: key.clone(),
@@ -134,7 +134,7 @@ impl<'a> PodAffinityCounts<'a> {
         let empty = terms
             .iter()
             .find(|term| !has_pods(&self.affinity, &term.topology_key, node))?;
-        // Affinity to itself: if no existing pod matches the terms but the pod itself does, it may run in any domain.
+        // If no existing pod matches the affinity terms, but the pending pod matches them itself, it may run in any domain.
         let is_first = self.affinity.is_empty() && matches_all(snapshot, terms, pod);
         (!is_first).then_some(empty)
     }
@@ -149,7 +149,12 @@ fn matches_all(snapshot: &Snapshot, terms: &[PodAffinityTerm], pod: &Pod) -> boo
     !terms.is_empty() && terms.iter().all(|term| term_matches(snapshot, term, pod))
 }
 
-fn count<'a>(counts: &mut HashMap<Domain<'a>, i64>, term: &'a PodAffinityTerm, node: &'a Node, change: i64) {
+fn add_to_domain_count<'a>(
+    counts: &mut HashMap<Domain<'a>, i64>,
+    term: &'a PodAffinityTerm,
+    node: &'a Node,
+    change: i64,
+) {
     let key = term.topology_key.as_str();
     let Some(value) = node.labels.get(key) else {
         return;
@@ -168,7 +173,7 @@ fn has_pods(counts: &HashMap<Domain<'_>, i64>, key: &str, node: &Node) -> bool {
 }
 
 /// The pods on all nodes of a topology domain.
-fn in_domain(snapshot: &Snapshot, (key, value): (String, String)) -> Vec<&Pod> {
+fn pods_in_domain(snapshot: &Snapshot, (key, value): (String, String)) -> Vec<&Pod> {
     let mut found: Vec<&Pod> = snapshot
         .pods
         .iter()

@@ -13,7 +13,7 @@ pub struct VolumeLimit {
     pub driver: String,
     /// Maximum number of the driver's volumes on the node.
     pub limit: usize,
-    /// Number of attached volumes.
+    /// Number of the driver's volumes that are attached to the node.
     pub attached: usize,
     /// Number of the driver's volumes that the pod adds.
     pub added: usize,
@@ -46,14 +46,19 @@ impl PodVolumes {
         let mut attached: BTreeSet<DriverVolume> = pods.flat_map(|pod| volumes_of(snapshot, pod)).collect();
         let added: Vec<&DriverVolume> = self.0.difference(&attached).collect();
         let added: Vec<String> = added.into_iter().map(|volume| volume.driver.clone()).collect();
-        attached.extend(snapshot.attachments.on(node.name()).filter_map(|attachment| {
-            let volume = snapshot.volume(attachment.volume.as_ref()?)?;
-            let source = volume.source.as_ref().filter(|_| !volume.migrated)?;
-            Some(DriverVolume {
-                driver: attachment.attacher.clone(),
-                handle: source.handle.clone(),
-            })
-        }));
+        attached.extend(
+            snapshot
+                .attachments
+                .of_node(node.name())
+                .filter_map(|attachment| {
+                    let volume = snapshot.volume(attachment.volume.as_ref()?)?;
+                    let source = volume.source.as_ref().filter(|_| !volume.migrated)?;
+                    Some(DriverVolume {
+                        driver: attachment.attacher.clone(),
+                        handle: source.handle.clone(),
+                    })
+                }),
+        );
         csi_node.drivers.iter().find_map(|driver| {
             let limit = driver.limit?;
             let added = added.iter().filter(|name| **name == driver.name).count();

@@ -194,8 +194,10 @@ impl<'a> NodeFilters<'a> {
     /// Prepares the filters for a pod.
     pub fn of(snapshot: &'a Snapshot, rules: &'a Rules, pod: &'a Pod) -> Self {
         let affinity = pod.affinity.as_ref();
-        let exclusive = restrictions::exclusive(snapshot, pod);
-        let in_use = exclusive.iter().filter(|claim| snapshot.pods.uses(claim));
+        let exclusive = restrictions::exclusive_claims(snapshot, pod);
+        let in_use = exclusive
+            .iter()
+            .filter(|claim| snapshot.pods.is_claim_used(claim));
         let is_ahead = |other: &&Arc<Pod>| other.uid != pod.uid && other.priority >= pod.priority;
         Self {
             snapshot,
@@ -227,7 +229,7 @@ impl<'a> NodeFilters<'a> {
         volumes: impl Fn() -> Result<T, E>,
     ) -> Result<T, E> {
         let none = NodeInfo::default();
-        let info = self.snapshot.pods.on(node.name()).unwrap_or(&none);
+        let info = self.snapshot.pods.node_info(node.name()).unwrap_or(&none);
         self.check_with(node, info, &self.counts, volumes)
     }
 
@@ -259,11 +261,11 @@ impl<'a> NodeFilters<'a> {
         counts: &Counts<'_>,
         volumes: &impl Fn() -> Result<T, E>,
     ) -> Result<T, E> {
-        if let Some(reason) = self.before_volumes(node, info, counts) {
+        if let Some(reason) = self.check_before_volumes(node, info, counts) {
             return Err(reason.into());
         }
         let plan = volumes()?;
-        match self.after_volumes(node, counts) {
+        match self.check_after_volumes(node, counts) {
             Some(reason) => Err(reason.into()),
             None => Ok(plan),
         }
@@ -273,24 +275,31 @@ impl<'a> NodeFilters<'a> {
     pub fn add(&self, counts: &mut Counts<'a>, pod: &'a Pod, node: &'a Node) {
         counts.affinity.update(self.snapshot, self.pod, pod, node, 1);
         counts.spread.update(self.pod, pod, node, 1);
-        counts.claims_in_use += self.uses(pod);
+        counts.claims_in_use += self.count_shared_exclusive_claims(pod);
     }
 
     /// Removes a pod on a node from the counts.
     pub fn remove(&self, counts: &mut Counts<'a>, pod: &'a Pod, node: &'a Node) {
         counts.affinity.update(self.snapshot, self.pod, pod, node, -1);
         counts.spread.update(self.pod, pod, node, -1);
-        counts.claims_in_use = counts.claims_in_use.saturating_sub(self.uses(pod));
+        counts.claims_in_use = counts
+            .claims_in_use
+            .saturating_sub(self.count_shared_exclusive_claims(pod));
     }
 
-    fn uses(&self, other: &Pod) -> usize {
+    fn count_shared_exclusive_claims(&self, other: &Pod) -> usize {
         let named = other.volumes.iter().filter(|volume| !volume.ephemeral);
         named
             .filter(|volume| self.exclusive.contains(&&volume.claim))
             .count()
     }
 
-    fn before_volumes(&self, node: &Node, info: &NodeInfo, counts: &Counts<'_>) -> Option<FilterReason> {
+    fn check_before_volumes(
+        &self,
+        node: &Node,
+        info: &NodeInfo,
+        counts: &Counts<'_>,
+    ) -> Option<FilterReason> {
         let pod = self.pod;
         if let Some(reason) = check_node_constraints(pod, self.named_nodes.as_ref(), node) {
             return Some(reason);
@@ -306,7 +315,7 @@ impl<'a> NodeFilters<'a> {
             return Some(FilterReason::DiskInUse(disk.to_string()));
         }
         if counts.claims_in_use > 0 {
-            let is_used = |claim: &&&ObjectKey| self.snapshot.pods.uses(claim);
+            let is_used = |claim: &&&ObjectKey| self.snapshot.pods.is_claim_used(claim);
             let used = self.exclusive.iter().find(is_used).or(self.exclusive.first());
             return used.map(|claim| FilterReason::ClaimInUse((*claim).clone()));
         }
@@ -314,15 +323,15 @@ impl<'a> NodeFilters<'a> {
         limit.map(FilterReason::TooManyVolumes)
     }
 
-    fn after_volumes(&self, node: &Node, counts: &Counts<'_>) -> Option<FilterReason> {
-        zone::mismatch(&self.zones, node)
+    fn check_after_volumes(&self, node: &Node, counts: &Counts<'_>) -> Option<FilterReason> {
+        zone::zone_mismatch(&self.zones, node)
             .or_else(|| counts.spread.check(self.pod, node))
             .or_else(|| counts.affinity.check(self.snapshot, self.pod, node))
     }
 }
 
-/// The filters that need neither other pods nor volumes: node name, unschedulable, taints and labels. `named_nodes`: the node names in
-/// `matchFields` of the pod's affinity; `None` if it has no `matchFields`.
+/// Runs the filters that need neither other pods nor volumes: node name, unschedulable, taints and labels. `named_nodes`: the node names in
+/// `matchFields` of the pod's affinity; `None` if the affinity has no `matchFields`.
 fn check_node_constraints(
     pod: &Pod,
     named_nodes: Option<&BTreeSet<&str>>,
@@ -334,10 +343,10 @@ fn check_node_constraints(
     if node.unschedulable && !Taint::no_schedule(UNSCHEDULABLE_TAINT).is_tolerated(&pod.tolerations) {
         return Some(FilterReason::Cordoned);
     }
-    if let Some(taint) = untolerated(pod, node) {
+    if let Some(taint) = untolerated_taint(pod, node) {
         return Some(FilterReason::UntoleratedTaint(taint.clone()));
     }
-    (!selects(pod, node)).then_some(FilterReason::NodeSelectorMismatch)
+    (!matches_node_selector(pod, node)).then_some(FilterReason::NodeSelectorMismatch)
 }
 
 /// Whether node name, unschedulable, taints and labels allow the pod on one of these nodes.
@@ -348,13 +357,13 @@ pub fn may_use_any<'n>(pod: &Pod, nodes: impl IntoIterator<Item = &'n Arc<Node>>
 }
 
 /// The first taint of the node that the pod does not tolerate.
-fn untolerated<'n>(pod: &Pod, node: &'n Node) -> Option<&'n Taint> {
+fn untolerated_taint<'n>(pod: &Pod, node: &'n Node) -> Option<&'n Taint> {
     let mut taints = node.taints.iter();
     taints.find(|taint| !taint.is_tolerated(&pod.tolerations))
 }
 
 /// Whether the node's labels match `nodeSelector` and the required node affinity.
-fn selects(pod: &Pod, node: &Node) -> bool {
+fn matches_node_selector(pod: &Pod, node: &Node) -> bool {
     let selected = |(key, value): (&String, &String)| node.labels.get(key) == Some(value);
     let wanted = pod.affinity.as_ref();
     pod.node_selector.iter().all(selected)

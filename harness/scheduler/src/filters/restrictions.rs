@@ -7,7 +7,7 @@ use crate::snapshot::Snapshot;
 const READ_WRITE_ONCE_POD: &str = "ReadWriteOncePod";
 
 /// The PVCs of the pod with access mode ReadWriteOncePod.
-pub(super) fn exclusive<'a>(snapshot: &Snapshot, pod: &'a Pod) -> Vec<&'a ObjectKey> {
+pub(super) fn exclusive_claims<'a>(snapshot: &Snapshot, pod: &'a Pod) -> Vec<&'a ObjectKey> {
     let named = pod.volumes.iter().filter(|volume| !volume.ephemeral);
     let is_exclusive = |claim: &&ObjectKey| {
         let claim = snapshot.claims.get(claim);

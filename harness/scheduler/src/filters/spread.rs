@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{FilterReason, selects, untolerated};
+use super::{FilterReason, matches_node_selector, untolerated_taint};
 use crate::objects::{Node, Pod, SpreadConstraint};
 use crate::snapshot::Snapshot;
 
@@ -15,7 +15,7 @@ pub struct Skew {
     pub value: String,
     /// Number of matching pods in the node's topology domain.
     pub pods: i64,
-    /// Number of matching pods in the topology domain with the fewest.
+    /// Number of matching pods in the topology domain with the fewest matching pods.
     pub fewest: i64,
     /// `maxSkew` of the constraint.
     pub max: i64,
@@ -32,13 +32,13 @@ impl<'a> SpreadCounts<'a> {
             return counts;
         }
         for node in snapshot.nodes.iter() {
-            let info = snapshot.pods.on(node.name());
-            for (constraint, domains) in counted(pod, node).zip(&mut counts.0) {
+            let info = snapshot.pods.node_info(node.name());
+            for (constraint, domains) in counted_domains(pod, node).zip(&mut counts.0) {
                 let Some((constraint, value)) = constraint else {
                     continue;
                 };
                 let pods = info.iter().flat_map(|info| &info.pods);
-                let pods = pods.filter(|other| counts_for(constraint, pod, other));
+                let pods = pods.filter(|other| counts_pod(constraint, pod, other));
                 *domains.entry(value).or_default() += i64::try_from(pods.count()).unwrap_or(i64::MAX);
             }
         }
@@ -47,16 +47,16 @@ impl<'a> SpreadCounts<'a> {
 
     /// Adds (`change` = 1) or removes (-1) a pod on a node.
     pub(super) fn update(&mut self, pod: &'a Pod, other: &Pod, node: &'a Node, change: i64) {
-        for (constraint, domains) in counted(pod, node).zip(&mut self.0) {
+        for (constraint, domains) in counted_domains(pod, node).zip(&mut self.0) {
             if let Some((constraint, value)) = constraint
-                && counts_for(constraint, pod, other)
+                && counts_pod(constraint, pod, other)
             {
                 *domains.entry(value).or_default() += change;
             }
         }
     }
 
-    /// Why the node is rejected; `None` if it passes.
+    /// The reason for which topology spread rejects the node; `None` if the node passes.
     pub(super) fn check(&self, pod: &Pod, node: &Node) -> Option<FilterReason> {
         for (constraint, domains) in pod.spread.iter().zip(&self.0) {
             let Some(value) = node.labels.get(&constraint.topology_key) else {
@@ -86,7 +86,7 @@ impl<'a> SpreadCounts<'a> {
 }
 
 /// For each constraint of the pod, the topology domain of the node; `None` if the constraint does not count the node's pods.
-fn counted<'a>(
+fn counted_domains<'a>(
     pod: &'a Pod,
     node: &'a Node,
 ) -> impl Iterator<Item = Option<(&'a SpreadConstraint, &'a str)>> {
@@ -96,8 +96,8 @@ fn counted<'a>(
         .all(|constraint| node.labels.contains_key(&constraint.topology_key));
     pod.spread.iter().map(move |constraint| {
         let counts = has_all
-            && (!constraint.honors_affinity || selects(pod, node))
-            && (!constraint.honors_taints || untolerated(pod, node).is_none());
+            && (!constraint.honors_affinity || matches_node_selector(pod, node))
+            && (!constraint.honors_taints || untolerated_taint(pod, node).is_none());
         let value = node.labels.get(&constraint.topology_key).filter(|_| counts)?;
         Some((constraint, value.as_str()))
     })
@@ -105,7 +105,7 @@ fn counted<'a>(
 
 /// Whether the constraint counts the pod `other`: it is in the same namespace, selected, and not terminating. As upstream, an empty
 /// selector counts no pod.
-fn counts_for(constraint: &SpreadConstraint, pod: &Pod, other: &Pod) -> bool {
+fn counts_pod(constraint: &SpreadConstraint, pod: &Pod, other: &Pod) -> bool {
     let Some(selector) = &constraint.selector else {
         return false;
     };

@@ -54,8 +54,8 @@ fn of_volume(volume: &Volume) -> impl Iterator<Item = VolumeZone<'_>> {
     })
 }
 
-/// Why the node is rejected; `None` if it passes. A node without zone and region labels accepts every volume.
-pub(super) fn mismatch(zones: &[VolumeZone<'_>], node: &Node) -> Option<FilterReason> {
+/// The reason for which VolumeZone rejects the node; `None` if the node passes. A node without zone and region labels accepts every volume.
+pub(super) fn zone_mismatch(zones: &[VolumeZone<'_>], node: &Node) -> Option<FilterReason> {
     let labels = &node.labels;
     if zones.is_empty() || !KEYS.iter().any(|(key, _)| labels.contains_key(*key)) {
         return None;

@@ -24,7 +24,7 @@ pub struct Capacity {
     pub class: String,
     /// `nodeTopology`: the nodes with access to the storage.
     pub topology: NodeTopology,
-    /// `capacity`: available bytes. Compared with requests if `maximumVolumeSize` is unset; used for scores.
+    /// `capacity`: available bytes. Used for scores, and compared with requests if `maximumVolumeSize` is unset.
     pub capacity: Option<Quantity>,
     /// `maximumVolumeSize`: the largest volume in bytes. If set, requests are compared only with this value.
     pub maximum: Option<Quantity>,
@@ -61,7 +61,7 @@ impl Object for Capacity {
     }
 }
 
-/// Whether the annotation of `kubectl apply` contains the dropped field.
+/// Whether the last-applied annotation of `kubectl apply` contains `nodeSelectorTerms`.
 fn was_applied_with_terms(source: &CSIStorageCapacity) -> bool {
     let Some(applied) = annotation(&source.metadata, LAST_APPLIED) else {
         return false;

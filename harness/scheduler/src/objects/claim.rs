@@ -105,7 +105,7 @@ impl Object for Claim {
             has_annotations: metadata.annotations.as_ref().is_some_and(|all| !all.is_empty()),
             lost: phase == Some("Lost"),
             deleting: metadata.deletion_timestamp.is_some(),
-            controller: controller(metadata),
+            controller: controller_uid(metadata),
             access_modes: spec.access_modes.clone().unwrap_or_default(),
             volume_mode: volume_mode(spec.volume_mode.as_ref()),
             attributes_class: spec.volume_attributes_class_name.clone().unwrap_or_default(),
@@ -133,7 +133,7 @@ pub(super) fn volume_mode(field: Option<&String>) -> String {
     field.cloned().unwrap_or_else(|| FILESYSTEM.to_owned())
 }
 
-fn controller(metadata: &ObjectMeta) -> Option<String> {
+fn controller_uid(metadata: &ObjectMeta) -> Option<String> {
     let owners = metadata.owner_references.as_deref().unwrap_or_default();
     let found = owners.iter().find(|owner| owner.controller == Some(true))?;
     Some(found.uid.clone())

@@ -11,7 +11,7 @@ pub enum Disk {
     Gce {
         /// `pdName`.
         name: String,
-        /// Pods may share the disk if all mount it read-only.
+        /// Mounted read-only. Pods may share a disk that all of them mount read-only.
         read_only: bool,
     },
     /// `awsElasticBlockStore`, which pods never share.
@@ -23,7 +23,7 @@ pub enum Disk {
     Iscsi {
         /// `iqn`.
         name: String,
-        /// Pods may share the disk if all mount it read-only.
+        /// Mounted read-only. Pods may share a disk that all of them mount read-only.
         read_only: bool,
     },
     /// `rbd`.
@@ -32,7 +32,7 @@ pub enum Disk {
         monitors: Vec<String>,
         /// `pool` and `image`.
         image: (String, String),
-        /// Pods may share the image if all mount it read-only.
+        /// Mounted read-only. Pods may share an image that all of them mount read-only.
         read_only: bool,
     },
 }

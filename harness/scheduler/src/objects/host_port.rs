@@ -19,7 +19,7 @@ pub struct HostPort {
 }
 
 impl HostPort {
-    /// The host ports of a pod's containers and sidecars; those of ordinary init containers are ignored.
+    /// The host ports of a pod's containers and sidecars. Host ports of ordinary init containers are ignored.
     pub(super) fn of_pod(spec: &PodSpec) -> Vec<Self> {
         let sidecars = spec.init_containers.iter().flatten();
         let sidecars = sidecars.filter(|container| container.restart_policy.as_deref() == Some("Always"));
@@ -31,8 +31,8 @@ impl HostPort {
         ports
             .filter_map(|port| {
                 Some(Self {
-                    address: or(port.host_ip.as_ref(), ANY),
-                    protocol: or(port.protocol.as_ref(), "TCP"),
+                    address: non_empty_or(port.host_ip.as_ref(), ANY),
+                    protocol: non_empty_or(port.protocol.as_ref(), "TCP"),
                     port: port.host_port.filter(|port| *port > 0)?,
                 })
             })
@@ -52,7 +52,7 @@ impl fmt::Display for HostPort {
     }
 }
 
-fn or(field: Option<&String>, default: &str) -> String {
+fn non_empty_or(field: Option<&String>, default: &str) -> String {
     let set = field.filter(|text| !text.is_empty());
     set.cloned().unwrap_or_else(|| default.to_owned())
 }

@@ -1,4 +1,4 @@
-//! Lease: when the holder last renewed it.
+//! Lease: when its holder last renewed it, and how long it lasts.
 
 use k8s_openapi::api::coordination::v1::Lease as ApiLease;
 

@@ -153,7 +153,7 @@ impl Object for Pod {
             spread: SpreadConstraint::compile(&labels, spec.topology_spread_constraints.as_ref()),
             host_ports: HostPort::of_pod(spec),
             disks: volumes.clone().filter_map(Disk::read).collect(),
-            unsupported: unsupported(spec),
+            unsupported: unsupported_fields(spec),
             started: status
                 .and_then(|status| status.start_time.as_ref())
                 .map(|time| time.0.to_string()),
@@ -213,7 +213,7 @@ fn pod_volume(pod: &ObjectKey, volume: &ApiVolume) -> Option<PodVolume> {
 }
 
 /// Names of the pod's fields that affect scheduling but are not implemented here.
-fn unsupported(spec: &PodSpec) -> Vec<&'static str> {
+fn unsupported_fields(spec: &PodSpec) -> Vec<&'static str> {
     let claims = spec
         .resource_claims
         .as_ref()

@@ -15,7 +15,7 @@ use crate::store::Store;
 pub struct PodAffinityTerm {
     /// Selector of pods. `None` if `labelSelector` is unset, which selects no pod.
     selector: Option<LabelSelector>,
-    /// `namespaces`. If the term has none, the namespace of the pod that has the term.
+    /// `namespaces`. If the term has neither `namespaces` nor `namespaceSelector`: the namespace of the pod that has the term.
     namespaces: BTreeSet<String>,
     /// `namespaceSelector`.
     namespace_selector: Option<LabelSelector>,
@@ -44,7 +44,7 @@ impl PodAffinityTerm {
             .flat_map(|(operator, keys)| keys.iter().flatten().map(move |key| (operator, key)));
         let selector = term.label_selector.as_ref();
         Self {
-            selector: selector.and_then(|selector| with_keys(selector, labels, label_keys)),
+            selector: selector.and_then(|selector| with_label_keys(selector, labels, label_keys)),
             namespaces,
             namespace_selector: term
                 .namespace_selector
@@ -77,9 +77,9 @@ impl PodAffinityTerm {
     }
 }
 
-/// Adds the pod's values of `matchLabelKeys` and `mismatchLabelKeys` to the selector, as the API server does when a pod is created. Keys
-/// that the selector already contains are skipped.
-pub(super) fn with_keys<'a>(
+/// Compiles the selector with the pod's values of `matchLabelKeys` and `mismatchLabelKeys`, as the API server does when a pod is created.
+/// Keys that the selector already contains are skipped.
+pub(super) fn with_label_keys<'a>(
     selector: &'a ApiLabelSelector,
     labels: &'a Labels,
     keys: impl Iterator<Item = (&'a str, &'a String)>,

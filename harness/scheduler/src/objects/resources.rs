@@ -44,8 +44,8 @@ impl Resources {
         }
     }
 
-    /// The requests of a pod: the sum over its containers, or the request of an init container if larger; plus one pod. Pod-level requests
-    /// take precedence (KEP-2837). A container that is being resized counts with the larger amount.
+    /// The requests of a pod: the sum over its containers and sidecars, or an init container's request if larger, plus the pod's overhead.
+    /// Pod-level requests take precedence (KEP-2837). The amount of `pods` is 1.
     pub fn of_pod(pod: &Pod) -> Self {
         let absent = PodSpec::default();
         let spec = pod.spec.as_ref().unwrap_or(&absent);
@@ -55,7 +55,7 @@ impl Resources {
         let mut sidecars = Self::default();
         let mut maximum = Self::default();
         for container in spec.init_containers.iter().flatten() {
-            let requested = requested(container, of_init);
+            let requested = container_requests(container, of_init);
             if container.restart_policy.as_deref() == Some("Always") {
                 sidecars.add(&requested);
                 maximum.max_with(&sidecars);
@@ -67,7 +67,7 @@ impl Resources {
         }
         let mut all = sidecars;
         for container in &spec.containers {
-            all.add(&requested(container, of_containers));
+            all.add(&container_requests(container, of_containers));
         }
         all.max_with(&maximum);
         let pod_level = spec
@@ -140,8 +140,8 @@ fn is_scalar(name: &str) -> bool {
     name.contains('/') || name.starts_with(HUGE_PAGES) || name.starts_with(ATTACHABLE_VOLUMES)
 }
 
-/// The largest of a container's request, its allocated amount, and the amount to which it is being resized.
-fn requested(container: &Container, statuses: Option<&[ContainerStatus]>) -> Resources {
+/// The requests of a container; during a resize, the largest of the amounts in its spec, its status and `allocatedResources`.
+fn container_requests(container: &Container, statuses: Option<&[ContainerStatus]>) -> Resources {
     let requests = container
         .resources
         .as_ref()

@@ -3,7 +3,7 @@
 use capacity_types::{LabelSelector, Labels};
 use k8s_openapi::api::core::v1::TopologySpreadConstraint as ApiConstraint;
 
-use super::pod_affinity::with_keys;
+use super::pod_affinity::with_label_keys;
 
 /// One constraint.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub struct SpreadConstraint {
     pub topology_key: String,
     /// `maxSkew`: by how many pods a domain may exceed the domain with the fewest pods.
     pub max_skew: i64,
-    /// `minDomains`: if there are fewer domains, the domain with the fewest pods counts as having none.
+    /// `minDomains`: if there are fewer domains, the minimum number of matching pods per domain counts as 0.
     pub min_domains: usize,
     /// Selector of the pods that are counted. `None` if `labelSelector` is unset.
     pub selector: Option<LabelSelector>,
@@ -23,7 +23,7 @@ pub struct SpreadConstraint {
 }
 
 impl SpreadConstraint {
-    /// Compiles the `DoNotSchedule` constraints of a pod. `labels`: those of the pod, for `matchLabelKeys`.
+    /// Compiles the `DoNotSchedule` constraints of a pod. `labels`: the pod's labels, for `matchLabelKeys`.
     pub(super) fn compile(labels: &Labels, constraints: Option<&Vec<ApiConstraint>>) -> Vec<Self> {
         let constraints = constraints.into_iter().flatten();
         let required = constraints.filter(|constraint| constraint.when_unsatisfiable == "DoNotSchedule");
@@ -38,7 +38,7 @@ impl SpreadConstraint {
                     .and_then(|domains| usize::try_from(domains).ok())
                     .unwrap_or(1),
                 selector: selector
-                    .and_then(|selector| with_keys(selector, labels, keys.map(|key| ("In", key)))),
+                    .and_then(|selector| with_label_keys(selector, labels, keys.map(|key| ("In", key)))),
                 honors_affinity: constraint.node_affinity_policy.as_deref() != Some("Ignore"),
                 honors_taints: constraint.node_taints_policy.as_deref() == Some("Honor"),
             }

@@ -27,8 +27,8 @@ pub struct Class {
 pub type AllowedTopology = Vec<(String, BTreeSet<String>)>;
 
 impl Class {
-    /// Whether volumes may be provisioned for a node with these labels. Without terms, every node is allowed. Terms are ORed; a term
-    /// without expressions allows no node.
+    /// Whether `allowedTopologies` allows volumes for a node with these labels. Without terms, every node is allowed. Terms are ORed; a
+    /// term without expressions allows no node.
     pub fn admits(&self, labels: &Labels) -> bool {
         let holds = |(key, values): &(String, BTreeSet<String>)| {
             labels.get(key).is_some_and(|value| values.contains(value))

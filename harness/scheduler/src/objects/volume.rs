@@ -35,9 +35,9 @@ pub struct Volume {
     pub volume_mode: String,
     /// The VolumeAttributesClass name. Empty if unset.
     pub attributes_class: String,
-    /// The labels, which the selector of a PVC may select.
+    /// The labels, which the selector of a PVC may match.
     pub labels: Labels,
-    /// Driver and volume handle, which count towards the volume limit of a node.
+    /// Driver and volume handle of a CSI volume or a migrated in-tree volume, which count towards the volume limit of a node.
     pub source: Option<DriverVolume>,
     /// Whether the volume is an in-tree volume that was migrated to a CSI driver (KEP-625).
     pub migrated: bool,

@@ -27,7 +27,7 @@ async fn a_pvc_is_provisioned_on_the_node_with_capacity_and_the_pod_is_bound_the
     cluster.pod_with_claim("p", "10Gi");
     cluster.start(Options::default());
 
-    assert_eq!(cluster.selected("p").await, "n2");
+    assert_eq!(cluster.wait_for_selected_node("p").await, "n2");
     assert_eq!(
         cluster
             .server
@@ -36,8 +36,8 @@ async fn a_pvc_is_provisioned_on_the_node_with_capacity_and_the_pod_is_bound_the
         "the pod must not be bound before its PVC"
     );
     cluster.provision("p").await;
-    assert_eq!(cluster.bound("p").await, "n2");
-    let event = cluster.event("p", "Scheduled", 1).await;
+    assert_eq!(cluster.wait_until_bound("p").await, "n2");
+    let event = cluster.wait_for_event("p", "Scheduled", 1).await;
     assert_eq!(event["note"], "Successfully assigned default/p to n2");
     assert_eq!(event["type"], "Normal");
     assert_eq!(cluster.server.count(CLAIMS), 1);
@@ -50,17 +50,17 @@ async fn an_unschedulable_pod_is_reported_and_new_capacity_requeues_it() {
     let clock = Clock::start();
     cluster.start(Options::default());
 
-    let condition = cluster.unscheduled("p", NO_SPACE).await;
+    let condition = cluster.wait_until_unscheduled("p", NO_SPACE).await;
     assert_eq!(condition["type"], "PodScheduled");
     assert_eq!(condition["status"], "False");
     assert_eq!(condition["reason"], "Unschedulable");
     assert_eq!(condition["observedGeneration"], 1);
-    let event = cluster.event("p", "FailedScheduling", 1).await;
+    let event = cluster.wait_for_event("p", "FailedScheduling", 1).await;
     assert_eq!(event["note"], condition["message"]);
     assert_eq!(event["reportingController"], "default-scheduler");
 
     cluster.capacity("n1", "10Gi");
-    assert_eq!(cluster.selected("p").await, "n1");
+    assert_eq!(cluster.wait_for_selected_node("p").await, "n1");
     assert_eq!(
         clock.elapsed().as_secs(),
         1,
@@ -74,13 +74,13 @@ async fn a_repeated_failure_increments_the_event_series_and_leaves_the_condition
     cluster.pod_with_claim("p", "10Gi");
     cluster.start(Options::default());
 
-    cluster.unscheduled("p", NO_SPACE).await;
+    cluster.wait_until_unscheduled("p", NO_SPACE).await;
     for count in 2..4 {
         cluster.capacity("n1", &format!("{count}Gi"));
-        cluster.event("p", "FailedScheduling", count).await;
+        cluster.wait_for_event("p", "FailedScheduling", count).await;
     }
     assert_eq!(cluster.server.count(STATUS), 1);
-    assert_eq!(cluster.server.all("events").len(), 1);
+    assert_eq!(cluster.server.objects_of("events").len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -92,10 +92,10 @@ async fn an_event_names_scheduler_action_and_pod_and_is_recreated_after_expiry()
         .fail_next("PATCH /apis/events.k8s.io/v1/namespaces/default/events/", 404);
     cluster.start(Options::default());
 
-    let event = cluster.event("p", "FailedScheduling", 1).await;
+    let event = cluster.wait_for_event("p", "FailedScheduling", 1).await;
     assert_eq!(event["metadata"]["namespace"], "default");
     assert!(event["eventTime"].is_string(), "{event}");
-    let pod = cluster.server.all("pods").remove(0);
+    let pod = cluster.server.objects_of("pods").remove(0);
     let regarding = &event["regarding"];
     for (field, expected) in [
         ("apiVersion", json!("v1")),
@@ -112,15 +112,15 @@ async fn an_event_names_scheduler_action_and_pod_and_is_recreated_after_expiry()
     );
     assert!(event["reportingInstance"].is_string(), "{event}");
 
-    cluster.unscheduled("p", NO_SPACE).await;
+    cluster.wait_until_unscheduled("p", NO_SPACE).await;
     cluster.capacity("n1", "1Gi");
     cluster
         .server
-        .until("a second event", "events", |other| {
+        .wait_until("a second event", "events", |other| {
             other["metadata"]["name"] != event["metadata"]["name"]
         })
         .await;
-    assert_eq!(cluster.server.all("events").len(), 2);
+    assert_eq!(cluster.server.objects_of("events").len(), 2);
 }
 
 #[tokio::test(start_paused = true)]
@@ -130,9 +130,9 @@ async fn a_condition_whose_write_failed_is_written_at_the_next_attempt() {
     cluster.server.fail_next(STATUS, 503);
     cluster.start(Options::default());
 
-    cluster.event("p", "FailedScheduling", 1).await;
+    cluster.wait_for_event("p", "FailedScheduling", 1).await;
     cluster.capacity("n1", "1Gi");
-    cluster.unscheduled("p", NO_SPACE).await;
+    cluster.wait_until_unscheduled("p", NO_SPACE).await;
     assert_eq!(cluster.server.count(STATUS), 2);
 }
 
@@ -143,9 +143,9 @@ async fn a_driver_that_stops_tracking_capacity_requeues_the_pod() {
     let clock = Clock::start();
     cluster.start(Options::default());
 
-    cluster.unscheduled("p", NO_SPACE).await;
+    cluster.wait_until_unscheduled("p", NO_SPACE).await;
     cluster.driver(false);
-    cluster.selected("p").await;
+    cluster.wait_for_selected_node("p").await;
     assert!(clock.elapsed() < FLUSH, "requeued after {:?}", clock.elapsed());
 }
 
@@ -160,9 +160,9 @@ async fn a_change_without_queueing_hint_takes_effect_at_the_flush() {
         ..Options::default()
     });
 
-    cluster.unscheduled("p", NO_SPACE).await;
+    cluster.wait_until_unscheduled("p", NO_SPACE).await;
     cluster.driver(false);
-    cluster.selected("p").await;
+    cluster.wait_for_selected_node("p").await;
     assert_eq!(clock.elapsed().as_secs(), FLUSH.as_secs());
 }
 
@@ -173,17 +173,17 @@ async fn a_selected_node_that_the_provisioner_clears_is_selected_again() {
     cluster.pod_with_claim("p", "10Gi");
     cluster.start(Options::default());
 
-    assert_eq!(cluster.selected("p").await, "n1");
+    assert_eq!(cluster.wait_for_selected_node("p").await, "n1");
     cluster.capacity("n1", "1Gi");
     cluster.capacity("n2", "20Gi");
     cluster.clear_selected_node("p");
     let text = "running PreBind plugin \"VolumeBinding\": binding volumes: provisioning failed for PVC \"p\"";
-    let condition = cluster.unscheduled("p", text).await;
+    let condition = cluster.wait_until_unscheduled("p", text).await;
     assert_eq!(condition["message"], text);
     assert_eq!(condition["reason"], "SchedulerError");
-    assert_eq!(cluster.selected("p").await, "n2");
+    assert_eq!(cluster.wait_for_selected_node("p").await, "n2");
     cluster.provision("p").await;
-    assert_eq!(cluster.bound("p").await, "n2");
+    assert_eq!(cluster.wait_until_bound("p").await, "n2");
 }
 
 #[tokio::test(start_paused = true)]
@@ -195,20 +195,20 @@ async fn binding_times_out_and_leaves_the_selected_node() {
     cluster.start(Options::default());
 
     cluster
-        .unscheduled("p", "binding volumes: context deadline exceeded")
+        .wait_until_unscheduled("p", "binding volumes: context deadline exceeded")
         .await;
     assert_eq!(clock.elapsed().as_secs(), 600);
     assert!(
-        cluster.server.all("pods")[0]["status"]["nominatedNodeName"].is_null(),
+        cluster.server.objects_of("pods")[0]["status"]["nominatedNodeName"].is_null(),
         "the nomination was cleared"
     );
     assert_eq!(
-        cluster.nominated("p").await,
+        cluster.wait_for_nominated_node("p").await,
         "n1",
         "the second attempt is in progress"
     );
     cluster.provision("p").await;
-    assert_eq!(cluster.bound("p").await, "n1");
+    assert_eq!(cluster.wait_until_bound("p").await, "n1");
     assert_eq!(
         cluster.server.count(CLAIMS),
         1,
@@ -223,9 +223,9 @@ async fn other_pods_are_scheduled_while_one_waits_for_its_pvc() {
     cluster.pod_with_claim("waits", "10Gi");
     cluster.start(Options::default());
 
-    cluster.selected("waits").await;
+    cluster.wait_for_selected_node("waits").await;
     cluster.pod("plain", &json!([]));
-    assert_eq!(cluster.bound("plain").await, "n1");
+    assert_eq!(cluster.wait_until_bound("plain").await, "n1");
 }
 
 #[tokio::test(start_paused = true)]
@@ -239,7 +239,7 @@ async fn a_volume_is_reserved_before_the_pod_is_bound_and_only_once() {
     let reserved = |object: &Value| object["spec"]["claimRef"]["name"] == "first";
     let found = cluster
         .server
-        .until("a reserved volume", "persistentvolumes", reserved)
+        .wait_until("a reserved volume", "persistentvolumes", reserved)
         .await;
     assert_eq!(found["spec"]["claimRef"]["uid"], "uid-of-first");
     assert_eq!(
@@ -247,10 +247,10 @@ async fn a_volume_is_reserved_before_the_pod_is_bound_and_only_once() {
         "yes"
     );
     cluster
-        .unscheduled("second", "did not have enough free storage")
+        .wait_until_unscheduled("second", "did not have enough free storage")
         .await;
     cluster.complete_binding("first", "v1");
-    assert_eq!(cluster.bound("first").await, "n1");
+    assert_eq!(cluster.wait_until_bound("first").await, "n1");
     assert_eq!(cluster.server.count(VOLUMES), 1);
 }
 
@@ -265,10 +265,10 @@ async fn a_volume_whose_reservation_failed_is_immediately_free_for_another_pod()
     cluster.start(Options::default());
 
     cluster
-        .unscheduled("second", "did not have enough free storage")
+        .wait_until_unscheduled("second", "did not have enough free storage")
         .await;
     cluster
-        .unscheduled(
+        .wait_until_unscheduled(
             "first",
             "running PreBind plugin \"VolumeBinding\": refused by the test",
         )
@@ -277,7 +277,7 @@ async fn a_volume_whose_reservation_failed_is_immediately_free_for_another_pod()
     let reserved = |object: &Value| object["spec"]["claimRef"]["name"] == "second";
     cluster
         .server
-        .until("a reserved volume", "persistentvolumes", reserved)
+        .wait_until("a reserved volume", "persistentvolumes", reserved)
         .await;
     assert!(clock.elapsed() < FLUSH, "requeued after {:?}", clock.elapsed());
 }
@@ -290,13 +290,13 @@ async fn a_pvc_that_changed_during_the_attempt_is_not_overwritten_and_the_pod_is
     let label = json!({"metadata": {"labels": {"changed": "meanwhile"}}});
     cluster
         .server
-        .race(CLAIMS, "persistentvolumeclaims", "default", "p", label);
+        .change_before_request(CLAIMS, "persistentvolumeclaims", "default", "p", label);
     let clock = Clock::start();
     cluster.start(Options::default());
 
     let text = "running PreBind plugin \"VolumeBinding\": the object has been modified";
-    cluster.unscheduled("p", text).await;
-    assert_eq!(cluster.selected("p").await, "n1");
+    cluster.wait_until_unscheduled("p", text).await;
+    assert_eq!(cluster.wait_for_selected_node("p").await, "n1");
     assert_eq!(clock.elapsed().as_secs(), 1, "after its backoff");
 }
 
@@ -307,9 +307,9 @@ async fn a_pod_deleted_during_binding_is_dropped() {
     cluster.pod_with_claim("p", "10Gi");
     cluster.start(Options::default());
 
-    cluster.selected("p").await;
+    cluster.wait_for_selected_node("p").await;
     cluster.server.delete("pods", "default", "p");
-    let event = cluster.event("p", "FailedScheduling", 1).await;
+    let event = cluster.wait_for_event("p", "FailedScheduling", 1).await;
     let expected = "running PreBind plugin \"VolumeBinding\": binding volumes: pod does not exist any more: pod \"p\" not found";
     assert_eq!(event["note"], expected);
 }
@@ -324,9 +324,9 @@ async fn with_the_flag_deviation_a_driver_that_stops_tracking_requeues_no_pod() 
         ..Options::default()
     });
 
-    cluster.unscheduled("p", NO_SPACE).await;
+    cluster.wait_until_unscheduled("p", NO_SPACE).await;
     cluster.driver(false);
-    cluster.selected("p").await;
+    cluster.wait_for_selected_node("p").await;
     assert_eq!(clock.elapsed().as_secs(), FLUSH.as_secs());
 }
 
@@ -336,15 +336,15 @@ async fn insufficient_capacity_requeues_no_pod() {
     cluster.pod_with_claim("p", "10Gi");
     cluster.start(Options::default());
 
-    cluster.unscheduled("p", NO_SPACE).await;
+    cluster.wait_until_unscheduled("p", NO_SPACE).await;
     cluster.capacity("n1", "9Gi");
     cluster.pod("marker", &json!([]));
-    cluster.bound("marker").await;
+    cluster.wait_until_bound("marker").await;
     tokio::time::sleep(FLUSH / 2).await;
-    let event = cluster.event("p", "FailedScheduling", 1).await;
+    let event = cluster.wait_for_event("p", "FailedScheduling", 1).await;
     assert!(event["series"].is_null(), "attempted once: {event}");
     cluster.capacity("n1", "10Gi");
-    assert_eq!(cluster.selected("p").await, "n1");
+    assert_eq!(cluster.wait_for_selected_node("p").await, "n1");
 }
 
 #[tokio::test(start_paused = true)]
@@ -354,20 +354,20 @@ async fn capacity_without_accessible_nodes_requeues_no_pod_until_a_node_is_added
     cluster.start(Options::default());
 
     cluster
-        .unscheduled("p", "1 node(s) did not have enough free storage")
+        .wait_until_unscheduled("p", "1 node(s) did not have enough free storage")
         .await;
     cluster.capacity("n2", "10Gi");
     cluster.pod("marker", &json!([]));
-    cluster.bound("marker").await;
+    cluster.wait_until_bound("marker").await;
     tokio::time::sleep(FLUSH / 2).await;
-    let event = cluster.event("p", "FailedScheduling", 1).await;
+    let event = cluster.wait_for_event("p", "FailedScheduling", 1).await;
     assert!(event["series"].is_null(), "attempted once: {event}");
     let clock = Clock::start();
     cluster.server.put(
         "nodes",
         json!({"metadata": {"name": "n2", "labels": {"node": "n2"}}}),
     );
-    assert_eq!(cluster.selected("p").await, "n2");
+    assert_eq!(cluster.wait_for_selected_node("p").await, "n2");
     assert!(
         clock.elapsed().as_secs() < 2,
         "requeued after {:?}",
@@ -383,16 +383,16 @@ async fn an_unreadable_object_is_an_error_and_does_not_count_as_missing() {
     cluster.start(Options::default());
 
     let text = "running \"VolumeBinding\" filter plugin: csistoragecapacities.storage.k8s.io \"driver/at-n1\" cannot be read";
-    let condition = cluster.unscheduled("p", text).await;
+    let condition = cluster.wait_until_unscheduled("p", text).await;
     assert_eq!(condition["reason"], "SchedulerError");
     cluster.pod("plain", &json!([]));
     assert_eq!(
-        cluster.bound("plain").await,
+        cluster.wait_until_bound("plain").await,
         "n1",
         "pods without delayed PVCs are not affected"
     );
     cluster.capacity("n1", "10Gi");
-    assert_eq!(cluster.selected("p").await, "n1");
+    assert_eq!(cluster.wait_for_selected_node("p").await, "n1");
 }
 
 #[tokio::test(start_paused = true)]
@@ -405,17 +405,17 @@ async fn node_resources_are_counted_and_released() {
     cluster.pod("first", &json!([]));
     cluster.start(Options::default());
 
-    assert_eq!(cluster.bound("first").await, "n1");
+    assert_eq!(cluster.wait_until_bound("first").await, "n1");
     cluster.pod("second", &json!([]));
     let text = "0/1 nodes are available: 1 Too many pods. no new claims to deallocate, \
                 preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.";
     assert_eq!(
-        cluster.unscheduled("second", "Too many pods").await["message"],
+        cluster.wait_until_unscheduled("second", "Too many pods").await["message"],
         text
     );
     let clock = Clock::start();
     cluster.server.delete("pods", "default", "first");
-    assert_eq!(cluster.bound("second").await, "n1");
+    assert_eq!(cluster.wait_until_bound("second").await, "n1");
     assert!(clock.elapsed() < FLUSH, "requeued after {:?}", clock.elapsed());
 }
 
@@ -434,15 +434,17 @@ async fn a_pod_of_lower_priority_is_preempted() {
     };
     cluster.server.put("pods", pod("low", 5));
     cluster.start(Options::default());
-    assert_eq!(cluster.bound("low").await, "n1");
+    assert_eq!(cluster.wait_until_bound("low").await, "n1");
     let clock = Clock::start();
     cluster.server.put("pods", pod("equal", 5));
-    cluster.unscheduled("equal", "No preemption victims found").await;
+    cluster
+        .wait_until_unscheduled("equal", "No preemption victims found")
+        .await;
     cluster.server.put("pods", pod("high", 6));
-    let condition = cluster.unscheduled("high", "1 Too many pods").await;
+    let condition = cluster.wait_until_unscheduled("high", "1 Too many pods").await;
     assert_eq!(condition["message"], "0/1 nodes are available: 1 Too many pods.");
-    assert_eq!(cluster.nominated("high").await, "n1");
-    assert_eq!(cluster.bound("high").await, "n1");
+    assert_eq!(cluster.wait_for_nominated_node("high").await, "n1");
+    assert_eq!(cluster.wait_until_bound("high").await, "n1");
     assert!(clock.elapsed() < FLUSH, "requeued after {:?}", clock.elapsed());
     assert_eq!(
         cluster.server.count("DELETE /api/v1/namespaces/default/pods/low"),
@@ -457,13 +459,13 @@ async fn a_driver_that_registers_on_a_node_requeues_the_pod() {
     cluster.pod_with_claim("p", "10Gi");
     cluster.start(Options::default());
 
-    cluster.unscheduled("p", NO_SPACE).await;
+    cluster.wait_until_unscheduled("p", NO_SPACE).await;
     let clock = Clock::start();
     cluster.server.put(
         "csinodes",
         json!({"metadata": {"name": "n1"}, "spec": {"drivers": []}}),
     );
-    cluster.event("p", "FailedScheduling", 2).await;
+    cluster.wait_for_event("p", "FailedScheduling", 2).await;
     assert!(clock.elapsed() < FLUSH, "requeued after {:?}", clock.elapsed());
 }
 
@@ -477,13 +479,13 @@ async fn the_log_contains_the_reason_of_each_rejected_node() {
         .with_ansi(false)
         .with_writer(move || writer.clone())
         .finish();
-    // The subscriber is installed globally: a callsite that a thread without subscriber reaches first would stay disabled.
+    // The subscriber is global: tracing permanently disables a callsite that a thread without a subscriber reaches first.
     tracing::subscriber::set_global_default(subscriber).unwrap();
     let cluster = Cluster::new(&["n1", "n2"]);
     cluster.capacity("n1", "5Gi");
     cluster.pod_with_claim("logged", "10Gi");
     cluster.start(Options::default());
-    cluster.unscheduled("logged", NO_SPACE).await;
+    cluster.wait_until_unscheduled("logged", NO_SPACE).await;
 
     let text = String::from_utf8(log.0.lock().clone()).unwrap();
     for node in ["n1", "n2"] {

@@ -1,4 +1,4 @@
-//! Stores GetCapacity responses: the maximum of all, and those since the last quiescence.
+//! Stores GetCapacity responses: the maximum of all responses, and each response since the last quiescence.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,7 +38,7 @@ impl CapacityResponses {
         responses.recent.insert(values);
     }
 
-    /// The maximum of all responses to a call so far.
+    /// The maximum of all responses so far to calls with these arguments.
     pub(super) fn maximum_reported(
         &self,
         driver: &str,
@@ -52,7 +52,7 @@ impl CapacityResponses {
         self.0.get(driver)?.get(parameters)?.get(segment)
     }
 
-    /// The responses to a call since the last quiescence.
+    /// The responses to calls with these arguments since the last quiescence.
     pub(super) fn recent(
         &self,
         driver: &str,
@@ -93,7 +93,7 @@ impl CapacityResponses {
     }
 
     /// Called at quiescence: drops the recent responses.
-    pub(super) fn forget(&mut self) {
+    pub(super) fn clear_recent(&mut self) {
         let responses = self.0.values_mut().flat_map(BTreeMap::values_mut);
         responses
             .flatten()

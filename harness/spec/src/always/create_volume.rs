@@ -8,7 +8,7 @@ use crate::violation::{Subject, Violation, segment_text};
 use crate::volumes::{CreateVolumeCall, CreateVolumeResult, is_volume_of};
 use crate::world::capacity::bytes;
 use crate::world::change::ChangeKind;
-use crate::world::{Binding, Claim, Deployment, StorageClass, World};
+use crate::world::{Claim, Deployment, StorageClass, VolumeBindingMode, World};
 
 /// The kinds of objects on which a provisioner's CreateVolume request depends.
 const KINDS: [ChangeKind; 5] = [
@@ -32,18 +32,18 @@ impl Monitor {
         });
         let by = call.by.clone();
         self.record_failure(&call);
-        self.refresh_after(&call);
+        self.require_refresh_after_create(&call);
         self.ledger.create_volume(call);
         if !self.world.publishers.contains_key(&by) {
             // The program exited while the call was in flight, so it has not received the response.
-            self.ledger.restarted(&by);
+            self.ledger.record_restart(&by);
         }
         violation.into_iter().collect()
     }
 
     fn check_create_volume(&self, call: &CreateVolumeCall) -> Option<(&'static Rule, String)> {
-        if let Some(open) = self.ledger.unknown_result(&call.name) {
-            // A retry must have the same arguments, whatever has changed since the first call.
+        if let Some(open) = self.ledger.call_with_unknown_result(&call.name) {
+            // A retry must request the same topology, whatever has changed since the first call.
             let is_elsewhere = open.by == call.by && open.preferred_segment != call.preferred_segment;
             let detail = || {
                 let (earlier, retry) = (&open.preferred_segment, &call.preferred_segment);
@@ -53,7 +53,7 @@ impl Monitor {
             return is_elsewhere.then(|| (rules::RETRIED_WITH_OTHER_TOPOLOGY, detail()));
         }
         let any = |is_so: &Predicate<'_>| {
-            self.recent.any(&self.world, &KINDS, |world| {
+            self.recent.any_state(&self.world, &KINDS, |world| {
                 let claims = world.claims.values();
                 let mut own = claims.filter(|claim| is_volume_of(&call.name, claim));
                 own.any(|claim| {
@@ -68,15 +68,15 @@ impl Monitor {
         if let (CreateVolumeResult::Created { id, .. }, true) = (&call.result, call.exceeds_capacity) {
             return Some((
                 rules::OVERFULL,
-                format!("it was created as {id}, without enough free storage"),
+                format!("the driver created volume {id} without enough free storage"),
             ));
         }
         if let CreateVolumeResult::Internal { is_injected: false } = call.result {
             return Some((rules::WRONG_ERROR_CODE, "the driver returned INTERNAL".to_owned()));
         }
-        if !any(&|_, claim, class| is_ready(call, claim, class)) {
+        if !any(&|_, claim, class| may_provision(call, claim, class)) {
             let detail = format!(
-                "{} called CreateVolume, although no PVC of the volume may be provisioned by it yet",
+                "{} called CreateVolume, although it may not provision the PVC of the volume yet",
                 call.by
             );
             return Some((rules::PROVISIONED_BEFORE_NODE_SELECTED, detail));
@@ -92,12 +92,12 @@ impl Monitor {
             ));
         }
         if !any(&|_, claim, _| claim.is_clone == call.is_clone) {
-            let detail = format!("CreateVolume requests a content source: {}", call.is_clone);
+            let detail = format!("CreateVolume with a source volume: {}", call.is_clone);
             return Some((rules::WRONG_SOURCE, detail));
         }
-        // An older state in which the PVC has no selected node does not constrain the topology.
+        // Only states in which the caller may provision count: a PVC without a selected node would allow any topology.
         let any_ready = |is_so: &Predicate<'_>| {
-            any(&|world, claim, class| is_ready(call, claim, class) && is_so(world, claim, class))
+            any(&|world, claim, class| may_provision(call, claim, class) && is_so(world, claim, class))
         };
         self.wrong_topology(call, any_ready)
             .map(|detail| (rules::MISPLACED, detail))
@@ -113,7 +113,7 @@ impl Monitor {
         let is_for_any_node =
             |world: &World, claim: &Claim, class: &StorageClass| !is_for_its_node(call, world, claim, class);
         if call.allows_other_segments && !any(&is_for_any_node) {
-            return Some("the requested topology contains more than the selected node".to_owned());
+            return Some("the request allows segments other than the selected node's".to_owned());
         }
         let CreateVolumeResult::Created { segment, .. } = &call.result else {
             return None;
@@ -123,21 +123,21 @@ impl Monitor {
         };
         let is_new = !self.ledger.has(&call.name);
         (is_new && !any(&is_right))
-            .then(|| format!("it was created in topology segment {}", segment_text(segment)))
+            .then(|| format!("the volume was created in segment {}", segment_text(segment)))
     }
 }
 
 /// Whether the caller may create a volume for a PVC, according to the selected node and the binding mode.
-fn is_ready(call: &CreateVolumeCall, claim: &Claim, class: &StorageClass) -> bool {
+fn may_provision(call: &CreateVolumeCall, claim: &Claim, class: &StorageClass) -> bool {
     match (&claim.selected_node, &call.by.node) {
-        (None, None) => class.binding == Binding::Immediate,
+        (None, None) => class.binding == VolumeBindingMode::Immediate,
         (None, Some(_)) => false,
         (Some(_), None) => true,
         (Some(selected), Some(own)) => selected == own,
     }
 }
 
-/// Whether `allowedTopologies` has a term that the segment does not contradict. Topology keys that the driver does not have are ignored.
+/// Whether the segment matches a term of `allowedTopologies`. Ignores topology keys that the segment does not have.
 fn allows_segment(class: &StorageClass, segment: &Segment) -> bool {
     let admits =
         |(key, values): &(String, Vec<String>)| segment.get(key).is_none_or(|it| values.contains(it));
@@ -145,7 +145,7 @@ fn allows_segment(class: &StorageClass, segment: &Segment) -> bool {
     class.allowed_topologies.is_empty() || terms.any(|term| term.iter().all(admits))
 }
 
-/// Whether a volume is in the segment of the selected node. True if the volume need not be in that segment.
+/// Whether a volume is in the segment of the PVC's selected node. True if the volume need not be in that segment.
 fn is_in_segment_of_node(
     call: &CreateVolumeCall,
     world: &World,
@@ -169,7 +169,7 @@ fn is_in_segment_of_node(
 /// Whether the selected node determines the segment of the volume.
 fn is_for_its_node(call: &CreateVolumeCall, world: &World, claim: &Claim, class: &StorageClass) -> bool {
     let publisher = world.publishers.get(&call.by);
-    // The settings of a publisher do not change while it runs.
+    // A state without the publisher counts as strict; other recent states contain the publisher's actual setting.
     let is_strict = publisher.is_none_or(|publisher| publisher.strict_topology);
-    is_strict && class.binding != Binding::Immediate && claim.selected_node.is_some()
+    is_strict && class.binding != VolumeBindingMode::Immediate && claim.selected_node.is_some()
 }

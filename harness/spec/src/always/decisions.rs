@@ -21,15 +21,15 @@ const KINDS: [ChangeKind; 8] = [
 ];
 
 impl Monitor {
-    pub(super) fn node_selected(&mut self, claim: &NamespacedName, node: String) -> Vec<Violation> {
+    pub(super) fn check_node_selection(&mut self, claim: &NamespacedName, node: String) -> Vec<Violation> {
         let uses = |volume: &PodVolume| matches!(volume, PodVolume::Claim(name) | PodVolume::Ephemeral(name) if *name == claim.name);
         let waits = |(key, pod): &(&NamespacedName, &Pod)| {
             key.namespace == claim.namespace && pod.node.is_none() && pod.volumes.iter().any(uses)
         };
-        // A deleted pod cannot be checked. If several pods use the PVC, any of them may be the scheduled one.
+        // The node may have been selected for any pod that uses the PVC, including a pod that was deleted and cannot be checked.
         let is_deleted = |pod: &NamespacedName| !self.world.pods.contains_key(pod);
         let had_another = || {
-            self.recent.any(&self.world, &[ChangeKind::Pods], |world| {
+            self.recent.any_state(&self.world, &[ChangeKind::Pods], |world| {
                 world.pods.iter().filter(waits).any(|(pod, _)| is_deleted(pod))
             })
         };
@@ -46,14 +46,14 @@ impl Monitor {
         violations
     }
 
-    pub(super) fn pod_bound(&mut self, pod: &NamespacedName, node: String) -> Vec<Violation> {
+    pub(super) fn check_pod_binding(&mut self, pod: &NamespacedName, node: String) -> Vec<Violation> {
         let before = self.world.pods.get(pod).and_then(|pod| pod.node.clone());
         let violations = match before {
             Some(before) if before == node => Vec::new(),
             Some(before) => vec![Violation {
                 rule: rules::MOVED,
                 subject: Subject::Pod(pod.clone()),
-                detail: format!("it was bound to {before}, and is now on {node}"),
+                detail: format!("the pod was bound to {before}, and is now bound to {node}"),
             }],
             None => self.check_node(pod, &node, &[]),
         };
@@ -65,13 +65,13 @@ impl Monitor {
         violations
     }
 
-    pub(super) fn extender_called(
+    pub(super) fn check_extender_call(
         &self,
         extender: &str,
         pod: &NamespacedName,
         nodes: &[String],
     ) -> Vec<Violation> {
-        // The binding may have been in flight when the pod was deleted.
+        // The call may have been in flight when the pod was deleted.
         if !self.world.pods.contains_key(pod) {
             return Vec::new();
         }
@@ -79,7 +79,7 @@ impl Monitor {
             let mut extenders = world.extenders.iter().filter(|it| it.name == extender);
             extenders.all(|it| !it.has_managed_resources)
         };
-        // Rules that are checked elsewhere: an extender itself removes nodes, and whether the node is the best one is checked later.
+        // Rules that do not apply to this call: extenders filter nodes in the call, and the best node is chosen after it.
         let later = [rules::NOT_BEST, rules::NOT_EXTENDED];
         let out = |node: &String| {
             Some((
@@ -88,8 +88,8 @@ impl Monitor {
             ))
         };
         let detail = match nodes.iter().find_map(out) {
-            _ if !is_called_for_pod(&self.world) => "the pod does not use the extender's resource".to_owned(),
-            Some((node, why)) => format!("it was called with {node}, which does not fit: {}", why.detail),
+            _ if !is_called_for_pod(&self.world) => "the pod requests no resource of the extender".to_owned(),
+            Some((node, why)) => format!("the call contains infeasible node {node}: {}", why.detail),
             None => return Vec::new(),
         };
         vec![Violation {
@@ -99,8 +99,8 @@ impl Monitor {
         }]
     }
 
-    /// Why a node is wrong in every state that the scheduler may have received. Empty if one of the states allows the node. Ignores the
-    /// rules in `ignored`.
+    /// The violations if the scheduler selects this node, except those of the rules in `ignored`. Empty if the node is allowed in any state
+    /// that the scheduler may have received.
     fn check_node(&self, pod: &NamespacedName, node: &str, ignored: &[&Rule]) -> Vec<Violation> {
         let outcome = Outcome::ScheduledOn(node.to_owned());
         let judged = |world: &World| {
@@ -116,9 +116,9 @@ impl Monitor {
                 (!world.api.release.has_storage_capacity()).then(|| world.without_storage_capacity());
             judged(world).is_empty()
                 || hidden.is_some_and(|hidden| judged(&hidden).is_empty())
-                || assumed::worlds(world, pod).any(|world| judged(&world).is_empty())
+                || assumed::assumed_worlds(world, pod).any(|world| judged(&world).is_empty())
         };
-        match violations.is_empty() || self.recent.any(&self.world, &KINDS, is_allowed) {
+        match violations.is_empty() || self.recent.any_state(&self.world, &KINDS, is_allowed) {
             true => Vec::new(),
             false => violations,
         }

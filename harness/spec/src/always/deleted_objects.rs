@@ -12,7 +12,7 @@ use crate::world::{CapacityObject, Change, Instance};
 #[derive(Default)]
 pub(super) struct DeletedObjects {
     by_class_and_segment: BTreeMap<(Instance, String, Segment), DeletedObject>,
-    /// Number of events so far, each of which may cause one deletion and recreation.
+    /// Number of events so far that are a reason to delete and recreate an object once.
     reasons: u32,
 }
 
@@ -25,7 +25,7 @@ struct DeletedObject {
 
 impl DeletedObjects {
     /// Records that a publisher deletes an object of its own.
-    pub(super) fn deleted(&mut self, by: &Instance, object: &CapacityObject) {
+    pub(super) fn record_deletion(&mut self, by: &Instance, object: &CapacityObject) {
         let Some(segment) = object.segment() else {
             return;
         };
@@ -40,7 +40,7 @@ impl DeletedObjects {
         deleted.object = object.clone();
     }
 
-    /// Records that a publisher creates an object. Returns whether the object was recreated more often than events can explain.
+    /// Records that a publisher creates an object. Returns whether the object was recreated more often than there were reasons.
     pub(super) fn created(&mut self, by: &Instance, object: &CapacityObject) -> bool {
         let Some(segment) = object.segment() else {
             return false;
@@ -55,7 +55,7 @@ impl DeletedObjects {
         deleted.recreations > self.reasons
     }
 
-    /// Records a change that programs did not cause as a reaction. Each may cause one recreation.
+    /// Records a change in the cluster. A change that is no reaction of a program, such as a new node, may cause one recreation.
     pub(super) fn changed(&mut self, change: &Change) {
         let is_reaction = matches!(
             change.kind(),

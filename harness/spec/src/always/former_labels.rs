@@ -27,7 +27,7 @@ impl FormerLabels {
     }
 
     /// The states of an object: one for each label set that it has had.
-    pub(super) fn of(&self, key: &NamespacedName) -> &[CapacityObject] {
+    pub(super) fn former_states(&self, key: &NamespacedName) -> &[CapacityObject] {
         self.0.get(key).map_or(&[], Vec::as_slice)
     }
 

@@ -22,7 +22,7 @@ const KINDS: [ChangeKind; 4] = [
 ];
 
 impl Monitor {
-    /// `possible`, `at`: see [`Event::GetCapacity`](super::Event::GetCapacity).
+    /// Checks a GetCapacity call and records its response. For the arguments, see [`Event::GetCapacity`](super::Event::GetCapacity).
     pub(super) fn get_capacity_called(
         &mut self,
         by: &Actor,
@@ -55,7 +55,7 @@ impl Monitor {
         let wrong_response = impossible.map(|response| {
             let possible: Vec<String> = possible.iter().map(ToString::to_string).collect();
             let detail = format!(
-                "GetCapacity returned {response}, and the driver has {}",
+                "GetCapacity returned {response}, but the storage of the driver has {}",
                 possible.join(" or ")
             );
             violation(rules::WRONG_RESPONSE, detail)
@@ -84,10 +84,10 @@ impl Monitor {
         parameters: &Parameters,
     ) -> Option<&'static str> {
         if !self.world.publishers.contains_key(instance) {
-            // The call was in flight when the publisher exited.
+            // The publisher has exited; the call was in flight at that time.
             return None;
         }
-        let any = |is_so: &dyn Fn(&World) -> bool| self.recent.any(&self.world, &KINDS, is_so);
+        let any = |is_so: &dyn Fn(&World) -> bool| self.recent.any_state(&self.world, &KINDS, is_so);
         let matches_call = |class: &StorageClass| {
             class.provisioner == instance.driver && class.driver_parameters() == *parameters
         };
@@ -105,7 +105,10 @@ impl Monitor {
                     .contains(segment)
             })
         };
-        let is_of_nodes = |world: &World| self.unregistered.either(world, has_segment);
+        let is_of_nodes = |world: &World| {
+            self.unregistered
+                .holds_with_or_without_unregistered(world, has_segment)
+        };
         if driver != instance.driver {
             return Some("the driver belongs to another publisher");
         }

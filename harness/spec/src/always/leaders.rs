@@ -14,7 +14,7 @@ impl Leaders {
     }
 
     /// Called at quiescence, when each replica that lost the Lease has noticed the loss.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn on_quiescence(&mut self) {
         let last = self.0.len().saturating_sub(1);
         self.0.drain(..last);
     }

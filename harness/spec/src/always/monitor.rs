@@ -49,12 +49,12 @@ pub struct Monitor {
     pub(super) rates: RateCounters,
     /// CSIStorageCapacity objects at the last quiescence, including later changes by clients that are not checked.
     before: Objects,
-    /// Whether the server has ever emulated a release without `maximumVolumeSize`. When the field is served again, no watch event contains
-    /// this.
+    /// Whether the server has ever emulated a release without `maximumVolumeSize`. A publisher may still have objects without the field in
+    /// its cache, because no watch event reports that the field is served again.
     pub(super) has_hidden_maximum: bool,
 }
 
-/// The violations in a history. At its start, the cluster is quiescent.
+/// The violations in a history of events that starts with a quiescent cluster in the state `world`.
 pub fn judge(world: World, events: impl IntoIterator<Item = Event>) -> Vec<Violation> {
     let mut monitor = Monitor::new(world);
     let events = events.into_iter();
@@ -100,7 +100,7 @@ impl Monitor {
                     }
                     Change::Api(_) => {
                         self.reads.request_failed();
-                        self.pending_refreshes.forget();
+                        self.pending_refreshes.clear();
                     }
                     Change::Object(key, object) => {
                         self.accept(key.clone(), object.clone());
@@ -108,7 +108,7 @@ impl Monitor {
                     }
                     Change::Publisher(instance, _) => {
                         self.accept_objects_of(instance);
-                        self.ledger.restarted(instance);
+                        self.ledger.record_restart(instance);
                         self.pending_refreshes.restarted(instance);
                         self.rates.restarted(instance);
                     }
@@ -125,7 +125,7 @@ impl Monitor {
             Event::InitialObjectsCreated => self.missing_initial_objects(),
             Event::ClientRestarted(client) => {
                 self.reads.client_restarted(&client);
-                self.unreported_failures.forget();
+                self.unreported_failures.clear();
                 Vec::new()
             }
             Event::ApiRequested(request) => self.api_requested(&request).into_iter().collect(),
@@ -135,7 +135,7 @@ impl Monitor {
             }
             Event::RequestFailed => {
                 self.reads.request_failed();
-                self.unreported_failures.forget();
+                self.unreported_failures.clear();
                 Vec::new()
             }
             Event::ObjectWritten { by, key, object } => self.object_written(&by, key, object),
@@ -164,14 +164,16 @@ impl Monitor {
                 self.ledger.volume_deleted(&id);
                 violation.into_iter().collect()
             }
-            Event::NodeSelected { claim, node } => self.node_selected(&claim, node),
-            Event::ExtenderCalled { extender, pod, nodes } => self.extender_called(&extender, &pod, &nodes),
-            Event::PodBound { pod, node } => self.pod_bound(&pod, node),
-            Event::Quiescent => self.quiescent(),
+            Event::NodeSelected { claim, node } => self.check_node_selection(&claim, node),
+            Event::ExtenderCalled { extender, pod, nodes } => {
+                self.check_extender_call(&extender, &pod, &nodes)
+            }
+            Event::PodBound { pod, node } => self.check_pod_binding(&pod, node),
+            Event::Quiescent => self.check_at_quiescence(),
         }
     }
 
-    /// Whether the event may change the violations that there would be if the cluster became quiescent after it.
+    /// Whether the event may add or remove a violation at quiescence.
     pub fn may_change_violations(&self, event: &Event) -> bool {
         match event {
             Event::ObjectDelivered { .. }
@@ -220,7 +222,7 @@ impl Monitor {
     }
 
     pub(super) fn apply(&mut self, change: Change) {
-        self.unregistered.before(&self.world, &change);
+        self.unregistered.record_change(&self.world, &change);
         if let Change::Claim(key, after) = &change
             && let Some(before) = self.world.claims.get(key)
             && after
@@ -238,7 +240,7 @@ impl Monitor {
         self.world.apply(change);
     }
 
-    /// The violations by CSIStorageCapacity objects if the cluster is quiescent now.
+    /// The violations concerning CSIStorageCapacity objects if the cluster is quiescent now.
     pub fn object_violations(&self) -> Vec<Violation> {
         let mut violations = objects::judge_since(
             &self.before,
@@ -251,20 +253,20 @@ impl Monitor {
         violations
     }
 
-    /// Violations by PVCs and volumes if the cluster is quiescent now.
+    /// The violations concerning PVCs and volumes if the cluster is quiescent now.
     pub fn volume_violations(&self, backend: &dyn Backend) -> Vec<Violation> {
         volumes::judge(&self.world, &self.ledger, backend)
     }
 
-    /// The cluster state from which the required objects are computed if the cluster is quiescent now: with the CSIStorageCapacity objects
-    /// before the actions of programs, and with the last responses of drivers that return errors now.
+    /// The cluster state from which the required objects are computed: with the CSIStorageCapacity objects before the actions of programs,
+    /// and with the last valid responses of drivers that return errors now.
     pub fn world_before_actions(&self) -> World {
         let mut world = self.world_with_earlier_responses().into_owned();
         world.objects.clone_from(&self.before);
         world
     }
 
-    /// The cluster state with the last responses of drivers that return errors now. Borrowed if no driver does.
+    /// The cluster state with the last valid responses of drivers that return errors now. Borrowed if no driver returns errors.
     fn world_with_earlier_responses(&self) -> Cow<'_, World> {
         if self.world.drivers.values().all(Driver::reports_valid_capacity) {
             return Cow::Borrowed(&self.world);
@@ -274,7 +276,7 @@ impl Monitor {
         Cow::Owned(world)
     }
 
-    fn quiescent(&mut self) -> Vec<Violation> {
+    fn check_at_quiescence(&mut self) -> Vec<Violation> {
         let violations = self.object_violations();
         if self.world.api.version().is_none() && !self.world.publishers.is_empty() {
             // While the API server does not serve CSIStorageCapacity, publishers cannot write the received capacities yet, so no response
@@ -283,13 +285,16 @@ impl Monitor {
         }
         self.before.clone_from(&self.world.objects);
         // By now, publishers have written the received capacities to objects.
-        self.responses.forget();
-        self.world.drivers.values_mut().for_each(Driver::forget);
+        self.responses.clear_recent();
+        self.world
+            .drivers
+            .values_mut()
+            .for_each(Driver::drop_earlier_responses);
         self.recent = RecentStates::since(&self.world);
-        self.unregistered.settle();
-        self.ledger.settle();
-        self.pending_refreshes.settle();
-        self.leaders.settle();
+        self.unregistered.on_quiescence();
+        self.ledger.on_quiescence();
+        self.pending_refreshes.on_quiescence();
+        self.leaders.on_quiescence();
         self.deleted_objects = DeletedObjects::default();
         violations
     }

@@ -23,7 +23,7 @@ impl PendingRefreshes {
     }
 
     /// Called at quiescence: drops all requirements.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn on_quiescence(&mut self) {
         self.failed.clear();
     }
 
@@ -33,7 +33,7 @@ impl PendingRefreshes {
     }
 
     /// Drops all requirements, because the API server changes and may not serve CSIStorageCapacity for a while.
-    pub(super) fn forget(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.by_class.clear();
     }
 }

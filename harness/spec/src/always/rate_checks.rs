@@ -9,7 +9,7 @@ use super::rate_limit::RateLimit;
 use super::request::Request;
 use crate::rules::{self, Rule};
 use crate::violation::{Subject, Violation, map_text};
-use crate::world::{Binding, Instance, Parameters, StorageClass};
+use crate::world::{Instance, Parameters, StorageClass, VolumeBindingMode};
 
 /// Rate limit for starting the same watch. The burst covers a list with a first watch, a second watch after the first has ended, and both
 /// again after failures. Clients that back off as client-go does are far below the rate.
@@ -23,7 +23,7 @@ const WATCH_LIMIT: RateLimit = RateLimit {
 const REPEATED_CALLS_MAX: u32 = 3;
 
 /// A violated rule and its detail text.
-type Violated = (&'static Rule, String);
+type RuleAndDetail = (&'static Rule, String);
 
 impl Monitor {
     /// Checks how often a client starts the same watch.
@@ -68,7 +68,7 @@ impl Monitor {
         let classes_of_call: Vec<&StorageClass> = classes_of_call.collect();
         // A distributed publisher also calls GetCapacity before it provisions a PVC with Immediate binding, even if it does not publish for
         // the class.
-        let may_provision = |class: &&StorageClass| class.binding == Binding::Immediate;
+        let may_provision = |class: &&StorageClass| class.binding == VolumeBindingMode::Immediate;
         if instance.node.is_some() && classes_of_call.iter().any(may_provision) {
             return None;
         }
@@ -91,8 +91,8 @@ impl Monitor {
         })
     }
 
-    /// The violation by a GetCapacity call that exceeds the rate limit; `None` if it does not.
-    fn exceeds_limit(&mut self, instance: &Instance, limit: u32, at: Duration) -> Option<Violated> {
+    /// The violation if a GetCapacity call exceeds the rate limit; `None` otherwise.
+    fn exceeds_limit(&mut self, instance: &Instance, limit: u32, at: Duration) -> Option<RuleAndDetail> {
         // The burst is larger by one, because a delayed call may arrive together with the next one.
         let rate_limit = RateLimit {
             burst: limit + 1,
@@ -103,13 +103,13 @@ impl Monitor {
         (!rate_limit.admits(tokens, at)).then(|| (rules::GET_CAPACITY_RATE, detail()))
     }
 
-    /// The violation by a GetCapacity call that repeats earlier calls although nothing has happened since; `None` if it does not.
+    /// The violation if a GetCapacity call repeats earlier calls although nothing has happened since; `None` otherwise.
     fn repeated_calls(
         &mut self,
         instance: &Instance,
         (segment, parameters): (&Segment, &Parameters),
         calls_max: u32,
-    ) -> Option<Violated> {
+    ) -> Option<RuleAndDetail> {
         let calls = self.rates.repeated_calls.entry(instance.clone()).or_default();
         let calls = calls.entry((parameters.clone(), segment.clone())).or_default();
         *calls += 1;

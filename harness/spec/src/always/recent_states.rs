@@ -17,7 +17,7 @@ pub(super) struct RecentStates {
 }
 
 impl RecentStates {
-    /// Starts without changes. `world`: the state at quiescence.
+    /// Creates the value at quiescence, without changes. `world`: the current state of the cluster.
     pub(super) fn since(world: &World) -> Self {
         RecentStates {
             settled: world.clone(),
@@ -25,7 +25,7 @@ impl RecentStates {
         }
     }
 
-    /// The different settings that a publisher has had while it ran.
+    /// All settings that a publisher has had since the last quiescence.
     pub(super) fn publishers<'l>(&'l self, instance: &'l Instance) -> impl Iterator<Item = &'l Publisher> {
         let changes = self.of(ChangeKind::Settings).iter();
         let changed = changes.filter_map(move |change| match change {
@@ -45,7 +45,12 @@ impl RecentStates {
 
     /// Whether a predicate holds in a state that a program may have received. `kinds`: the kinds of objects on which the predicate depends;
     /// other kinds are in their current state.
-    pub(super) fn any(&self, now: &World, kinds: &[ChangeKind], is_so: impl Fn(&World) -> bool) -> bool {
+    pub(super) fn any_state(
+        &self,
+        now: &World,
+        kinds: &[ChangeKind],
+        is_so: impl Fn(&World) -> bool,
+    ) -> bool {
         if is_so(now) {
             return true;
         }
@@ -58,10 +63,10 @@ impl RecentStates {
         if combinations.is_none_or(|combinations| combinations > COMBINATIONS_MAX) {
             return true;
         }
-        self.mixed(now, &histories, &is_so)
+        self.any_combination(now, &histories, &is_so)
     }
 
-    fn mixed(
+    fn any_combination(
         &self,
         world: &World,
         histories: &[(ChangeKind, &[Change])],
@@ -74,7 +79,7 @@ impl RecentStates {
         combination.copy_kind(*kind, &self.settled);
         let mut later = changes.iter();
         loop {
-            if self.mixed(&combination, rest, is_so) {
+            if self.any_combination(&combination, rest, is_so) {
                 return true;
             }
             match later.next() {
@@ -110,13 +115,13 @@ mod tests {
         changed(&mut recent, &mut world, driver);
         let kinds = [ChangeKind::Nodes, ChangeKind::CsiDrivers];
         let sees = |nodes: usize, drivers: usize| {
-            recent.any(&world, &kinds, |world| {
+            recent.any_state(&world, &kinds, |world| {
                 (world.nodes.len(), world.csi_drivers.len()) == (nodes, drivers)
             })
         };
         assert!(sees(0, 1) && sees(1, 0) && sees(2, 1));
         assert!(!sees(3, 0));
         let only_b = |world: &World| world.nodes.len() == 1 && world.nodes.contains_key("b");
-        assert!(!recent.any(&world, &kinds, only_b));
+        assert!(!recent.any_state(&world, &kinds, only_b));
     }
 }

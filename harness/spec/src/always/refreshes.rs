@@ -50,7 +50,7 @@ impl Monitor {
     }
 
     /// Records the refreshes that a CreateVolume call requires.
-    pub(super) fn refresh_after(&mut self, call: &CreateVolumeCall) {
+    pub(super) fn require_refresh_after_create(&mut self, call: &CreateVolumeCall) {
         let volume_segment = match &call.result {
             CreateVolumeResult::Created {
                 segment,
@@ -130,7 +130,7 @@ impl Monitor {
             if due.values().all(BTreeSet::is_empty) {
                 continue;
             }
-            // A publisher with a rate limit may still be busy with earlier calls while a volume is retried.
+            // Not checked with a rate limit: the publisher may still be busy with earlier calls while a volume is retried.
             let publisher = self.world.publishers.get(instance);
             let Some(publisher) = publisher.filter(|it| it.publishes && it.get_capacity_qps.is_none()) else {
                 continue;
@@ -159,8 +159,8 @@ impl Monitor {
     }
 }
 
-/// Whether the publisher must have the current capacity. False if publishing is optional for the class and segment, and after an error,
-/// because the publisher backs off.
+/// Whether the publisher must have the current capacity of a class and segment. False if publishing is optional, or while GetCapacity fails
+/// and the publisher backs off.
 fn needs_capacity(state: &DesiredState) -> bool {
     matches!(
         state.unspecified(),

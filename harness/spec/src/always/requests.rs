@@ -54,7 +54,7 @@ impl Monitor {
         match &request.by {
             Actor::Publisher(instance) => match self.world.publishers.get(instance) {
                 Some(publisher) => is_granted_to(publisher, request),
-                // The request was in flight when the publisher exited.
+                // The publisher has exited; the request was in flight at that time.
                 None => true,
             },
             Actor::Cleaner if request.resource == RESOURCE => {
@@ -66,16 +66,16 @@ impl Monitor {
         }
     }
 
-    /// Watch events to publishers: only for their own objects.
+    /// Checks that a publisher receives watch events only for its own objects.
     pub(super) fn object_delivered(&self, instance: &Instance, key: &NamespacedName) -> Option<Violation> {
         let publisher = self.world.publishers.get(instance)?;
-        // A selector cannot select by owner, and an unknown managed-by label cannot be checked.
+        // A watch cannot select objects by owner, and without a known managed-by label, the publisher's objects are unknown.
         if publisher.identifies_by_owner || publisher.managed_by(instance).is_none() {
             return None;
         }
         // When an object stops matching the selector of a watch, the watch gets an event, possibly much later. Therefore an event is
         // allowed if former labels of the object match.
-        let former = self.former_labels.of(key);
+        let former = self.former_labels.former_states(key);
         let is_unexpected =
             !former.is_empty() && !former.iter().any(|object| publisher.owns(instance, key, object));
         is_unexpected.then(|| Violation {

@@ -11,14 +11,14 @@ use crate::world::{Change, CsiNode, World};
 #[derive(Default)]
 pub(super) struct UnregisteredDrivers {
     unregistered: BTreeMap<String, CsiNode>,
-    /// Registrations that ended for good since the last quiescence, because the CSINode was deleted or the driver registered with other
+    /// Registrations that ended permanently since the last quiescence, because the CSINode was deleted or the driver registered with other
     /// topology keys. A publisher may not have received the change of the CSINode yet.
     ended: BTreeMap<String, CsiNode>,
 }
 
 impl UnregisteredDrivers {
     /// Records a change. Called before the change is applied to `world`.
-    pub(super) fn before(&mut self, world: &World, change: &Change) {
+    pub(super) fn record_change(&mut self, world: &World, change: &Change) {
         let Change::CsiNode(name, after) = change else {
             return;
         };
@@ -43,14 +43,18 @@ impl UnregisteredDrivers {
         }
     }
 
-    /// Called at quiescence: drops the registrations that ended for good.
-    pub(super) fn settle(&mut self) {
+    /// Called at quiescence: drops the registrations that ended permanently.
+    pub(super) fn on_quiescence(&mut self) {
         self.ended.clear();
     }
 
     /// Whether a predicate holds for the state of the cluster, or for the state in which all recently unregistered drivers are still
     /// registered.
-    pub(super) fn either(&self, world: &World, is_so: impl Fn(&World) -> bool) -> bool {
+    pub(super) fn holds_with_or_without_unregistered(
+        &self,
+        world: &World,
+        is_so: impl Fn(&World) -> bool,
+    ) -> bool {
         let has_none = self.unregistered.is_empty() && self.ended.is_empty();
         is_so(world) || (!has_none && is_so(&self.with_all_registered(world)))
     }

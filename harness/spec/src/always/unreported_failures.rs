@@ -11,7 +11,7 @@ pub(super) struct UnreportedFailures(pub(super) BTreeMap<NamespacedName, Option<
 
 impl UnreportedFailures {
     /// Drops all requirements, because the program may be unable to create the Events.
-    pub(super) fn forget(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.0.clear();
     }
 

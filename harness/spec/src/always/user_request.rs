@@ -66,7 +66,7 @@ pub enum PatchValue {
 }
 
 impl PatchValue {
-    fn or(self, before: Option<Quantity>) -> Option<Quantity> {
+    fn value_after(self, before: Option<Quantity>) -> Option<Quantity> {
         match self {
             PatchValue::Unchanged => before,
             PatchValue::Set(value) => value,
@@ -80,8 +80,8 @@ impl CapacityPatch {
         CapacityObject {
             class: self.class.clone().unwrap_or_else(|| before.class.clone()),
             topology: self.topology.clone().unwrap_or_else(|| before.topology.clone()),
-            capacity: self.capacity.or(before.capacity),
-            maximum: self.maximum.or(before.maximum),
+            capacity: self.capacity.value_after(before.capacity),
+            maximum: self.maximum.value_after(before.maximum),
             ..before.clone()
         }
     }

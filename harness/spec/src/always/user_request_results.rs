@@ -7,7 +7,7 @@ use crate::rules::{self, Rule};
 use crate::violation::{Subject, Violation};
 use crate::world::{CapacityObject, CsiDriver, NamespacedName, Objects};
 
-/// HTTP status for an invalid object, and for an update with an outdated resourceVersion.
+/// HTTP statuses: for an invalid object (422), and for an update with an outdated resourceVersion (409).
 const UNPROCESSABLE: u16 = 422;
 const CONFLICT: u16 = 409;
 
@@ -27,7 +27,7 @@ impl UserRequest {
                 let after = fields.apply_to(before);
                 immutable_field_reason(before, &after).or_else(|| invalid_object_reason(&key.name, &after))
             }
-            UserRequest::Replace { is_stale: true, .. } => Some("its resourceVersion is outdated"),
+            UserRequest::Replace { is_stale: true, .. } => Some("the resourceVersion is outdated"),
             UserRequest::Replace { key, object, .. } => match objects.get(key) {
                 None => Some("the object to be replaced does not exist"),
                 Some(before) => immutable_field_reason(before, object)
@@ -45,16 +45,16 @@ impl UserRequest {
 /// Why a change is invalid because it changes immutable fields. `None`: it does not.
 fn immutable_field_reason(before: &CapacityObject, after: &CapacityObject) -> Option<&'static str> {
     let is_changed = (&after.class, &after.topology) != (&before.class, &before.topology);
-    is_changed.then_some("class and topology of an object cannot be changed")
+    is_changed.then_some("storageClassName and nodeTopology are immutable")
 }
 
 /// Why an object is invalid. `None`: it is valid.
 fn invalid_object_reason(name: &str, object: &CapacityObject) -> Option<&'static str> {
     let is_negative = object.capacity.is_some_and(|capacity| capacity.nanos() < 0);
     match () {
-        () if !is_subdomain(name.trim_end_matches('-')) => Some("its name is not a DNS subdomain (RFC 1123)"),
-        () if !is_subdomain(&object.class) => Some("its class is not a DNS subdomain (RFC 1123)"),
-        () if is_negative => Some("its capacity is negative"),
+        () if !is_subdomain(name.trim_end_matches('-')) => Some("the name is not a DNS subdomain (RFC 1123)"),
+        () if !is_subdomain(&object.class) => Some("storageClassName is not a DNS subdomain (RFC 1123)"),
+        () if is_negative => Some("the capacity is negative"),
         () => None,
     }
 }
@@ -74,8 +74,8 @@ fn is_subdomain(text: &str) -> bool {
 }
 
 impl Monitor {
-    /// Checks a capacity object that the user's request has written.
-    pub(super) fn stored(
+    /// Checks a CSIStorageCapacity object after a write by the user. `None`: the object was deleted.
+    pub(super) fn check_stored_object(
         &mut self,
         key: &NamespacedName,
         object: Option<&CapacityObject>,
@@ -85,7 +85,7 @@ impl Monitor {
         let another = || {
             (
                 rules::NOT_AS_WRITTEN,
-                "the request contained another object".to_owned(),
+                "the user requested a change of another object".to_owned(),
             )
         };
         let wrong = match (
@@ -94,7 +94,7 @@ impl Monitor {
         ) {
             (Some(request), _) => {
                 let reason = request.invalid_reason(objects).map(invalid);
-                reason.or_else(|| self.is_other(&request, key, object))
+                reason.or_else(|| self.difference_from_request(&request, key, object))
             }
             (None, Some(UserRequest::DeleteNamespace(_)) | None) => Some((
                 rules::UNREQUESTED_CHANGE,
@@ -105,8 +105,8 @@ impl Monitor {
         wrong.map(|wrong| violation(wrong, key))
     }
 
-    /// How the stored object differs from the requested one.
-    fn is_other(
+    /// The violation if the stored object differs from the object in the request.
+    fn difference_from_request(
         &self,
         request: &UserRequest,
         key: &NamespacedName,
@@ -137,7 +137,7 @@ impl Monitor {
         }
     }
 
-    /// The object as an API server of this release returns it.
+    /// The object as an API server of the current release returns it, possibly without `maximumVolumeSize`.
     fn as_served(&self, object: &CapacityObject) -> CapacityObject {
         let has_maximum = self.world.api.release.has_maximum();
         CapacityObject {

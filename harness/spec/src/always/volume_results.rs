@@ -40,15 +40,15 @@ impl Monitor {
         })
     }
 
-    /// The violation if a program deletes a volume although a PVC is bound to it in every state that the program may have received.
+    /// The violation if a program deletes a volume to which a PVC is bound in every state that the program may have received.
     pub(super) fn volume_deleted(&self, id: &str, by: &Actor) -> Option<Violation> {
         if *by == Actor::User {
             return None;
         }
         let is_free = |world: &World| !is_claimed(world, id);
-        let is_right = self
-            .recent
-            .any(&self.world, &[ChangeKind::Claims, ChangeKind::Volumes], is_free);
+        let is_right =
+            self.recent
+                .any_state(&self.world, &[ChangeKind::Claims, ChangeKind::Volumes], is_free);
         (!is_right).then(|| Violation {
             rule: rules::ROLLED_BACK,
             subject: Subject::Volume(id.to_owned()),

@@ -29,7 +29,7 @@ impl Monitor {
     ) -> Vec<Violation> {
         if let Actor::Other | Actor::User | Actor::Unrelated = by {
             let wrong = match by {
-                Actor::User => self.stored(&key, object.as_ref()),
+                Actor::User => self.check_stored_object(&key, object.as_ref()),
                 _ => None,
             };
             self.observe(super::Event::Changed(Change::Object(key, object)));
@@ -37,8 +37,10 @@ impl Monitor {
         }
         let mut wrong = Vec::new();
         match by {
-            Actor::Publisher(instance) => self.by_publisher(instance, &key, object.as_ref(), &mut wrong),
-            Actor::Cleaner if object.is_none() => self.by_cleaner(&key, &mut wrong),
+            Actor::Publisher(instance) => {
+                self.check_publisher_write(instance, &key, object.as_ref(), &mut wrong);
+            }
+            Actor::Cleaner if object.is_none() => self.check_cleaner_deletion(&key, &mut wrong),
             _ => wrong.push((rules::FOREIGN_WRITE, "the client is not a publisher".to_owned())),
         }
         self.check_flapping(by, &key, object.as_ref(), &mut wrong);
@@ -53,7 +55,7 @@ impl Monitor {
             _ => false,
         };
         if !is_running {
-            // No running program could fix the object, so it is accepted. Whether the write was allowed is checked above.
+            // No running publisher could correct the object, so its state is accepted. Whether the write was allowed is checked above.
             self.accept(key.clone(), object.clone());
         }
         self.apply(Change::Object(key, object));
@@ -72,8 +74,10 @@ impl Monitor {
             return;
         };
         match (self.world.objects.get(key), object) {
-            // A deletion that violates a rule is not recorded here, because it is already a violation.
-            (Some(existing), None) if wrong.is_empty() => self.deleted_objects.deleted(instance, existing),
+            // A deletion that violates another rule is already reported, so it is not recorded here.
+            (Some(existing), None) if wrong.is_empty() => {
+                self.deleted_objects.record_deletion(instance, existing);
+            }
             (None, Some(object)) if self.deleted_objects.created(instance, object) => {
                 wrong.push((rules::FLAPPING, object.values_text()));
             }
@@ -81,7 +85,7 @@ impl Monitor {
         }
     }
 
-    fn by_publisher(
+    fn check_publisher_write(
         &self,
         instance: &Instance,
         key: &NamespacedName,
@@ -92,7 +96,7 @@ impl Monitor {
         let now = self.world.publishers.get(instance).into_iter();
         let publishers: Vec<&Publisher> = now.chain(self.recent.publishers(instance)).collect();
         let Some(publisher) = publishers.first() else {
-            return wrong.push((rules::FOREIGN_WRITE, "no such publisher is running".to_owned()));
+            return wrong.push((rules::FOREIGN_WRITE, "the publisher is not running".to_owned()));
         };
         if publishers.iter().all(|publisher| !publisher.publishes) {
             wrong.push((rules::WRITE_WHILE_DISABLED, "publishing is disabled".to_owned()));
@@ -103,7 +107,7 @@ impl Monitor {
             && !owns(existing)
         {
             let detail = format!(
-                "it does not belong to the publisher; labels: {}",
+                "the object does not belong to the publisher; labels: {}",
                 map_text(&existing.labels)
             );
             return wrong.push((rules::FOREIGN_WRITE, detail));
@@ -142,7 +146,7 @@ impl Monitor {
             } == *before
         };
         match existing {
-            None if !self.may_want(instance, object) => {
+            None if !self.may_desire_object(instance, object) => {
                 let segment = object
                     .segment()
                     .map_or_else(|| "no single segment".to_owned(), |it| segment_text(&it));
@@ -163,39 +167,42 @@ impl Monitor {
         }
     }
 
-    /// Whether the publisher may have received the object without its maximum, which v1alpha1 of 1.19 and 1.20 does not contain.
+    /// Whether the publisher may have received the object without its maximum, because v1alpha1 of 1.19 and 1.20 lacks the field.
     fn may_have_lacked_maximum(&self, object: &CapacityObject) -> bool {
         object.maximum.is_some() && self.has_hidden_maximum
     }
 
-    /// Whether a publisher may have sent a maximum that the server dropped, because the server emulated a newer release when the publisher
-    /// read it.
+    /// Whether a publisher may have sent a maximum that the server dropped: the server was downgraded to a release without the field, and the
+    /// publisher may not know this yet.
     fn may_have_lost_maximum(&self) -> bool {
         !self.world.api.release.has_maximum()
-            && self.recent.any(&self.world, &[ChangeKind::Settings], |world| {
-                world.api.release.has_maximum()
-            })
+            && self
+                .recent
+                .any_state(&self.world, &[ChangeKind::Settings], |world| {
+                    world.api.release.has_maximum()
+                })
     }
 
     /// Whether the class and the segment of an object were among the publisher's classes and segments in a state that it may have received.
-    fn may_want(&self, instance: &Instance, object: &CapacityObject) -> bool {
-        object
-            .segment()
-            .is_some_and(|segment| self.in_view(instance, |desired| desired.has(&object.class, &segment)))
+    fn may_desire_object(&self, instance: &Instance, object: &CapacityObject) -> bool {
+        object.segment().is_some_and(|segment| {
+            self.any_recent_desired(instance, |desired| desired.has(&object.class, &segment))
+        })
     }
 
     /// Whether a predicate holds for the desired objects in a state that the publisher may have received.
-    fn in_view(&self, instance: &Instance, is_so: impl Fn(&DesiredObjects<'_>) -> bool) -> bool {
+    fn any_recent_desired(&self, instance: &Instance, is_so: impl Fn(&DesiredObjects<'_>) -> bool) -> bool {
         let is_wanted = |world: &World| {
             let publisher = world.publishers.get(instance);
             publisher.is_some_and(|publisher| is_so(&DesiredObjects::of(world, instance, publisher)))
         };
-        self.recent.any(&self.world, &KINDS, |world: &World| {
-            self.unregistered.either(world, is_wanted)
+        self.recent.any_state(&self.world, &KINDS, |world: &World| {
+            self.unregistered
+                .holds_with_or_without_unregistered(world, is_wanted)
         })
     }
 
-    /// Checks that the driver has returned the values of an object, or larger ones.
+    /// Checks that the values of an object are not negative and not larger than those that the driver has returned.
     fn check_values(
         &self,
         instance: &Instance,
@@ -217,7 +224,7 @@ impl Monitor {
             });
             is_within(object, reported)
         };
-        if !self.in_view(instance, is_reported) {
+        if !self.any_recent_desired(instance, is_reported) {
             let detail = format!(
                 "{}, which is more than the driver ever returned",
                 object.values_text()
@@ -245,11 +252,11 @@ impl Monitor {
                 && it.segment().as_ref() == Some(&segment)
         };
         let may_be_absent = |desired: &DesiredObjects<'_>| desired.may_be_absent(&object.class, &segment);
-        !self.in_view(instance, may_be_absent) && !self.world.objects.iter().any(is_duplicate)
+        !self.any_recent_desired(instance, may_be_absent) && !self.world.objects.iter().any(is_duplicate)
     }
 
     /// Checks that the cleaner deletes only objects of publishers on nodes without the driver.
-    fn by_cleaner(&self, key: &NamespacedName, wrong: &mut Vec<(&'static Rule, String)>) {
+    fn check_cleaner_deletion(&self, key: &NamespacedName, wrong: &mut Vec<(&'static Rule, String)>) {
         let kinds = [ChangeKind::Nodes, ChangeKind::CsiNodes, ChangeKind::Settings];
         let object = self.world.objects.get(key);
         let is_orphan = |world: &World| {
@@ -264,8 +271,8 @@ impl Monitor {
                 csi_node.is_none_or(|it| !it.drivers.contains_key(&cleaner.driver))
             })
         };
-        if object.is_some() && !self.recent.any(&self.world, &kinds, is_orphan) {
-            let detail = "the driver is registered on its node, or it belongs to no node".to_owned();
+        if object.is_some() && !self.recent.any_state(&self.world, &kinds, is_orphan) {
+            let detail = "the object's node still has the driver, or the object has no node".to_owned();
             wrong.push((rules::FOREIGN_WRITE, detail));
         }
     }

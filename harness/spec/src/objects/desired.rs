@@ -6,8 +6,8 @@ use capacity_types::Segment;
 
 use crate::rules::Unspecified;
 use crate::world::{
-    Binding, CapacityResponse, Deployment, Driver, Instance, Parameters, Publisher, ReportedCapacity,
-    StorageClass, World,
+    CapacityResponse, Deployment, Driver, Instance, Parameters, Publisher, ReportedCapacity, StorageClass,
+    VolumeBindingMode, World,
 };
 
 /// Which object must or may be published for a class and segment.
@@ -29,7 +29,7 @@ pub enum DesiredState {
 }
 
 impl DesiredState {
-    /// Why several outcomes are allowed. `None` if there is only one.
+    /// Why several outcomes are allowed. `None` if only one outcome is allowed.
     pub fn unspecified(&self) -> Option<Unspecified> {
         match self {
             DesiredState::Present(_) => None,
@@ -135,7 +135,7 @@ impl<'w> DesiredObjects<'w> {
         Some(self.driver_with_get_capacity()?.response(segment, parameters))
     }
 
-    /// The driver of the publisher. `None` if GetCapacity must not be called.
+    /// The driver of the publisher. `None` if the driver is unknown or lacks GET_CAPACITY.
     fn driver_with_get_capacity(&self) -> Option<&'w Driver> {
         self.driver.filter(|driver| driver.get_capacity)
     }
@@ -180,7 +180,7 @@ impl<'w> DesiredObjects<'w> {
         }
     }
 
-    /// Why the object may have different values or be absent, if GetCapacity returned these values.
+    /// Why the object need not have exactly these values, which GetCapacity returned. `None` if it must.
     fn unspecified_choice(
         &self,
         class: &StorageClass,
@@ -192,9 +192,9 @@ impl<'w> DesiredObjects<'w> {
         unspecified.or(is_zero.then_some(Unspecified::ZeroOrAbsent))
     }
 
-    /// Why an object is optional, independently of its values. `None` if it is not optional.
+    /// Why the object is optional whatever GetCapacity returns. `None` if there is no such reason.
     fn optional_reason(&self, class: &StorageClass, segment: &Segment) -> Option<Unspecified> {
-        if class.binding == Binding::Immediate && !self.publisher.immediate {
+        if class.binding == VolumeBindingMode::Immediate && !self.publisher.immediate {
             return Some(Unspecified::ImmediateClasses);
         }
         segment.is_empty().then_some(Unspecified::WithoutTopology)

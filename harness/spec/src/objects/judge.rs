@@ -28,7 +28,10 @@ pub(crate) fn judge_since(all: &Objects, world: &World, stored: &Objects) -> Vec
         return violations;
     }
     let ownership = Ownership::of(world);
-    let (before, now) = (ownership.divide(all), ownership.divide(stored));
+    let (before, now) = (
+        ownership.group_by_publisher(all),
+        ownership.group_by_publisher(stored),
+    );
     for (instance, publisher) in &world.publishers {
         let before = before.get(&Some(instance)).cloned().unwrap_or_default();
         let now = now.get(&Some(instance)).cloned().unwrap_or_default();
@@ -138,14 +141,17 @@ impl<'w> Judge<'w> {
         {
             add(
                 rules::MISSING,
-                format!("there is no object, and the driver reports {values}"),
+                format!("no object exists, although the driver reports {values}"),
             );
         }
         let before = self.before.get(class, segment).map(Vec::as_slice);
         for (key, object) in existing {
             if let Some(rule) = self.violated_rule(state, object, before.unwrap_or_default()) {
                 let (name, values) = (&key.name, object.values_text());
-                add(rule, format!("object {name} has {values}; {}", allowed(state)));
+                add(
+                    rule,
+                    format!("object {name} has {values}; {}", format_allowed(state)),
+                );
             }
         }
     }
@@ -183,7 +189,7 @@ impl<'w> Judge<'w> {
         }
     }
 
-    /// Checks that an object has the configured owner. If no owner is configured, the publisher must not have set one.
+    /// Checks that an object has the configured owner. If no owner is configured, checks that the publisher has set no owner.
     fn check_owner(
         &self,
         key: &NamespacedName,
@@ -192,7 +198,7 @@ impl<'w> Judge<'w> {
     ) -> Option<Violation> {
         let before = self.all.get(key);
         let is_as_before = before.is_some_and(|before| before.owners == object.owners);
-        // A publisher without a capacity value, or without polling, need not write the object, so it may retain the owner.
+        // Without polling, or without a capacity value, the publisher need not write the object, so the object may retain its owner.
         let need_not_write = state
             .is_some_and(|state| state.unspecified() == Some(Unspecified::RetainOrDelete))
             || !self.publisher.polls;
@@ -230,7 +236,7 @@ fn rule_of(unspecified: Unspecified, values: &BTreeSet<ReportedCapacity>) -> &'s
     }
 }
 
-fn allowed(state: &DesiredState) -> String {
+fn format_allowed(state: &DesiredState) -> String {
     match state {
         DesiredState::Present(values) => format!("the driver reports {values}"),
         DesiredState::Stale(values) => {

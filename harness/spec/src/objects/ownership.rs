@@ -43,7 +43,7 @@ impl<'w> Ownership<'w> {
     }
 
     /// Groups objects by their publisher; `None`: objects that belong to no running publisher.
-    pub(super) fn divide<'s>(
+    pub(super) fn group_by_publisher<'s>(
         &self,
         objects: &'s Objects,
     ) -> BTreeMap<Option<&'w Instance>, Vec<KeyedObject<'s>>> {

@@ -19,14 +19,14 @@ pub fn settled(world: &World) -> Objects {
         return objects;
     }
     let ownership = Ownership::of(world);
-    let own = ownership.divide(&world.objects);
+    let own = ownership.group_by_publisher(&world.objects);
     for (key, object) in own.get(&None).into_iter().flatten() {
         if matches!(required_cleanup(world, key, object), Cleanup::MustBeDeleted(_)) {
             objects.remove(*key);
         }
     }
     for (instance, publisher) in &world.publishers {
-        // If the managed-by label of a publisher is unknown, it is unknown which objects it owns.
+        // Without a known managed-by label, the publisher's objects are unknown.
         let Some(managed_by) = publisher.managed_by(instance).filter(|_| publisher.publishes) else {
             continue;
         };
@@ -79,7 +79,7 @@ impl Publishing<'_> {
         }
     }
 
-    /// Retains one object for each class and segment, and removes the publisher's duplicates.
+    /// Retains one of the publisher's objects for each desired class and segment, and removes the others.
     fn retained<'s>(
         &self,
         own: &[KeyedObject<'s>],
@@ -115,7 +115,7 @@ impl Publishing<'_> {
     }
 }
 
-/// The object for a class and segment, after one of several allowed outcomes was chosen.
+/// The outcome for a class and segment that was chosen from the allowed outcomes.
 enum ChosenState {
     None,
     Values(ReportedCapacity),

@@ -10,8 +10,11 @@ use crate::world::{Claim, ClaimRef, NamespacedName, Pod, PodVolume, World};
 const VOLUMES_MAX: usize = 4;
 
 /// The possible states of the cluster in which the scheduler has assumed matching volumes for PVCs of other pending pods. For each volume,
-/// tries every PVC of the pod itself, but only one PVC of other pods, because it does not matter which of those gets the volume.
-pub(crate) fn worlds<'w>(world: &'w World, pod: &NamespacedName) -> impl Iterator<Item = World> + use<'w> {
+/// tries every PVC that the pod shares, but only one other PVC, because it does not matter to which other PVC the volume is lost.
+pub(crate) fn assumed_worlds<'w>(
+    world: &'w World,
+    pod: &NamespacedName,
+) -> impl Iterator<Item = World> + use<'w> {
     let claims = claims_of_other_pods(world, pod);
     let own = world
         .pods
@@ -120,7 +123,7 @@ mod tests {
         ] {
             world.volumes.insert(name.to_owned(), volume);
         }
-        let left: Vec<Vec<String>> = worlds(&world, &key("two"))
+        let left: Vec<Vec<String>> = assumed_worlds(&world, &key("two"))
             .map(|world| {
                 let free = world
                     .volumes
@@ -137,9 +140,9 @@ mod tests {
                 vec!["slow", "small"],
             ]
         );
-        assert_eq!(worlds(&world, &key("one")).count(), 0);
+        assert_eq!(assumed_worlds(&world, &key("one")).count(), 0);
         world.pods.get_mut(&key("one")).unwrap().node = Some("n1".to_owned());
-        assert_eq!(worlds(&world, &key("two")).count(), 0);
+        assert_eq!(assumed_worlds(&world, &key("two")).count(), 0);
     }
 
     #[test]
@@ -157,7 +160,7 @@ mod tests {
         }
         world.pods.insert(key("second"), pod("data"));
         world.volumes.insert("fits".to_owned(), volume("fast", "2Gi"));
-        let claim_refs: Vec<NamespacedName> = worlds(&world, &key("second"))
+        let claim_refs: Vec<NamespacedName> = assumed_worlds(&world, &key("second"))
             .filter_map(|world| Some(world.volumes["fits"].claim.clone()?.claim))
             .collect();
         assert_eq!(claim_refs, [key("data"), key("other")]);

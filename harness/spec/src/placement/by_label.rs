@@ -7,7 +7,7 @@ use capacity_types::Labels;
 /// Key and value of a label.
 pub(super) type Label<'w> = (&'w str, &'w str);
 
-/// Items by one required label: the one that the fewest items require.
+/// Items, each indexed by one of the labels that it requires: the label that the fewest items require.
 pub(super) struct ByLabel<'w, T> {
     labelled: BTreeMap<Label<'w>, Vec<T>>,
     /// Items that require no label.
@@ -35,7 +35,7 @@ impl<'w, T> ByLabel<'w, T> {
         index
     }
 
-    /// Candidates for a node with these labels: all items that match, and possibly some that do not.
+    /// Candidates for a node with these labels: all items whose required labels the node has, and possibly other items.
     pub(super) fn candidates<'s>(
         &'s self,
         labels: &'s Labels,

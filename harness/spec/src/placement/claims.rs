@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::world::{Binding, Claim, NamespacedName, Pod, PodVolume, World};
+use crate::world::{Claim, NamespacedName, Pod, PodVolume, VolumeBindingMode, World};
 
 /// A PVC and its name.
 pub(super) type NamedClaim<'w> = (&'w str, &'w Claim);
@@ -36,7 +36,7 @@ impl fmt::Display for PodRejection {
             PodRejection::NoPod => write!(f, "the pod does not exist"),
             PodRejection::ClaimMissing(name) => write!(f, "claim {name} does not exist"),
             PodRejection::ClaimTerminating(name) => {
-                write!(f, "claim {name} is being deleted, or lost its volume")
+                write!(f, "claim {name} is being deleted, or its volume was deleted")
             }
             PodRejection::ClaimNotOwned(name) => write!(f, "claim {name} was not created for the pod"),
             PodRejection::ClaimUnbound(name) => {
@@ -47,7 +47,7 @@ impl fmt::Display for PodRejection {
 }
 
 /// The PVCs of a pod, or the first reason why the pod fits on no node.
-pub(super) fn of_pod<'w>(
+pub(super) fn claims_of_pod<'w>(
     world: &'w World,
     namespace: &str,
     pod: &'w Pod,
@@ -84,5 +84,5 @@ pub(super) fn of_pod<'w>(
 
 fn waits_for_pod(world: &World, claim: &Claim) -> bool {
     let class = world.classes.get(&claim.class);
-    class.is_some_and(|class| class.binding == Binding::WaitForFirstConsumer)
+    class.is_some_and(|class| class.binding == VolumeBindingMode::WaitForFirstConsumer)
 }

@@ -51,9 +51,9 @@ impl Decision {
             })
     }
 
-    /// The nodes that may be the best: no other node has a higher score in every case.
+    /// The nodes that may have the highest score, given that each node has a set of possible scores.
     pub fn best(&self) -> BTreeSet<&str> {
-        // The highest score that some node has in every case.
+        // The highest score that any node is certain to reach.
         let floor = self.scores().filter_map(|(_, scores)| scores.first()).max();
         let may_be = |scores: &BTreeSet<i64>| scores.last() >= floor;
         let best = self.scores().filter(|(_, scores)| may_be(scores));
@@ -62,12 +62,12 @@ impl Decision {
 }
 
 impl<'w> IndexedWorld<'w> {
-    /// Whether a pending pod fits on each node, and with which scores.
+    /// Decides for each node whether a pending pod fits on the node, and with which scores.
     pub fn decide(&self, key: &NamespacedName) -> Decision {
         let Some(pod) = self.world.pods.get(key) else {
             return Decision::Rejected(PodRejection::NoPod);
         };
-        let claims = match claims::of_pod(self.world, &key.namespace, pod) {
+        let claims = match claims::claims_of_pod(self.world, &key.namespace, pod) {
             Ok(claims) => claims,
             Err(rejection) => return Decision::Rejected(rejection),
         };
@@ -86,7 +86,7 @@ struct NodeCheck<'v, 'w> {
     claims: &'v Claims<'w>,
     scoring: Scoring,
     shape: Shape,
-    /// The nodes on which an extender has reserved devices for the pod. Outer `None`: the pod needs no reservation.
+    /// The nodes on which devices are reserved for the pod. Outer `None`: the pod needs no reservation; inner `None`: nothing is reserved.
     reserved: Option<Option<&'w BTreeSet<String>>>,
 }
 
@@ -115,7 +115,7 @@ impl<'v, 'w> NodeCheck<'v, 'w> {
     }
 
     fn verdict(&self, name: &str, node: &'w Node) -> NodeVerdict {
-        let mut reasons = fit::reasons(self.pod, name, node);
+        let mut reasons = fit::infeasibility_reasons(self.pod, name, node);
         reasons.extend(self.volume_limit_reasons(name));
         reasons.extend(self.bound_claim_reasons(name, node));
         reasons.extend(self.extender_reasons(name));
@@ -193,7 +193,7 @@ impl<'v, 'w> NodeCheck<'v, 'w> {
             candidate.add_volume(claim, volume);
         }
         for named in selected_here.into_iter().chain(matched.unmatched) {
-            match provision::check(self.indexed, named, node) {
+            match provision::check_provisionable(self.indexed, named, node) {
                 Ok(Provisionable::WithCapacity(objects)) => candidate.add_claim(named.1, objects),
                 Ok(Provisionable::Untracked) => {}
                 Err(reason) => reasons.push(reason),

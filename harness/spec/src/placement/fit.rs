@@ -6,7 +6,7 @@ use super::reason::Reason;
 use crate::world::{Node, Pod};
 
 /// Why the node is not feasible; empty if it is.
-pub(super) fn reasons(pod: &Pod, name: &str, node: &Node) -> Vec<Reason> {
+pub(super) fn infeasibility_reasons(pod: &Pod, name: &str, node: &Node) -> Vec<Reason> {
     let mut reasons = Vec::new();
     if node.unschedulable {
         reasons.push(Reason::Unschedulable);

@@ -8,7 +8,7 @@ use super::by_label::{ByLabel, Label};
 use crate::world::{CapacityObject, Claim, NamespacedName, Node, PodVolume, Volume, World};
 
 /// PVCs whose volumes are used on one node, by driver name.
-type Used<'w> = BTreeMap<&'w str, BTreeSet<&'w str>>;
+type ClaimsByDriver<'w> = BTreeMap<&'w str, BTreeSet<&'w str>>;
 
 /// The state of a cluster, indexed for decisions about pods.
 pub struct IndexedWorld<'w> {
@@ -19,8 +19,8 @@ pub struct IndexedWorld<'w> {
     volumes: BTreeMap<&'w str, ByLabel<'w, (&'w str, &'w Volume)>>,
     /// Volumes by the PVC in their `claimRef`, sorted by name.
     reserved: BTreeMap<&'w NamespacedName, Vec<(&'w str, &'w Volume)>>,
-    /// Volumes that pods use, by node. Contains only nodes that have a volume limit.
-    used: BTreeMap<&'w str, Used<'w>>,
+    /// PVCs whose volumes pods use, by node. Empty if no node has a volume limit.
+    used: BTreeMap<&'w str, ClaimsByDriver<'w>>,
 }
 
 impl<'w> IndexedWorld<'w> {
@@ -35,7 +35,7 @@ impl<'w> IndexedWorld<'w> {
         let mut by_size: Vec<_> = world.volumes.iter().collect();
         by_size.sort_by_key(|(_, volume)| volume.capacity);
         for (name, volume) in by_size {
-            let label = volume.affinity.as_ref().and_then(|it| it.label());
+            let label = volume.affinity.as_ref().and_then(|it| it.required_label());
             let of_class = volumes.entry(volume.class.as_str()).or_default();
             of_class.push(((name.as_str(), volume), label.into_iter().collect()));
         }
@@ -116,7 +116,7 @@ fn labels_of(object: &CapacityObject) -> Vec<Label<'_>> {
         return Vec::new();
     };
     let requirements = selector.requirements().iter();
-    let labels = requirements.filter_map(|requirement| match requirement.listed()? {
+    let labels = requirements.filter_map(|requirement| match requirement.in_values()? {
         [value] => Some((requirement.key(), value.as_str())),
         _ => None,
     });
@@ -133,9 +133,9 @@ fn driver_of<'w>(world: &'w World, claim: &Claim) -> Option<&'w str> {
         .map(|class| class.provisioner.as_str())
 }
 
-/// The used volumes by node. Empty if no node has a limit.
-fn used(world: &World) -> BTreeMap<&str, Used<'_>> {
-    let mut used: BTreeMap<&str, Used<'_>> = BTreeMap::new();
+/// The PVCs whose volumes pods use, by node. Empty if no node has a volume limit.
+fn used(world: &World) -> BTreeMap<&str, ClaimsByDriver<'_>> {
+    let mut used: BTreeMap<&str, ClaimsByDriver<'_>> = BTreeMap::new();
     let mut registrations = world.csi_nodes.values().flat_map(|node| node.drivers.values());
     if registrations.all(|registration| registration.volumes_max.is_none()) {
         return used;

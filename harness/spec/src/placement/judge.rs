@@ -21,9 +21,9 @@ pub fn judge(world: &World, pod: &NamespacedName, outcome: &Outcome) -> Vec<Viol
     IndexedWorld::new(world).judge(pod, outcome)
 }
 
-/// Violations at quiescence: pods without a node although a node is feasible. A pod whose PVCs have a selected node may only wait for its
-/// volumes.
-pub fn pending(world: &World) -> Vec<Violation> {
+/// Violations at quiescence: pods without a node although a node is feasible. Ignores pods whose PVCs have a selected node, because they
+/// may wait for their volumes.
+pub fn pending_violations(world: &World) -> Vec<Violation> {
     let has_selected_node = |namespace: &str, pod: &Pod| {
         let claims = pod.volumes.iter().filter_map(|volume| match volume {
             PodVolume::Claim(name) | PodVolume::Ephemeral(name) => {
@@ -66,14 +66,14 @@ impl IndexedWorld<'_> {
                 };
                 vec![violation(
                     rule,
-                    format!("it was placed on {node}, although {rejection}"),
+                    format!("the pod was placed on {node}, although {rejection}"),
                 )]
             }
             (Outcome::ScheduledOn(node), Decision::Nodes(nodes)) => match nodes.get(node) {
                 None => vec![violation(rules::NO_NODE, format!("node {node} does not exist"))],
                 Some(NodeVerdict::Infeasible(reasons)) => reasons
                     .iter()
-                    .map(|reason| violation(reason.rule(), format!("it was placed on {node}: {reason}")))
+                    .map(|reason| violation(reason.rule(), format!("the pod was placed on {node}: {reason}")))
                     .collect(),
                 Some(NodeVerdict::Feasible(scores)) => {
                     let best = decision.best();
@@ -82,7 +82,7 @@ impl IndexedWorld<'_> {
                         let scores: Vec<String> = scores.iter().map(i64::to_string).collect();
                         let best: Vec<&str> = best.iter().copied().collect();
                         let (scores, best) = (scores.join(" or "), best.join(", "));
-                        format!("it was placed on {node} with score {scores}; best nodes: {best}")
+                        format!("the pod was placed on {node} with score {scores}; best nodes: {best}")
                     };
                     is_wrong
                         .then(|| violation(rules::NOT_BEST, detail()))
@@ -92,7 +92,7 @@ impl IndexedWorld<'_> {
             },
             (Outcome::Unschedulable, decision) => {
                 let feasible: Vec<&str> = decision.feasible().collect();
-                let detail = || format!("it is unschedulable, although it fits on {}", feasible.join(", "));
+                let detail = || format!("unschedulable, although the pod fits on {}", feasible.join(", "));
                 (!feasible.is_empty())
                     .then(|| violation(rules::WRONGLY_REFUSED, detail()))
                     .into_iter()
@@ -101,7 +101,7 @@ impl IndexedWorld<'_> {
         }
     }
 
-    /// The violation if the message about an unschedulable pod does not mention nodes.
+    /// The violation if the message of an unschedulable pod's condition does not mention nodes.
     fn unexplained(&self, key: &NamespacedName, pod: &Pod) -> Option<Violation> {
         let text = pod
             .unschedulable_message
@@ -111,7 +111,7 @@ impl IndexedWorld<'_> {
         is_about_nodes.then(|| Violation {
             rule: rules::UNEXPLAINED,
             subject: Subject::Pod(key.clone()),
-            detail: format!("its condition has the message `{text}`"),
+            detail: format!("the PodScheduled condition does not mention nodes: `{text}`"),
         })
     }
 

@@ -30,5 +30,5 @@ mod volumes;
 pub use claims::PodRejection;
 pub use decision::{Decision, NodeVerdict};
 pub use indexed_world::IndexedWorld;
-pub use judge::{Outcome, judge, pending};
+pub use judge::{Outcome, judge, pending_violations};
 pub use reason::Reason;

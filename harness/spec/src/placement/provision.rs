@@ -6,7 +6,7 @@ use super::reason::Reason;
 use crate::world::capacity::bytes;
 use crate::world::{Api, CapacityObject, Claim, Node, StorageClass};
 
-/// The reason why a volume can be provisioned.
+/// Why the scheduler considers that a volume can be provisioned.
 pub(super) enum Provisionable<'w> {
     /// The driver does not track capacity, so the scheduler compares no capacity.
     Untracked,
@@ -14,8 +14,8 @@ pub(super) enum Provisionable<'w> {
     WithCapacity(Vec<&'w CapacityObject>),
 }
 
-/// Whether a volume can be provisioned for a PVC on a node. If not, the reason.
-pub(super) fn check<'w>(
+/// Whether a volume can be provisioned for a PVC on a node. Returns the reason if not.
+pub(super) fn check_provisionable<'w>(
     indexed: &IndexedWorld<'w>,
     (name, claim): NamedClaim<'w>,
     node: &Node,
@@ -39,7 +39,7 @@ pub(super) fn check<'w>(
             .largest_volume(has_maximum)
             .is_some_and(|limit| limit >= bytes(request))
     };
-    // Each PVC is compared with the full capacity, whatever the pod's other PVCs request, and one sufficient object is enough.
+    // Each PVC is compared separately with the full capacity of each object, whatever the pod's other PVCs request.
     let enough: Vec<_> = indexed.objects(&claim.class, node).filter(is_enough).collect();
     match enough.is_empty() {
         true => Err(Reason::NotEnoughCapacity(name.to_owned())),

@@ -58,8 +58,8 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Reason::Unschedulable => write!(f, "the node is unschedulable"),
-            Reason::Tainted(key) => write!(f, "the pod does not tolerate its taint {key}"),
-            Reason::NotSelected => write!(f, "the pod's node selector or affinity does not match"),
+            Reason::Tainted(key) => write!(f, "the pod does not tolerate the node's taint {key}"),
+            Reason::NotSelected => write!(f, "the pod's node selector or affinity does not match the node"),
             Reason::TooManyVolumes(driver) => write!(f, "the node has reached its volume limit of {driver}"),
             Reason::VolumeMissing(claim) => write!(f, "the volume of claim {claim} does not exist"),
             Reason::VolumeElsewhere(claim) => {
@@ -73,7 +73,7 @@ impl fmt::Display for Reason {
             Reason::NotEnoughCapacity(claim) => {
                 write!(f, "no capacity object has enough capacity for claim {claim}")
             }
-            Reason::NotReserved => write!(f, "nothing is reserved for the pod on the node"),
+            Reason::NotReserved => write!(f, "no device on the node is reserved for the pod"),
             Reason::Extender(name) => write!(f, "extender {name} rejects the node"),
             Reason::ExtenderFails(name) => write!(f, "extender {name} fails, and is not ignorable"),
         }

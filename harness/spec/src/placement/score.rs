@@ -48,7 +48,7 @@ impl<'w> Candidate<'w> {
     pub(super) fn add_claim(&mut self, claim: &'w Claim, objects: Vec<&CapacityObject>) {
         let of_class = self.claims.entry(&claim.class).or_default();
         of_class.requested += claim.request.map_or(0, bytes);
-        let counted = objects.into_iter().flat_map(counted);
+        let counted = objects.into_iter().flat_map(scored_capacities);
         of_class.capacities.push(counted.collect());
     }
 
@@ -76,9 +76,9 @@ impl<'w> Candidate<'w> {
     }
 }
 
-/// The values of an object that the scheduler may score. The score uses `capacity`; for an object with a maximum but no capacity, the only
-/// requirement is that scoring does not fail.
-fn counted(object: &CapacityObject) -> Vec<ScoredCapacity> {
+/// The capacities of an object that the scheduler may score. Without `capacity`, the KEP does not define the value, and only requires that
+/// scoring does not fail.
+fn scored_capacities(object: &CapacityObject) -> Vec<ScoredCapacity> {
     match (object.capacity, object.maximum) {
         (Some(capacity), _) => vec![ScoredCapacity::Bytes(bytes(capacity))],
         (None, maximum) => vec![
@@ -96,7 +96,7 @@ impl Dynamic {
             ScoredCapacity::Unknown => None,
         };
         if !is_kep_text {
-            // The capacity of the class counts once, from any of its PVCs.
+            // The capacity of the class counts once, not once per PVC. Any of its PVCs may determine the scored object.
             return self.capacities.iter().flatten().map(|it| score(*it)).collect();
         }
         let mut sums = BTreeSet::from([0]);

@@ -34,7 +34,7 @@ pub(super) fn match_volumes<'w>(
         let mut reserved = indexed.reserved_for(&key).filter(is_unused);
         let found =
             match reserved.find(|(_, volume)| is_reserved_for(claim, volume) && satisfies(claim, volume)) {
-                // If a volume is reserved for the PVC but not accessible from the node, no other volume may be used.
+                // If the volume that is reserved for the PVC is not accessible from the node, no other volume may be used.
                 Some(reserved) => Some(reserved).filter(is_reachable),
                 None => {
                     let candidates = indexed

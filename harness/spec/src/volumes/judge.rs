@@ -7,9 +7,11 @@ use super::{Backend, is_volume_of};
 use crate::rules::{self, Rule};
 use crate::violation::{Subject, Violation};
 use crate::world::capacity::bytes;
-use crate::world::{Binding, CapacityResponse, Claim, Instance, NamespacedName, StorageClass, Volume, World};
+use crate::world::{
+    CapacityResponse, Claim, Instance, NamespacedName, StorageClass, Volume, VolumeBindingMode, World,
+};
 
-/// The violations by PVCs and volumes if the cluster is quiescent now.
+/// The violations concerning PVCs and volumes if the cluster is quiescent now.
 pub fn judge(world: &World, ledger: &Ledger, backend: &dyn Backend) -> Vec<Violation> {
     if !backend.is_up() {
         return Vec::new();
@@ -17,10 +19,10 @@ pub fn judge(world: &World, ledger: &Ledger, backend: &dyn Backend) -> Vec<Viola
     let mut violations = Vec::new();
     for (key, claim) in &world.claims {
         if let Some(open) = ProvisionableClaim::of(world, claim) {
-            // If the volume exists in another segment but the driver returned RESOURCE_EXHAUSTED for it, the missing volume is the driver's
-            // fault.
+            // If the driver returned RESOURCE_EXHAUSTED for a volume that exists in another segment, the provisioner cannot provision
+            // the PVC.
             violations.extend(
-                open.missing(key, backend)
+                open.missing_volume(key, backend)
                     .filter(|_| !ledger.is_reported_exhausted(claim)),
             );
             violations.extend(open.retained_node(key, ledger));
@@ -43,14 +45,14 @@ impl<'w> ProvisionableClaim<'w> {
         // Drivers need not support clones and volume attributes, so such PVCs are not checked.
         let is_plain = !claim.is_clone && claim.attributes_class.is_empty();
         let is_open = is_plain && claim.volume.is_empty() && !claim.is_deleted && !claim.is_lost;
-        let waits = class.binding == Binding::WaitForFirstConsumer && claim.selected_node.is_none();
+        let waits = class.binding == VolumeBindingMode::WaitForFirstConsumer && claim.selected_node.is_none();
         (is_open && !waits).then_some(ProvisionableClaim { world, claim, class })
     }
 
     /// The selected node, if it determines the topology of the volume.
     fn node(&self) -> Option<&'w str> {
         let node = self.claim.selected_node.as_deref();
-        node.filter(|_| self.class.binding == Binding::WaitForFirstConsumer)
+        node.filter(|_| self.class.binding == VolumeBindingMode::WaitForFirstConsumer)
     }
 
     /// Segments in which a volume must be created if there is capacity, because a provisioner for the segment runs. With Immediate binding,
@@ -109,14 +111,14 @@ impl<'w> ProvisionableClaim<'w> {
         terms.is_empty() || self.class.allows(segment) && terms.iter().all(names_all)
     }
 
-    fn missing(&self, key: &NamespacedName, backend: &dyn Backend) -> Option<Violation> {
+    fn missing_volume(&self, key: &NamespacedName, backend: &dyn Backend) -> Option<Violation> {
         let requested = bytes(self.claim.request?);
         let parameters = self.class.driver_parameters();
         let mut segments = self.segments();
         let segment = segments
             .find(|segment| backend.can_create(segment, &parameters, self.claim.is_block, requested))?;
         let detail = format!(
-            "it has no volume, although {requested} bytes are available at {}",
+            "the PVC has no volume, although {requested} bytes are available in segment {}",
             capacity_types::segment::format(&segment)
         );
         Some(violation(rules::NOT_PROVISIONED, key, detail))
@@ -125,10 +127,10 @@ impl<'w> ProvisionableClaim<'w> {
     fn retained_node(&self, key: &NamespacedName, ledger: &Ledger) -> Option<Violation> {
         let node = self.node()?;
         let registration = self.world.registration(&self.class.provisioner, node)?;
-        // Without topology, a volume on another node would be no different.
+        // Without topology, a new selected node would not change where the volume is created, so the annotation may remain.
         let is_retained = ledger.retains_node(self.claim) && !registration.topology_keys.is_empty();
         let detail =
-            || format!("{node} is still selected, although CreateVolume returned RESOURCE_EXHAUSTED there");
+            || format!("node {node} is still selected, although CreateVolume returned RESOURCE_EXHAUSTED");
         is_retained.then(|| violation(rules::SELECTED_NODE_RETAINED, key, detail()))
     }
 }
@@ -141,7 +143,7 @@ fn violation(rule: &'static Rule, key: &NamespacedName, detail: String) -> Viola
     }
 }
 
-/// Violations by volumes that no PVC uses and that should have been deleted.
+/// Violations for volumes that no PVC uses and that should have been deleted.
 fn leaked_volumes(world: &World, ledger: &Ledger) -> Vec<Violation> {
     let volumes = ledger
         .iter()
@@ -151,7 +153,7 @@ fn leaked_volumes(world: &World, ledger: &Ledger) -> Vec<Violation> {
         .map(|(name, existing)| Violation {
             rule: rules::VOLUME_NOT_DELETED,
             subject: Subject::Volume(name.to_owned()),
-            detail: format!("the driver still has {}, which no PVC uses", existing.id),
+            detail: format!("the driver still has volume {}, which no PVC uses", existing.id),
         })
         .collect()
 }

@@ -60,7 +60,7 @@ pub(super) struct ExistingVolume {
     pub(super) id: String,
     /// The provisioner that created the volume.
     pub(super) by: Instance,
-    /// Whether the provisioner that created the volume has not restarted since, so that it still knows the volume.
+    /// Whether the provisioner that created the volume still knows the volume, because it has not restarted since.
     pub(super) is_known: bool,
     /// Whether the driver has later returned RESOURCE_EXHAUSTED for the volume, as if it did not exist. The provisioner then tries other
     /// segments, which fail as well.
@@ -109,7 +109,7 @@ impl Ledger {
     }
 
     /// Records that a provisioner starts or exits, so that its in-memory state is lost.
-    pub(crate) fn restarted(&mut self, instance: &Instance) {
+    pub(crate) fn record_restart(&mut self, instance: &Instance) {
         for entry in self.entries.values_mut() {
             entry.last.take_if(|last| last.by == *instance);
             if let Some(volume) = entry.volume.as_mut().filter(|volume| volume.by == *instance) {
@@ -136,7 +136,7 @@ impl Ledger {
     }
 
     /// The last call for a volume name, if the provisioner does not know its result.
-    pub(crate) fn unknown_result(&self, name: &str) -> Option<&CreateVolumeCall> {
+    pub(crate) fn call_with_unknown_result(&self, name: &str) -> Option<&CreateVolumeCall> {
         let last = self.entries.get(name)?.last.as_ref()?;
         let is_unknown = matches!(
             last.result,
@@ -154,7 +154,7 @@ impl Ledger {
     }
 
     /// Called at quiescence, when each PVC without selected node had time to get another one.
-    pub(crate) fn settle(&mut self) {
+    pub(crate) fn on_quiescence(&mut self) {
         self.deselected.clear();
     }
 

@@ -65,7 +65,7 @@ impl CapacityObject {
         };
         let mut segment = Segment::new();
         for requirement in selector.requirements() {
-            let [value] = requirement.listed()? else {
+            let [value] = requirement.in_values()? else {
                 return None;
             };
             let before = segment.insert(requirement.key().to_owned(), value.clone());
@@ -133,17 +133,17 @@ impl From<CapacityJson> for (NamespacedName, CapacityObject) {
 /// A quantity as a string or number.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Written {
+enum QuantityJson {
     Text(String),
     Number(i64),
 }
 
 /// Parses a quantity that may be unset.
 pub(super) fn quantity<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Quantity>, D::Error> {
-    let text = match Option::<Written>::deserialize(deserializer)? {
+    let text = match Option::<QuantityJson>::deserialize(deserializer)? {
         None => return Ok(None),
-        Some(Written::Text(text)) => text,
-        Some(Written::Number(number)) => number.to_string(),
+        Some(QuantityJson::Text(text)) => text,
+        Some(QuantityJson::Number(number)) => number.to_string(),
     };
     text.parse().map(Some).map_err(de::Error::custom)
 }

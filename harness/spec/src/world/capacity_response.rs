@@ -54,7 +54,7 @@ impl ReportedCapacity {
         self.available >= 0 && self.maximum.is_none_or(|maximum| maximum >= 0)
     }
 
-    /// The values that an API server with or without `maximumVolumeSize` stores.
+    /// The values that an API server stores. `has_maximum`: whether its CSIStorageCapacity type has `maximumVolumeSize`.
     pub fn as_stored(self, has_maximum: bool) -> Self {
         ReportedCapacity {
             maximum: self.maximum.filter(|_| has_maximum),
@@ -114,7 +114,7 @@ impl Driver {
     }
 
     /// Drops the responses that were returned before errors.
-    pub(crate) fn forget(&mut self) {
+    pub(crate) fn drop_earlier_responses(&mut self) {
         let responses = self.responses.values_mut().flat_map(BTreeMap::values_mut);
         for response in responses.chain([&mut self.default_response]) {
             if let CapacityResponse::Error { before } = response {

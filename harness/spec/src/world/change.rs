@@ -107,7 +107,7 @@ impl Change {
     }
 
     /// The creation or change of an API object. `None`: no rule uses this resource. Returns an error if the object is invalid.
-    pub fn set<'de, D: Deserializer<'de>>(resource: &str, object: D) -> Result<Option<Self>, D::Error> {
+    pub fn of_object<'de, D: Deserializer<'de>>(resource: &str, object: D) -> Result<Option<Self>, D::Error> {
         Ok(Some(match resource {
             "nodes" => {
                 let (name, it) = NodeJson::deserialize(object)?.into();
@@ -146,7 +146,7 @@ impl Change {
     }
 
     /// The deletion of an API object. `namespace` is empty for a cluster-scoped object. `None`: no rule uses this resource.
-    pub fn removed(resource: &str, namespace: &str, name: &str) -> Option<Self> {
+    pub fn of_deletion(resource: &str, namespace: &str, name: &str) -> Option<Self> {
         let key = || NamespacedName::new(namespace, name);
         let name = || name.to_owned();
         Some(match resource {
@@ -181,7 +181,7 @@ impl World {
             Change::CapacityResponse(driver, segment, parameters, response) => {
                 let driver = self.drivers.entry(driver).or_default();
                 let before = driver.response(&segment, &parameters);
-                let response = response.after(before);
+                let response = response.with_earlier_values(before);
                 let responses = driver.responses.entry(parameters).or_default();
                 responses.insert(segment, response);
             }
@@ -230,17 +230,17 @@ fn put<K: Ord, V>(map: &mut BTreeMap<K, V>, key: K, value: Option<V>) {
 }
 
 impl CapacityResponse {
-    /// The response, given the response before it. An error also contains the values that were returned before.
-    fn after(self, earlier: &CapacityResponse) -> Self {
+    /// The response after an `earlier` one. An error also contains the values of the earlier responses.
+    fn with_earlier_values(self, earlier: &CapacityResponse) -> Self {
         let CapacityResponse::Error { mut before } = self else {
             return self;
         };
-        before.extend(earlier.possible());
+        before.extend(earlier.possible_values());
         CapacityResponse::Error { before }
     }
 
     /// The values of all responses that a publisher may have received.
-    fn possible(&self) -> BTreeSet<ReportedCapacity> {
+    fn possible_values(&self) -> BTreeSet<ReportedCapacity> {
         match self {
             CapacityResponse::Reported(values) => BTreeSet::from([*values]),
             CapacityResponse::Error { before } => before.clone(),

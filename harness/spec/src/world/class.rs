@@ -18,7 +18,7 @@ pub struct StorageClass {
     /// `parameters`.
     pub parameters: BTreeMap<String, String>,
     /// `volumeBindingMode`.
-    pub binding: Binding,
+    pub binding: VolumeBindingMode,
     /// `allowedTopologies`, of which one term must match. A term contains keys with their allowed values; all keys must match. Empty: no
     /// restriction.
     pub allowed_topologies: Vec<Vec<(String, Vec<String>)>>,
@@ -26,7 +26,7 @@ pub struct StorageClass {
 
 /// `volumeBindingMode`: when a PVC is bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-pub enum Binding {
+pub enum VolumeBindingMode {
     /// Immediately after the creation of the PVC.
     #[default]
     Immediate,
@@ -72,7 +72,7 @@ pub(super) struct ClassJson {
     metadata: Metadata,
     provisioner: String,
     parameters: Option<BTreeMap<String, String>>,
-    volume_binding_mode: Option<Binding>,
+    volume_binding_mode: Option<VolumeBindingMode>,
     allowed_topologies: Option<Vec<Term>>,
 }
 

@@ -26,7 +26,7 @@ pub use self::capacity::CapacityObject;
 pub use self::capacity_response::{CapacityResponse, Driver, Parameters, ReportedCapacity};
 pub use self::change::Change;
 pub use self::claim::Claim;
-pub use self::class::{Binding, StorageClass};
+pub use self::class::{StorageClass, VolumeBindingMode};
 pub use self::csi::{CsiDriver, CsiNode, Registration};
 pub use self::metadata::{NamespacedName, Owner};
 pub use self::node::{Effect, Node, Taint};

@@ -52,7 +52,7 @@ pub struct Publisher {
     /// Whether the publisher deletes an object while GetCapacity fails. If not, it must retain the object; it may or may not create a
     /// missing object.
     pub deletes_unknown_capacity: bool,
-    /// Whether the publisher creates objects for zero capacity, where the KEP allows both.
+    /// Whether the publisher creates objects for zero capacity. The KEP allows it to create or omit such objects.
     pub zero_capacity_objects: bool,
     /// The owner that published objects must have. `None`: no owner.
     pub owner: Option<Owner>,
@@ -158,7 +158,7 @@ pub struct Cleaner {
     pub namespace: String,
     /// Nodes that have been without the driver for less than the configured time. Their objects may be deleted or retained.
     pub waiting: BTreeSet<String>,
-    /// Nodes by the managed-by label of their publisher's first write, where the KEP does not define the label ([`Publisher::managed_by`]).
+    /// Nodes whose name is too long for a managed-by label defined by the KEP, by the label in their publisher's first write.
     pub labels: BTreeMap<String, String>,
 }
 
@@ -258,7 +258,7 @@ impl Scheduler {
 pub struct Extender {
     /// Name of the extender in reports.
     pub name: String,
-    /// Whether `managedResources` is set. The scheduler then never calls the extender, because no pod of a case requests a managed
+    /// Whether `managedResources` is set. If so, the scheduler never calls the extender, because no pod of a case requests a managed
     /// resource.
     pub has_managed_resources: bool,
     /// Nodes that the extender filters out.

@@ -9,8 +9,8 @@ use capacity_spec::{Rule, Violation, World, objects, rules};
 use capacity_types::Segment;
 
 use super::build::{
-    CLASS, DRIVER, GI, KEY, add_pod, at, by_hand, central, class, join, key, key_of, object, published,
-    quantity, world,
+    CLASS, DRIVER, GI, KEY, add_pod, by_hand, central, class, join, key, key_of, object, published, quantity,
+    segment_of, world,
 };
 
 fn broken(violations: &[Violation]) -> Vec<&'static Rule> {
@@ -121,7 +121,7 @@ fn deleting_the_object_of_a_node_that_left_and_rejoined_is_allowed_until_quiesce
     assert_eq!(judge(world.clone(), history.clone()), []);
     // If the cluster was quiescent in between, the deletion is a violation.
     let restored = wrote(&n1, Some(object("n1", "10Gi")));
-    let get_capacity = get_capacity(at("n1"), Some(10 * GI));
+    let get_capacity = get_capacity(segment_of("n1"), Some(10 * GI));
     let [gone, back, deleted] = history;
     let later = [
         gone,
@@ -140,7 +140,7 @@ fn get_capacity_is_allowed_for_an_unregistered_driver_but_not_for_a_deleted_node
     let world = published();
     let csi_node = |node: Option<CsiNode>| Event::Changed(Change::CsiNode("n1".to_owned(), node));
     let unregistered = csi_node(Some(CsiNode::default()));
-    let get_capacity_call = get_capacity(at("n1"), Some(0));
+    let get_capacity_call = get_capacity(segment_of("n1"), Some(0));
     // The events after n1 has lost the driver: the object is deleted before quiescence, and a GetCapacity call follows.
     let away = |gone: Event| {
         [
@@ -191,7 +191,7 @@ fn get_capacity_is_allowed_in_allowed_topologies_of_a_class() {
 #[test]
 fn a_response_before_an_invalid_one_may_be_published() {
     let world = world();
-    let segment = at("n1");
+    let segment = segment_of("n1");
     let reported = |values: ReportedCapacity| {
         let change = Change::CapacityResponse(
             DRIVER.to_owned(),
@@ -238,7 +238,7 @@ fn a_publisher_may_combine_a_deleted_class_and_a_later_node() {
         left,
         node,
         csi_node,
-        get_capacity(at("n3"), Some(0)),
+        get_capacity(segment_of("n3"), Some(0)),
         created.clone(),
     ];
     assert_eq!(judge(world.clone(), history), []);
@@ -252,8 +252,8 @@ fn a_published_capacity_may_be_old_but_must_not_exceed_all_responses() {
     let n1 = key_of(&world.objects, "n1");
     let write = |capacity: &str| wrote(&n1, Some(object("n1", capacity)));
     let history = [
-        get_capacity(at("n1"), Some(30 * GI)),
-        get_capacity(at("n1"), Some(5 * GI)),
+        get_capacity(segment_of("n1"), Some(30 * GI)),
+        get_capacity(segment_of("n1"), Some(5 * GI)),
         write("30Gi"),
         write("5Gi"),
     ];
@@ -263,12 +263,12 @@ fn a_published_capacity_may_be_old_but_must_not_exceed_all_responses() {
         ..object("n1", "10Gi")
     };
     let history = [
-        get_capacity(at("n1"), Some(10 * GI)),
+        get_capacity(segment_of("n1"), Some(10 * GI)),
         wrote(&n1, Some(with_maximum)),
     ];
     assert_eq!(broken(&judge(world.clone(), history)), [rules::CAPACITY_TOO_HIGH]);
     // A response for another segment is no reason for the write.
-    let history = [get_capacity(at("n2"), Some(30 * GI)), write("30Gi")];
+    let history = [get_capacity(segment_of("n2"), Some(30 * GI)), write("30Gi")];
     assert_eq!(broken(&judge(world.clone(), history)), [rules::CAPACITY_TOO_HIGH]);
     // An object that the publisher takes over may keep its capacity until the driver returns the current one.
     let owned = CapacityObject {
@@ -293,7 +293,7 @@ fn changes_by_other_clients_are_not_violations_but_must_be_corrected() {
     );
     let right = wrote(&n1, Some(object("n1", "10Gi")));
     let history = [
-        get_capacity(at("n1"), Some(10 * GI)),
+        get_capacity(segment_of("n1"), Some(10 * GI)),
         edited,
         right,
         Event::Quiescent,
@@ -312,14 +312,14 @@ fn changes_by_other_clients_are_not_violations_but_must_be_corrected() {
     let handed = Event::Changed(Change::Object(n1.clone(), Some(by_hand("n1", "10Gi"))));
     let duplicate = wrote(&key("duplicate"), Some(object("n1", "10Gi")));
     let history = [
-        get_capacity(at("n1"), Some(10 * GI)),
+        get_capacity(segment_of("n1"), Some(10 * GI)),
         handed.clone(),
         duplicate.clone(),
         Event::Quiescent,
     ];
     assert_eq!(judge(world.clone(), history), []);
     let history = [
-        get_capacity(at("n1"), Some(10 * GI)),
+        get_capacity(segment_of("n1"), Some(10 * GI)),
         handed,
         wrote(&n1, None),
         duplicate,
@@ -361,7 +361,7 @@ fn a_deleted_duplicate_may_be_recreated_if_another_client_deleted_the_other() {
     let mut world = published();
     let n1 = key_of(&world.objects, "n1");
     world.objects.insert(key("duplicate"), object("n1", "10Gi"));
-    let get_capacity = get_capacity(at("n1"), Some(10 * GI));
+    let get_capacity = get_capacity(segment_of("n1"), Some(10 * GI));
     let again = wrote(&key("again"), Some(object("n1", "10Gi")));
     let deleted = Event::ObjectWritten {
         by: Actor::Other,
@@ -388,7 +388,7 @@ fn a_disabled_publisher_may_have_a_write_in_flight_until_quiescence() {
     off.publishes = false;
     let off = Event::Changed(Change::Publisher(central(), Some(off)));
     let write = wrote(&n1, Some(object("n1", "9Gi")));
-    let reported = get_capacity(at("n1"), Some(9 * GI));
+    let reported = get_capacity(segment_of("n1"), Some(9 * GI));
     assert_eq!(
         judge(world.clone(), [reported.clone(), off.clone(), write.clone()]),
         []
@@ -404,14 +404,14 @@ fn after_quiescence_a_response_before_an_error_must_not_be_published() {
     let changed = |response: CapacityResponse| {
         Event::Changed(Change::CapacityResponse(
             DRIVER.to_owned(),
-            at("n1"),
+            segment_of("n1"),
             [].into(),
             response,
         ))
     };
     let write = wrote(&n1, Some(object("n1", "7Gi")));
     let fails = [
-        get_capacity(at("n1"), Some(7 * GI)),
+        get_capacity(segment_of("n1"), Some(7 * GI)),
         changed(CapacityResponse::available(7 * GI)),
         changed(CapacityResponse::error()),
     ];
@@ -430,7 +430,7 @@ fn only_a_withdrawing_publisher_may_delete_objects_while_get_capacity_fails() {
     let changed = |response: CapacityResponse| {
         Event::Changed(Change::CapacityResponse(
             DRIVER.to_owned(),
-            at("n1"),
+            segment_of("n1"),
             [].into(),
             response,
         ))
@@ -465,7 +465,7 @@ fn responses_while_the_type_is_not_served_may_be_used_later() {
     let changed = |response: CapacityResponse| {
         Event::Changed(Change::CapacityResponse(
             DRIVER.to_owned(),
-            at("n1"),
+            segment_of("n1"),
             [].into(),
             response,
         ))
@@ -535,7 +535,7 @@ fn a_scheduler_may_use_any_state_since_the_last_quiescence() {
     let pod = add_pod(&mut world, "app", &["10Gi"]);
     let n1 = key_of(&world.objects, "n1");
     let shrunk = wrote(&n1, Some(object("n1", "1Gi")));
-    let reported = get_capacity(at("n1"), Some(GI));
+    let reported = get_capacity(segment_of("n1"), Some(GI));
     let on_n1 = placed(&pod, "n1");
     assert_eq!(
         judge(world.clone(), [reported.clone(), shrunk.clone(), on_n1.clone()]),
@@ -659,11 +659,11 @@ fn get_capacity_arguments_must_match_the_publishers_driver_segments_and_classes(
         at: None,
     };
     for (call, is_unexpected) in [
-        (with(DRIVER, at("n1"), &[]), false),
-        (with("tape.example.com", at("n1"), &[]), true),
-        (with(DRIVER, at("n9"), &[]), true),
+        (with(DRIVER, segment_of("n1"), &[]), false),
+        (with("tape.example.com", segment_of("n1"), &[]), true),
+        (with(DRIVER, segment_of("n9"), &[]), true),
         (
-            with(DRIVER, at("n1"), &[("csi.storage.k8s.io/fstype", "ext4")]),
+            with(DRIVER, segment_of("n1"), &[("csi.storage.k8s.io/fstype", "ext4")]),
             true,
         ),
     ] {
@@ -684,7 +684,7 @@ fn get_capacity_arguments_must_match_the_publishers_driver_segments_and_classes(
 #[test]
 fn a_get_capacity_call_may_arrive_after_its_publisher_exited() {
     let stopped = Event::Changed(Change::Publisher(central(), None));
-    let call = get_capacity(at("n1"), Some(10 * GI));
+    let call = get_capacity(segment_of("n1"), Some(10 * GI));
     let events = [stopped, Event::Quiescent, call];
     assert_eq!(judge(published(), events), []);
 }
@@ -729,11 +729,11 @@ fn a_write_in_flight_when_its_publisher_was_killed_is_allowed() {
         Event::Changed(Change::Publisher(central(), publisher)),
         Event::Changed(Change::CapacityResponse(
             DRIVER.to_owned(),
-            at("n1"),
+            segment_of("n1"),
             [].into(),
             response,
         )),
-        get_capacity(at("n1"), Some(5 * GI)),
+        get_capacity(segment_of("n1"), Some(5 * GI)),
         Event::Changed(Change::Publisher(central(), None)),
         wrote(&n1, Some(object("n1", "5Gi"))),
     ];

@@ -2,8 +2,8 @@
 
 use capacity_spec::World;
 use capacity_spec::world::{
-    Binding, CapacityObject, CapacityResponse, Change, Claim, CsiDriver, CsiNode, Instance, NamespacedName,
-    Node, Objects, Owner, Pod, PodVolume, Publisher, Registration, StorageClass,
+    CapacityObject, CapacityResponse, Change, Claim, CsiDriver, CsiNode, Instance, NamespacedName, Node,
+    Objects, Owner, Pod, PodVolume, Publisher, Registration, StorageClass, VolumeBindingMode,
 };
 use capacity_types::{Quantity, Segment, segment};
 use serde_json::json;
@@ -41,7 +41,7 @@ pub(crate) fn published() -> World {
 
 pub(crate) fn join(world: &mut World, name: &str) {
     let node = Node {
-        labels: at(name),
+        labels: segment_of(name),
         ..Node::default()
     };
     let registration = Registration {
@@ -59,7 +59,7 @@ pub(crate) fn set_response(world: &mut World, node: &str, response: CapacityResp
     world.drivers.entry(DRIVER.to_owned()).or_default();
     world.apply(Change::CapacityResponse(
         DRIVER.to_owned(),
-        at(node),
+        segment_of(node),
         [].into(),
         response,
     ));
@@ -68,7 +68,7 @@ pub(crate) fn set_response(world: &mut World, node: &str, response: CapacityResp
 pub(crate) fn class() -> StorageClass {
     StorageClass {
         provisioner: DRIVER.to_owned(),
-        binding: Binding::WaitForFirstConsumer,
+        binding: VolumeBindingMode::WaitForFirstConsumer,
         ..StorageClass::default()
     }
 }
@@ -104,7 +104,7 @@ pub(crate) fn owner(uid: &str) -> Owner {
 }
 
 /// The segment of a node.
-pub(crate) fn at(node: &str) -> Segment {
+pub(crate) fn segment_of(node: &str) -> Segment {
     segment::parse(&format!("{KEY}={node}")).unwrap()
 }
 
@@ -120,7 +120,8 @@ pub(crate) fn object(node: &str, capacity: &str) -> CapacityObject {
         }},
         "storageClassName": CLASS, "nodeTopology": {"matchLabels": {KEY: node}}, "capacity": capacity,
     });
-    let Some(Change::Object(_, Some(object))) = Change::set("csistoragecapacities", &json).unwrap() else {
+    let Some(Change::Object(_, Some(object))) = Change::of_object("csistoragecapacities", &json).unwrap()
+    else {
         panic!("it is no capacity object");
     };
     object
@@ -142,7 +143,7 @@ pub(crate) fn key(name: &str) -> NamespacedName {
 pub(crate) fn key_of(objects: &Objects, node: &str) -> NamespacedName {
     let found = objects
         .iter()
-        .find(|(_, object)| object.segment() == Some(at(node)));
+        .find(|(_, object)| object.segment() == Some(segment_of(node)));
     found.unwrap().0.clone()
 }
 

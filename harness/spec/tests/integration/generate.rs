@@ -3,8 +3,9 @@
 
 use capacity_spec::World;
 use capacity_spec::world::{
-    Binding, CapacityObject, CapacityResponse, Change, Claim, CsiDriver, CsiNode, Deployment, Driver,
-    Instance, NamespacedName, Node, Pod, PodVolume, Publisher, Registration, ReportedCapacity, StorageClass,
+    CapacityObject, CapacityResponse, Change, Claim, CsiDriver, CsiNode, Deployment, Driver, Instance,
+    NamespacedName, Node, Pod, PodVolume, Publisher, Registration, ReportedCapacity, StorageClass,
+    VolumeBindingMode,
 };
 use capacity_types::{Quantity, Segment};
 use proptest::collection::vec;
@@ -143,9 +144,9 @@ impl Drawn {
                 provisioner: if *is_own { DRIVER } else { OTHER }.to_owned(),
                 parameters: parameters(*parameter),
                 binding: if *is_immediate {
-                    Binding::Immediate
+                    VolumeBindingMode::Immediate
                 } else {
-                    Binding::WaitForFirstConsumer
+                    VolumeBindingMode::WaitForFirstConsumer
                 },
                 allowed_topologies: Vec::new(),
             };
@@ -250,7 +251,7 @@ fn drawn_object((class, segment, whose, capacity, maximum): &DrawnObject) -> Cap
         "nodeTopology": {"matchLabels": segments()[*segment]},
         "capacity": capacity.map(|it| it.to_string()), "maximumVolumeSize": maximum.map(|it| it.to_string()),
     });
-    match Change::set("csistoragecapacities", object).unwrap() {
+    match Change::of_object("csistoragecapacities", object).unwrap() {
         Some(Change::Object(_, Some(object))) => object,
         other => panic!("{other:?} is no capacity object"),
     }

@@ -6,7 +6,7 @@ use capacity_spec::metrics::{NAMES, Program, Sample, Scrape, judge};
 use capacity_spec::world::{Deployment, Publisher};
 use capacity_spec::{Rule, Violation, World, rules};
 
-use super::build::{DRIVER, at, central, of_node, published, publisher};
+use super::build::{DRIVER, central, of_node, published, publisher, segment_of};
 
 fn sample(name: &str, labels: &[(&str, &str)], value: f64) -> Sample {
     let owned = |(label, value): &(&str, &str)| ((*label).to_owned(), (*value).to_owned());
@@ -148,7 +148,7 @@ fn correct_metrics_have_no_violations_and_every_series_is_required() {
 #[test]
 fn distributed_metrics_need_the_node_label_and_idle_programs_need_no_series() {
     let distributed = Publisher {
-        deployment: Deployment::Distributed(at("n1")),
+        deployment: Deployment::Distributed(segment_of("n1")),
         ..publisher()
     };
     let world = World {

@@ -4,16 +4,16 @@ use std::collections::BTreeSet;
 
 use capacity_spec::objects::{DesiredObjects, DesiredState, judge, settled};
 use capacity_spec::world::{
-    Api, Binding, CapacityObject, CapacityResponse, Change, Cleaner, Deployment, Driver, NamespacedName,
-    Objects, Publisher, Release, ReportedCapacity,
+    Api, CapacityObject, CapacityResponse, Change, Cleaner, Deployment, Driver, NamespacedName, Objects,
+    Publisher, Release, ReportedCapacity, VolumeBindingMode,
 };
 use capacity_spec::{Rule, Unspecified, World, rules};
 
 use serde_json::json;
 
 use super::build::{
-    CLASS, DRIVER, GI, KEY, at, by_hand, central, class, key, key_of, object, of_node, owner, published,
-    publisher, quantity, set_response, world,
+    CLASS, DRIVER, GI, KEY, by_hand, central, class, key, key_of, object, of_node, owner, published,
+    publisher, quantity, segment_of, set_response, world,
 };
 
 const NONE: [&Rule; 0] = [];
@@ -24,11 +24,11 @@ fn broken(world: &World, stored: &Objects) -> Vec<&'static Rule> {
 }
 
 /// The rules that are violated if the segment of n1 has this object, or none.
-fn with(world: &World, n1: Option<CapacityObject>) -> Vec<&'static Rule> {
+fn violated_rules_with_object(world: &World, n1: Option<CapacityObject>) -> Vec<&'static Rule> {
     let mut stored = world.objects.clone();
     let name = stored
         .iter()
-        .find(|(_, object)| object.segment() == Some(at("n1")))
+        .find(|(_, object)| object.segment() == Some(segment_of("n1")))
         .map(|(key, _)| key.clone());
     if let Some(name) = &name {
         stored.remove(name);
@@ -42,7 +42,7 @@ fn with(world: &World, n1: Option<CapacityObject>) -> Vec<&'static Rule> {
 fn desired_state_of(world: &World, node: &str) -> DesiredState {
     let instance = central();
     let desired = DesiredObjects::of(world, &instance, &world.publishers[&instance]);
-    desired.state_for(CLASS, &at(node)).unwrap()
+    desired.state_for(CLASS, &segment_of(node)).unwrap()
 }
 
 #[test]
@@ -59,12 +59,12 @@ fn absent_unset_and_zero_capacity_are_equivalent() {
     ];
     for choice in nothing {
         assert_eq!(
-            with(&world, choice.clone()),
+            violated_rules_with_object(&world, choice.clone()),
             [rules::MISSING],
             "only n2 is missing: {choice:?}"
         );
     }
-    assert!(with(&world, Some(object("n1", "1"))).contains(&rules::NONZERO_CAPACITY));
+    assert!(violated_rules_with_object(&world, Some(object("n1", "1"))).contains(&rules::NONZERO_CAPACITY));
     assert_eq!(
         desired_state_of(&world, "n1").unspecified(),
         Some(Unspecified::ZeroOrAbsent)
@@ -74,7 +74,10 @@ fn absent_unset_and_zero_capacity_are_equivalent() {
 #[test]
 fn capacity_and_maximum_are_compared_separately_by_value() {
     let mut world = published();
-    assert_eq!(with(&world, Some(object("n1", "10240Mi"))), NONE);
+    assert_eq!(
+        violated_rules_with_object(&world, Some(object("n1", "10240Mi"))),
+        NONE
+    );
     let reported = ReportedCapacity {
         available: 10 * GI,
         maximum: Some(4 * GI),
@@ -84,15 +87,24 @@ fn capacity_and_maximum_are_compared_separately_by_value() {
         maximum: Some(quantity(text)),
         ..object("n1", "10Gi")
     };
-    assert_eq!(with(&world, Some(maximum("4Gi"))), NONE);
-    assert_eq!(with(&world, Some(maximum("5Gi"))), [rules::WRONG_CAPACITY]);
-    assert_eq!(with(&world, Some(object("n1", "10Gi"))), [rules::WRONG_CAPACITY]);
+    assert_eq!(violated_rules_with_object(&world, Some(maximum("4Gi"))), NONE);
+    assert_eq!(
+        violated_rules_with_object(&world, Some(maximum("5Gi"))),
+        [rules::WRONG_CAPACITY]
+    );
+    assert_eq!(
+        violated_rules_with_object(&world, Some(object("n1", "10Gi"))),
+        [rules::WRONG_CAPACITY]
+    );
     // Before 1.21, the field `maximumVolumeSize` does not exist.
     world.api = Api {
         release: Release::new(20),
         gate: Some(true),
     };
-    assert_eq!(with(&world, Some(object("n1", "10Gi"))), NONE);
+    assert_eq!(
+        violated_rules_with_object(&world, Some(object("n1", "10Gi"))),
+        NONE
+    );
 }
 
 #[test]
@@ -115,7 +127,11 @@ fn while_get_capacity_fails_the_object_may_be_retained_or_deleted_but_not_change
             (Some(object("n1", "9Gi")), Some(rules::UNKNOWN_CAPACITY)),
         ] {
             let expected: Vec<&Rule> = broken.into_iter().collect();
-            assert_eq!(with(&world, choice.clone()), expected, "{choice:?}");
+            assert_eq!(
+                violated_rules_with_object(&world, choice.clone()),
+                expected,
+                "{choice:?}"
+            );
         }
     }
 }
@@ -130,8 +146,14 @@ fn a_response_shortly_before_an_error_may_be_published() {
     ] {
         set_response(&mut world, "n1", response);
     }
-    assert_eq!(with(&world, Some(object("n1", "7Gi"))), NONE);
-    assert_eq!(with(&world, Some(object("n1", "8Gi"))), [rules::UNKNOWN_CAPACITY]);
+    assert_eq!(
+        violated_rules_with_object(&world, Some(object("n1", "7Gi"))),
+        NONE
+    );
+    assert_eq!(
+        violated_rules_with_object(&world, Some(object("n1", "8Gi"))),
+        [rules::UNKNOWN_CAPACITY]
+    );
 }
 
 #[test]
@@ -147,8 +169,11 @@ fn a_withdrawing_publisher_deletes_objects_while_get_capacity_fails() {
         (publisher.deletes_unknown_capacity, publisher.polls) = (deletes_unknown_capacity, polls);
         for unknown in [CapacityResponse::error(), CapacityResponse::available(-1)] {
             set_response(&mut world, "n1", unknown);
-            assert_eq!(with(&world, Some(object("n1", "10Gi"))), wrong);
-            assert_eq!(with(&world, None), NONE);
+            assert_eq!(
+                violated_rules_with_object(&world, Some(object("n1", "10Gi"))),
+                wrong
+            );
+            assert_eq!(violated_rules_with_object(&world, None), NONE);
         }
     }
 }
@@ -157,9 +182,9 @@ fn a_withdrawing_publisher_deletes_objects_while_get_capacity_fails() {
 fn a_driver_without_get_capacity_gets_no_new_object() {
     let mut world = world();
     world.drivers.get_mut(DRIVER).unwrap().get_capacity = false;
-    assert_eq!(with(&world, None), NONE);
+    assert_eq!(violated_rules_with_object(&world, None), NONE);
     assert_eq!(
-        with(&world, Some(object("n1", "10Gi"))),
+        violated_rules_with_object(&world, Some(object("n1", "10Gi"))),
         [rules::UNKNOWN_CAPACITY]
     );
     world.drivers.insert(DRIVER.to_owned(), Driver::default());
@@ -174,17 +199,26 @@ fn a_publisher_without_polling_may_retain_the_old_capacity() {
     let mut world = published();
     world.publishers.get_mut(&central()).unwrap().polls = false;
     set_response(&mut world, "n1", CapacityResponse::available(6 * GI));
-    assert_eq!(with(&world, Some(object("n1", "10Gi"))), NONE);
-    assert_eq!(with(&world, Some(object("n1", "6Gi"))), NONE);
-    assert_eq!(with(&world, Some(object("n1", "8Gi"))), [rules::WRONG_CAPACITY]);
-    assert_eq!(with(&world, None), [rules::MISSING]);
+    assert_eq!(
+        violated_rules_with_object(&world, Some(object("n1", "10Gi"))),
+        NONE
+    );
+    assert_eq!(
+        violated_rules_with_object(&world, Some(object("n1", "6Gi"))),
+        NONE
+    );
+    assert_eq!(
+        violated_rules_with_object(&world, Some(object("n1", "8Gi"))),
+        [rules::WRONG_CAPACITY]
+    );
+    assert_eq!(violated_rules_with_object(&world, None), [rules::MISSING]);
 }
 
 #[test]
 fn immediate_classes_are_published_if_configured_and_otherwise_optional() {
     let mut world = world();
     let now = capacity_spec::world::StorageClass {
-        binding: Binding::Immediate,
+        binding: VolumeBindingMode::Immediate,
         ..class()
     };
     world.classes.insert(CLASS.to_owned(), now);
@@ -192,25 +226,37 @@ fn immediate_classes_are_published_if_configured_and_otherwise_optional() {
         desired_state_of(&world, "n1").unspecified(),
         Some(Unspecified::ImmediateClasses)
     );
-    assert_eq!(with(&world, None), NONE);
-    assert_eq!(with(&world, Some(object("n1", "10Gi"))), NONE);
+    assert_eq!(violated_rules_with_object(&world, None), NONE);
+    assert_eq!(
+        violated_rules_with_object(&world, Some(object("n1", "10Gi"))),
+        NONE
+    );
     for wrong in ["9Gi", "0"] {
-        assert_eq!(with(&world, Some(object("n1", wrong))), [rules::WRONG_CAPACITY]);
+        assert_eq!(
+            violated_rules_with_object(&world, Some(object("n1", wrong))),
+            [rules::WRONG_CAPACITY]
+        );
     }
     world.publishers.get_mut(&central()).unwrap().immediate = true;
-    assert_eq!(with(&world, None), [rules::MISSING, rules::MISSING]);
+    assert_eq!(
+        violated_rules_with_object(&world, None),
+        [rules::MISSING, rules::MISSING]
+    );
 }
 
 #[test]
 fn a_node_with_a_missing_label_has_no_segment_and_without_keys_the_empty_one() {
     let mut world = published();
     world.nodes.get_mut("n1").unwrap().labels.clear();
-    assert_eq!(with(&world, Some(object("n1", "10Gi"))), [rules::OBSOLETE]);
+    assert_eq!(
+        violated_rules_with_object(&world, Some(object("n1", "10Gi"))),
+        [rules::OBSOLETE]
+    );
     let node = world.csi_nodes.get_mut("n1").unwrap();
     node.drivers.get_mut(DRIVER).unwrap().topology_keys.clear();
     let instance = central();
     let desired = DesiredObjects::of(&world, &instance, &world.publishers[&instance]);
-    assert_eq!(desired.segments(), &BTreeSet::from([[].into(), at("n2")]));
+    assert_eq!(desired.segments(), &BTreeSet::from([[].into(), segment_of("n2")]));
     let everywhere = desired.state_for(CLASS, &[].into()).unwrap();
     assert_eq!(everywhere.unspecified(), Some(Unspecified::WithoutTopology));
 }
@@ -243,7 +289,11 @@ fn a_selector_that_is_not_a_segment_makes_the_object_obsolete() {
             "metadata": {"name": name.name, "namespace": name.namespace, "labels": labels},
             "storageClassName": CLASS, "nodeTopology": topology, "capacity": "10Gi",
         });
-        world.apply(Change::set("csistoragecapacities", written).unwrap().unwrap());
+        world.apply(
+            Change::of_object("csistoragecapacities", written)
+                .unwrap()
+                .unwrap(),
+        );
         let expected: &[&Rule] = if is_of_n1 {
             &[]
         } else {
@@ -304,7 +354,7 @@ fn an_existing_object_is_adopted_whatever_its_name() {
     assert_eq!(
         stored
             .values()
-            .filter(|it| it.segment() == Some(at("n1")))
+            .filter(|it| it.segment() == Some(segment_of("n1")))
             .count(),
         1
     );
@@ -335,7 +385,7 @@ fn objects_of_other_publishers_remain_and_the_publisher_creates_its_own() {
 fn distributed_instances_manage_their_own_objects_and_the_cleaner_deletes_orphans() {
     let mut world = world();
     let instance = |node: &str| {
-        let deployment = Deployment::Distributed(at(node));
+        let deployment = Deployment::Distributed(segment_of(node));
         (
             of_node(node),
             Publisher {
@@ -429,9 +479,18 @@ fn a_response_before_an_error_may_be_stored_without_its_maximum() {
         maximum: Some(quantity(maximum)),
         ..object("n1", "10Gi")
     };
-    assert_eq!(with(&world, Some(with_maximum("1Gi"))), NONE);
-    assert_eq!(with(&world, Some(object("n1", "10Gi"))), NONE);
-    assert_eq!(with(&world, Some(with_maximum("2Gi"))), [rules::UNKNOWN_CAPACITY]);
+    assert_eq!(
+        violated_rules_with_object(&world, Some(with_maximum("1Gi"))),
+        NONE
+    );
+    assert_eq!(
+        violated_rules_with_object(&world, Some(object("n1", "10Gi"))),
+        NONE
+    );
+    assert_eq!(
+        violated_rules_with_object(&world, Some(with_maximum("2Gi"))),
+        [rules::UNKNOWN_CAPACITY]
+    );
 }
 
 #[test]
@@ -480,7 +539,10 @@ fn without_get_capacity_obsolete_objects_may_remain() {
     world.drivers.get_mut(DRIVER).unwrap().get_capacity = false;
     assert_eq!(broken(&world, &world.objects), NONE);
     assert_eq!(broken(&world, &Objects::new()), NONE);
-    assert_eq!(with(&world, Some(object("n1", "7Gi"))), [rules::OBSOLETE]);
+    assert_eq!(
+        violated_rules_with_object(&world, Some(object("n1", "7Gi"))),
+        [rules::OBSOLETE]
+    );
 }
 
 #[test]
@@ -490,10 +552,13 @@ fn an_older_release_ignores_a_stored_maximum() {
         maximum: Some(quantity("1Gi")),
         ..object("n1", "10Gi")
     };
-    assert_eq!(with(&world, Some(stored.clone())), [rules::WRONG_CAPACITY]);
+    assert_eq!(
+        violated_rules_with_object(&world, Some(stored.clone())),
+        [rules::WRONG_CAPACITY]
+    );
     world.api = Api {
         release: Release::new(20),
         gate: Some(true),
     };
-    assert_eq!(with(&world, Some(stored)), NONE);
+    assert_eq!(violated_rules_with_object(&world, Some(stored)), NONE);
 }

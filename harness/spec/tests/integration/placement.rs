@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use capacity_spec::placement::{Decision, IndexedWorld, NodeVerdict, PodRejection, Reason, pending};
+use capacity_spec::placement::{
+    Decision, IndexedWorld, NodeVerdict, PodRejection, Reason, pending_violations,
+};
 use capacity_spec::world::{
     Api, CapacityObject, Change, Effect, Extender, NamespacedName, PodVolume, Release, Reservations,
     ShapePoint, Taint, Toleration,
@@ -37,7 +39,7 @@ fn scores(world: &World, pod: &NamespacedName, node: &str) -> Vec<i64> {
 
 /// Applies an API object to the state of the cluster.
 fn put(world: &mut World, resource: &str, object: serde_json::Value) {
-    world.apply(Change::set(resource, object).unwrap().unwrap());
+    world.apply(Change::of_object(resource, object).unwrap().unwrap());
 }
 
 #[test]
@@ -422,16 +424,16 @@ fn classes_have_equal_weight_and_half_points_round_up() {
 fn at_quiescence_a_pod_may_only_wait_for_capacity_or_its_volume() {
     let mut world = published();
     add_pod(&mut world, "too-large", &["21Gi"]);
-    assert_eq!(pending(&world), []);
+    assert_eq!(pending_violations(&world), []);
     let pod = add_pod(&mut world, "app", &["20Gi"]);
-    let rules: Vec<_> = pending(&world).iter().map(|it| it.rule).collect();
+    let rules: Vec<_> = pending_violations(&world).iter().map(|it| it.rule).collect();
     assert_eq!(rules, [rules::WRONGLY_REFUSED]);
     let claim = NamespacedName::new("default", "app-0");
     world.claims.get_mut(&claim).unwrap().selected_node = Some("n2".to_owned());
-    assert_eq!(pending(&world), []);
+    assert_eq!(pending_violations(&world), []);
     world.claims.get_mut(&claim).unwrap().selected_node = None;
     world.pods.get_mut(&pod).unwrap().node = Some("n2".to_owned());
-    assert_eq!(pending(&world), []);
+    assert_eq!(pending_violations(&world), []);
 }
 
 #[test]

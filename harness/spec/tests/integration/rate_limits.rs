@@ -5,13 +5,14 @@ use std::time::Duration;
 use capacity_spec::always::{Actor, Event, Request, judge};
 use capacity_spec::volumes::CreateVolumeResult;
 use capacity_spec::world::{
-    Binding, CapacityResponse, Change, Deployment, Instance, Publisher, ReportedCapacity, Scheduler,
-    ShapePoint,
+    CapacityResponse, Change, Deployment, Instance, Publisher, ReportedCapacity, Scheduler, ShapePoint,
+    VolumeBindingMode,
 };
 use capacity_spec::{Rule, Violation, World, rules, settings};
 
 use super::build::{
-    CLASS, DRIVER, GI, at, central, class, key_of, object, of_node, published, publisher, set_response,
+    CLASS, DRIVER, GI, central, class, key_of, object, of_node, published, publisher, segment_of,
+    set_response,
 };
 use super::volumes::{bound, claim, claim_key, creation, made_at};
 
@@ -39,7 +40,7 @@ fn get_capacity_returning(
     Event::GetCapacity {
         by: Actor::Publisher(instance),
         driver: DRIVER.to_owned(),
-        segment: at(at_node),
+        segment: segment_of(at_node),
         parameters: [].into(),
         response: gib.map(|gib| ReportedCapacity::available(gib * GI)),
         possible: Vec::new(),
@@ -153,10 +154,10 @@ fn a_publisher_without_polling_may_call_get_capacity_after_any_event() {
     assert_eq!(broken(unpolled(), failed), [""; 0]);
     // With Immediate binding, a distributed publisher calls GetCapacity before it provisions.
     let mut world = unpolled();
-    world.classes.get_mut(CLASS).unwrap().binding = Binding::Immediate;
+    world.classes.get_mut(CLASS).unwrap().binding = VolumeBindingMode::Immediate;
     let instance = of_node("n1");
     let publisher = Publisher {
-        deployment: Deployment::Distributed(at("n1")),
+        deployment: Deployment::Distributed(segment_of("n1")),
         polls: false,
         ..publisher()
     };
@@ -181,7 +182,7 @@ fn a_volume_requires_a_refresh_of_the_affected_segments() {
     // A provisioner that did not receive the response does not know the volume.
     let not_received = CreateVolumeResult::Created {
         id: "v-1".to_owned(),
-        segment: at("n1"),
+        segment: segment_of("n1"),
         is_received: false,
     };
     assert_eq!(ends(not_received, vec![]), [""; 0]);

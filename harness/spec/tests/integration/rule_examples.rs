@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use capacity_spec::always::{Actor, Event, judge as judge_history};
-use capacity_spec::placement::{Outcome, judge as judge_pod, pending};
+use capacity_spec::placement::{Outcome, judge as judge_pod, pending_violations};
 use capacity_spec::volumes::{CreateVolumeCall, CreateVolumeResult};
 use capacity_spec::world::{
     CapacityObject, CapacityResponse, Change, Cleaner, Deployment, Extender, Objects, Publisher,
@@ -12,10 +12,10 @@ use capacity_spec::world::{
 use capacity_spec::{RULES, Rule, Violation, World, objects, rules};
 
 use super::build::{
-    CLASS, DRIVER, GI, add_pod, at, by_hand, central, join, key, key_of, object, of_node, owner, published,
-    publisher, set_response,
+    CLASS, DRIVER, GI, add_pod, by_hand, central, join, key, key_of, object, of_node, owner, published,
+    publisher, segment_of, set_response,
 };
-use super::volumes::{bound, claimed, creation, judged, made_at, set_claim};
+use super::volumes::{bound, claimed, creation, made_at, set_claim, violations_after};
 use super::{metrics, rate_limits, server};
 
 /// The violations after objects were changed in a cluster without violations.
@@ -35,7 +35,7 @@ fn outcome(size: &str, outcome: &Outcome, change: impl Fn(&mut World)) -> Vec<Vi
 }
 
 /// The violations in a history with these events.
-fn history(events: impl Fn(&World) -> Vec<Event>) -> Vec<Violation> {
+fn history_violations(events: impl Fn(&World) -> Vec<Event>) -> Vec<Violation> {
     let world = published();
     let events = events(&world);
     judge_history(world, events)
@@ -49,7 +49,7 @@ fn wrote(name: &str, object: Option<CapacityObject>) -> Event {
     }
 }
 
-fn on(node: &str) -> Outcome {
+fn scheduled_on(node: &str) -> Outcome {
     Outcome::ScheduledOn(node.to_owned())
 }
 
@@ -165,10 +165,10 @@ fn orphan(world: &mut World, stored: &mut Objects) {
 fn of_placement() -> Vec<(&'static Rule, Vec<Violation>)> {
     let as_it_is = |_: &mut World| {};
     vec![
-        (rules::NO_CAPACITY, outcome("11Gi", &on("n1"), as_it_is)),
+        (rules::NO_CAPACITY, outcome("11Gi", &scheduled_on("n1"), as_it_is)),
         (
             rules::NO_VOLUME,
-            outcome("1Gi", &on("n1"), |world| {
+            outcome("1Gi", &scheduled_on("n1"), |world| {
                 let class = world.classes.get_mut(CLASS).unwrap();
                 let only = ("disk.example.com/node".to_owned(), vec!["n2".to_owned()]);
                 class.allowed_topologies = vec![vec![only]];
@@ -176,17 +176,17 @@ fn of_placement() -> Vec<(&'static Rule, Vec<Violation>)> {
         ),
         (
             rules::NO_CLAIM,
-            outcome("1Gi", &on("n1"), |world| world.claims.clear()),
+            outcome("1Gi", &scheduled_on("n1"), |world| world.claims.clear()),
         ),
         (
             rules::NO_NODE,
-            outcome("1Gi", &on("n1"), |world| {
+            outcome("1Gi", &scheduled_on("n1"), |world| {
                 world.nodes.get_mut("n1").unwrap().unschedulable = true;
             }),
         ),
         (
             rules::NOT_RESERVED,
-            outcome("1Gi", &on("n1"), |world| {
+            outcome("1Gi", &scheduled_on("n1"), |world| {
                 world.reservations = Some(Reservations {
                     driver: DRIVER.to_owned(),
                     ..Reservations::default()
@@ -195,7 +195,7 @@ fn of_placement() -> Vec<(&'static Rule, Vec<Violation>)> {
         ),
         (
             rules::NOT_EXTENDED,
-            outcome("1Gi", &on("n1"), |world| {
+            outcome("1Gi", &scheduled_on("n1"), |world| {
                 world.extenders = vec![Extender {
                     rejects: ["n1".to_owned()].into(),
                     ..Extender::default()
@@ -210,15 +210,17 @@ fn of_placement() -> Vec<(&'static Rule, Vec<Violation>)> {
             let mut world = published();
             let pod = add_pod(&mut world, "app", &["100Gi"]);
             world.pods.get_mut(&pod).unwrap().unschedulable_message = Some("not schedulable".to_owned());
-            pending(&world)
+            pending_violations(&world)
         }),
         (
             rules::NOT_BEST,
-            outcome("1Gi", &on("n1"), |world| world.scheduler.scoring = Some(true)),
+            outcome("1Gi", &scheduled_on("n1"), |world| {
+                world.scheduler.scoring = Some(true);
+            }),
         ),
         (
             rules::MOVED,
-            history(|_| {
+            history_violations(|_| {
                 let mut other = World::default();
                 let pod = add_pod(&mut other, "app", &[]);
                 let is_there = Change::Pod(pod.clone(), Some(other.pods[&pod].clone()));
@@ -246,45 +248,48 @@ fn of_volumes() -> Vec<(&'static Rule, Vec<Violation>)> {
     let mut strict = at_n1();
     strict.publishers.get_mut(&central()).unwrap().strict_topology = true;
     vec![
-        (rules::NOT_PROVISIONED, judged(at_n1(), [], Some(2))),
+        (rules::NOT_PROVISIONED, violations_after(at_n1(), [], Some(2))),
         (
             rules::SELECTED_NODE_RETAINED,
-            judged(at_n1(), [create("n1", CreateVolumeResult::Exhausted)], Some(0)),
+            violations_after(at_n1(), [create("n1", CreateVolumeResult::Exhausted)], Some(0)),
         ),
         (
             rules::VOLUME_NOT_DELETED,
-            judged(at_n1(), [create("n1", made_at("n1")), set_claim(None)], Some(0)),
+            violations_after(at_n1(), [create("n1", made_at("n1")), set_claim(None)], Some(0)),
         ),
         (
             rules::PROVISIONED_BEFORE_NODE_SELECTED,
-            judged(claimed(None), [create("n1", CreateVolumeResult::Failed)], Some(0)),
+            violations_after(claimed(None), [create("n1", CreateVolumeResult::Failed)], Some(0)),
         ),
         (
             rules::WRONG_SIZE,
-            judged(at_n1(), [Event::CreateVolume(half)], Some(0)),
+            violations_after(at_n1(), [Event::CreateVolume(half)], Some(0)),
         ),
         (rules::WRONG_SOURCE, {
             let copy = CreateVolumeCall {
                 is_clone: true,
                 ..creation("n1", CreateVolumeResult::Failed)
             };
-            judged(at_n1(), [Event::CreateVolume(copy)], Some(0))
+            violations_after(at_n1(), [Event::CreateVolume(copy)], Some(0))
         }),
         (
             rules::MISPLACED,
-            judged(strict, [create("n2", made_at("n2"))], Some(0)),
+            violations_after(strict, [create("n2", made_at("n2"))], Some(0)),
         ),
-        (rules::RETRIED_WITH_OTHER_TOPOLOGY, judged(at_n1(), open, Some(0))),
+        (
+            rules::RETRIED_WITH_OTHER_TOPOLOGY,
+            violations_after(at_n1(), open, Some(0)),
+        ),
         (rules::OVERFULL, {
             let made = CreateVolumeCall {
                 exceeds_capacity: true,
                 ..creation("n1", made_at("n1"))
             };
-            judged(at_n1(), [Event::CreateVolume(made)], Some(0))
+            violations_after(at_n1(), [Event::CreateVolume(made)], Some(0))
         }),
         (
             rules::WRONG_ERROR_CODE,
-            judged(
+            violations_after(
                 at_n1(),
                 [create("n1", CreateVolumeResult::Internal { is_injected: false })],
                 Some(0),
@@ -298,7 +303,7 @@ fn of_volumes() -> Vec<(&'static Rule, Vec<Violation>)> {
             };
             let mut world = at_n1();
             world.objects = published().objects;
-            judged(
+            violations_after(
                 world,
                 made.chain([rate_limits::get_capacity("n1", None), Event::Quiescent, deleted]),
                 Some(0),
@@ -319,7 +324,7 @@ fn of_history() -> Vec<(&'static Rule, Vec<Violation>)> {
     let get_capacity = |gib: i64| Event::GetCapacity {
         by: Actor::Publisher(central()),
         driver: DRIVER.to_owned(),
-        segment: at("n1"),
+        segment: segment_of("n1"),
         parameters: [].into(),
         response: Some(ReportedCapacity::available(gib * GI)),
         possible: Vec::new(),
@@ -329,18 +334,18 @@ fn of_history() -> Vec<(&'static Rule, Vec<Violation>)> {
     vec![
         (
             rules::FOREIGN_WRITE,
-            history(|_| {
+            history_violations(|_| {
                 let other = Change::Object(key("mine"), Some(by_hand("n1", "1Gi")));
                 vec![Event::Changed(other), wrote("mine", None)]
             }),
         ),
         (
             rules::CAPACITY_TOO_HIGH,
-            history(|world| vec![get_capacity(10), wrote(&n1(world), Some(object("n1", "11Gi")))]),
+            history_violations(|world| vec![get_capacity(10), wrote(&n1(world), Some(object("n1", "11Gi")))]),
         ),
         (
             rules::WRONG_RESPONSE,
-            history(|_| {
+            history_violations(|_| {
                 let mut event = get_capacity(5);
                 if let Event::GetCapacity { possible, .. } = &mut event {
                     possible.push(ReportedCapacity::available(10 * GI));
@@ -350,23 +355,25 @@ fn of_history() -> Vec<(&'static Rule, Vec<Violation>)> {
         ),
         (
             rules::NEGATIVE_CAPACITY,
-            history(|world| vec![get_capacity(10), wrote(&n1(world), Some(object("n1", "-1")))]),
+            history_violations(|world| vec![get_capacity(10), wrote(&n1(world), Some(object("n1", "-1")))]),
         ),
         (
             rules::NO_OP_UPDATE,
-            history(|world| vec![get_capacity(10), wrote(&n1(world), Some(object("n1", "10240Mi")))]),
+            history_violations(|world| {
+                vec![get_capacity(10), wrote(&n1(world), Some(object("n1", "10240Mi")))]
+            }),
         ),
         (
             rules::UNNECESSARY_DELETE,
-            history(|world| vec![wrote(&n1(world), None)]),
+            history_violations(|world| vec![wrote(&n1(world), None)]),
         ),
         (
             rules::UNWANTED_CREATE,
-            history(|_| vec![wrote("new", Some(object("n9", "0")))]),
+            history_violations(|_| vec![wrote("new", Some(object("n9", "0")))]),
         ),
         (
             rules::CREATED_WITH_WRONG_LABELS,
-            history(|_| vec![get_capacity(10), wrote("new", Some(by_hand("n1", "10Gi")))]),
+            history_violations(|_| vec![get_capacity(10), wrote("new", Some(by_hand("n1", "10Gi")))]),
         ),
         (rules::WRITE_WHILE_DISABLED, {
             let mut world = published();
@@ -384,7 +391,7 @@ fn of_history() -> Vec<(&'static Rule, Vec<Violation>)> {
         }),
         (
             rules::WATCH_WITHOUT_SELECTOR,
-            history(|_| {
+            history_violations(|_| {
                 let other = Change::Object(key("mine"), Some(by_hand("n1", "1Gi")));
                 let sent = Event::ObjectDelivered {
                     to: central(),
@@ -408,11 +415,11 @@ fn of_history() -> Vec<(&'static Rule, Vec<Violation>)> {
         }),
         (
             rules::UNEXPECTED_GET_CAPACITY,
-            history(|_| {
+            history_violations(|_| {
                 vec![Event::GetCapacity {
                     by: Actor::Scheduler,
                     driver: DRIVER.to_owned(),
-                    segment: at("n1"),
+                    segment: segment_of("n1"),
                     parameters: [].into(),
                     response: None,
                     possible: Vec::new(),
@@ -455,7 +462,7 @@ fn the_world_of_build_has_no_violations() {
     join(&mut world, "n3");
     world.publishers = ["n1", "n2", "n3"]
         .map(|node| {
-            let deployment = Deployment::Distributed(at(node));
+            let deployment = Deployment::Distributed(segment_of(node));
             (
                 of_node(node),
                 Publisher {

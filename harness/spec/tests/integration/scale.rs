@@ -6,7 +6,7 @@ use capacity_spec::objects::{judge, settled};
 use capacity_spec::placement::IndexedWorld;
 use capacity_spec::world::{CapacityResponse, Change, Deployment, Driver, Publisher};
 
-use super::build::{CLASS, DRIVER, GI, add_pod, at, central, class, join, of_node, publisher, world};
+use super::build::{CLASS, DRIVER, GI, add_pod, central, class, join, of_node, publisher, segment_of, world};
 
 const NODES: usize = 5000;
 const CLASSES: usize = 10;
@@ -31,7 +31,7 @@ fn distributed(mut world: World) -> World {
     world.publishers.remove(&central());
     for node in world.nodes.keys() {
         let publisher = Publisher {
-            deployment: Deployment::Distributed(at(node)),
+            deployment: Deployment::Distributed(segment_of(node)),
             ..publisher()
         };
         world.publishers.insert(of_node(node), publisher);

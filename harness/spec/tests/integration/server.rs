@@ -142,7 +142,7 @@ fn get_capacity() -> Event {
     Event::GetCapacity {
         by: Actor::Publisher(central()),
         driver: DRIVER.to_owned(),
-        segment: super::build::at("n1"),
+        segment: super::build::segment_of("n1"),
         parameters: [].into(),
         response: Some(capacity_spec::world::ReportedCapacity::available(
             10 * super::build::GI,

@@ -3,14 +3,14 @@
 use capacity_spec::always::{Actor, Event, Monitor};
 use capacity_spec::volumes::{Backend, CreateVolumeCall, CreateVolumeResult};
 use capacity_spec::world::{
-    Binding, CapacityResponse, Change, Claim, ClaimRef, Deployment, NamespacedName, Parameters, Publisher,
-    Volume,
+    CapacityResponse, Change, Claim, ClaimRef, Deployment, NamespacedName, Parameters, Publisher, Volume,
+    VolumeBindingMode,
 };
 use capacity_spec::{Rule, Violation, World, rules};
 use capacity_types::Segment;
 
 use super::build::{
-    CLASS, DRIVER, GI, at, central, class, of_node, publisher, quantity, set_response, world,
+    CLASS, DRIVER, GI, central, class, of_node, publisher, quantity, segment_of, set_response, world,
 };
 
 const NOTHING: [&Rule; 0] = [];
@@ -53,7 +53,7 @@ pub(crate) fn claimed(node: Option<&str>) -> World {
 pub(crate) fn made_at(node: &str) -> CreateVolumeResult {
     CreateVolumeResult::Created {
         id: "v-1".to_owned(),
-        segment: at(node),
+        segment: segment_of(node),
         is_received: true,
     }
 }
@@ -65,7 +65,7 @@ pub(crate) fn creation(node: &str, result: CreateVolumeResult) -> CreateVolumeCa
         name: "pvc-u-1".to_owned(),
         bytes: Some(2 * GI),
         is_clone: false,
-        preferred_segment: at(node),
+        preferred_segment: segment_of(node),
         allows_other_segments: false,
         result,
         exceeds_capacity: false,
@@ -77,7 +77,7 @@ pub(crate) fn set_claim(claim: Option<Claim>) -> Event {
 }
 
 /// The violations of the events, and of the state after them at quiescence. `free_gib`: free capacity in each segment.
-pub(crate) fn judged(
+pub(crate) fn violations_after(
     world: World,
     events: impl IntoIterator<Item = Event>,
     free_gib: Option<i64>,
@@ -96,11 +96,14 @@ fn broken(
     events: impl IntoIterator<Item = Event>,
     free_gib: Option<i64>,
 ) -> Vec<&'static Rule> {
-    judged(world, events, free_gib).iter().map(|it| it.rule).collect()
+    violations_after(world, events, free_gib)
+        .iter()
+        .map(|it| it.rule)
+        .collect()
 }
 
 /// The violations at quiescence if there are no events.
-fn quiet(world: World, free_gib: Option<i64>) -> Vec<&'static Rule> {
+fn violated_rules_at_quiescence(world: World, free_gib: Option<i64>) -> Vec<&'static Rule> {
     broken(world, [], free_gib)
 }
 
@@ -135,7 +138,7 @@ pub(crate) fn bound() -> [Event; 2] {
 
 fn immediate() -> World {
     let mut world = claimed(None);
-    world.classes.get_mut(CLASS).unwrap().binding = Binding::Immediate;
+    world.classes.get_mut(CLASS).unwrap().binding = VolumeBindingMode::Immediate;
     world
 }
 
@@ -144,7 +147,7 @@ fn distributed(mut world: World, nodes: &[&str]) -> World {
     world.publishers.clear();
     for node in nodes {
         let own = Publisher {
-            deployment: Deployment::Distributed(at(node)),
+            deployment: Deployment::Distributed(segment_of(node)),
             ..publisher()
         };
         world.publishers.insert(of_node(node), own);
@@ -154,36 +157,57 @@ fn distributed(mut world: World, nodes: &[&str]) -> World {
 
 #[test]
 fn a_pvc_may_wait_for_a_node_for_capacity_and_for_a_provisioner() {
-    assert_eq!(quiet(claimed(Some("n1")), Some(2)), [rules::NOT_PROVISIONED]);
-    assert_eq!(quiet(immediate(), Some(2)), [rules::NOT_PROVISIONED]);
-    assert_eq!(quiet(claimed(None), Some(2)), NOTHING, "no node is selected");
     assert_eq!(
-        quiet(claimed(Some("n1")), Some(1)),
+        violated_rules_at_quiescence(claimed(Some("n1")), Some(2)),
+        [rules::NOT_PROVISIONED]
+    );
+    assert_eq!(
+        violated_rules_at_quiescence(immediate(), Some(2)),
+        [rules::NOT_PROVISIONED]
+    );
+    assert_eq!(
+        violated_rules_at_quiescence(claimed(None), Some(2)),
+        NOTHING,
+        "no node is selected"
+    );
+    assert_eq!(
+        violated_rules_at_quiescence(claimed(Some("n1")), Some(1)),
         NOTHING,
         "there is no capacity"
     );
-    assert_eq!(quiet(claimed(Some("n1")), None), NOTHING, "the driver is down");
+    assert_eq!(
+        violated_rules_at_quiescence(claimed(Some("n1")), None),
+        NOTHING,
+        "the driver is down"
+    );
     let mut copy = claimed(Some("n1"));
     copy.claims.get_mut(&claim_key()).unwrap().is_clone = true;
-    assert_eq!(quiet(copy, Some(2)), NOTHING, "cloning may be impossible");
     assert_eq!(
-        quiet(claimed(Some("n9")), Some(2)),
+        violated_rules_at_quiescence(copy, Some(2)),
+        NOTHING,
+        "cloning may be impossible"
+    );
+    assert_eq!(
+        violated_rules_at_quiescence(claimed(Some("n9")), Some(2)),
         NOTHING,
         "the node has no driver"
     );
     let elsewhere = distributed(claimed(Some("n1")), &["n2"]);
     assert_eq!(
-        quiet(elsewhere, Some(2)),
+        violated_rules_at_quiescence(elsewhere, Some(2)),
         NOTHING,
         "no provisioner runs on that node"
     );
     let here = distributed(claimed(Some("n1")), &["n1"]);
-    assert_eq!(quiet(here, Some(2)), [rules::NOT_PROVISIONED]);
+    assert_eq!(
+        violated_rules_at_quiescence(here, Some(2)),
+        [rules::NOT_PROVISIONED]
+    );
     let mut outside = claimed(Some("n1"));
     let only = ("disk.example.com/node".to_owned(), vec!["n2".to_owned()]);
     outside.classes.get_mut(CLASS).unwrap().allowed_topologies = vec![vec![only]];
     assert_eq!(
-        quiet(outside, Some(2)),
+        violated_rules_at_quiescence(outside, Some(2)),
         NOTHING,
         "its class does not allow the node"
     );
@@ -199,17 +223,20 @@ fn distributed_provisioners_take_a_pvc_only_if_get_capacity_suffices() {
         }
         world
     };
-    assert_eq!(quiet(reported(2), Some(2)), [rules::NOT_PROVISIONED]);
     assert_eq!(
-        quiet(reported(1), Some(2)),
+        violated_rules_at_quiescence(reported(2), Some(2)),
+        [rules::NOT_PROVISIONED]
+    );
+    assert_eq!(
+        violated_rules_at_quiescence(reported(1), Some(2)),
         NOTHING,
         "GetCapacity returns too little"
     );
     let mut chosen = reported(1);
     chosen.claims.insert(claim_key(), claim(Some("n1")));
-    chosen.classes.get_mut(CLASS).unwrap().binding = Binding::WaitForFirstConsumer;
+    chosen.classes.get_mut(CLASS).unwrap().binding = VolumeBindingMode::WaitForFirstConsumer;
     assert_eq!(
-        quiet(chosen, Some(2)),
+        violated_rules_at_quiescence(chosen, Some(2)),
         [rules::NOT_PROVISIONED],
         "with a selected node provisioning is attempted"
     );
@@ -230,10 +257,13 @@ fn the_driver_chooses_the_segment_if_allowed_topologies_lack_a_key() {
     let registered = vague.csi_nodes.get_mut("n1").unwrap();
     let keys = &mut registered.drivers.get_mut(DRIVER).unwrap().topology_keys;
     keys.push(zone.clone());
-    assert_eq!(quiet(vague.clone(), Some(2)), NOTHING);
+    assert_eq!(violated_rules_at_quiescence(vague.clone(), Some(2)), NOTHING);
     let registered = vague.csi_nodes.get_mut("n1").unwrap();
     registered.drivers.get_mut(DRIVER).unwrap().topology_keys = vec![zone];
-    assert_eq!(quiet(vague, Some(2)), [rules::NOT_PROVISIONED]);
+    assert_eq!(
+        violated_rules_at_quiescence(vague, Some(2)),
+        [rules::NOT_PROVISIONED]
+    );
 }
 
 #[test]
@@ -317,7 +347,7 @@ fn a_second_volume_for_a_pvc_leaks_the_first() {
     lost.name = "pvc-u-1-again".to_owned();
     let result = CreateVolumeResult::Created {
         id: "v-2".to_owned(),
-        segment: at("n1"),
+        segment: segment_of("n1"),
         is_received: false,
     };
     lost.result = result;
@@ -436,7 +466,7 @@ fn a_volume_must_match_allowed_topologies_and_with_strict_topology_its_node() {
 fn a_call_with_unknown_result_must_be_retried_in_the_same_topology() {
     let lost = CreateVolumeResult::Created {
         id: "v-1".to_owned(),
-        segment: at("n1"),
+        segment: segment_of("n1"),
         is_received: false,
     };
     for (result, wrong) in [
@@ -466,7 +496,7 @@ fn a_call_with_unknown_result_must_be_retried_in_the_same_topology() {
 fn a_volume_for_which_the_driver_returned_resource_exhausted_is_not_a_violation() {
     let lost = CreateVolumeResult::Created {
         id: "v-1".to_owned(),
-        segment: at("n1"),
+        segment: segment_of("n1"),
         is_received: false,
     };
     let moved = |node| set_claim(Some(claim(node)));
@@ -493,7 +523,7 @@ fn an_immediate_pvc_taken_by_one_instance_is_not_provisioned_by_another() {
         let mut world = distributed(immediate(), &["n2"]);
         world.claims.insert(claim_key(), claim(Some(node)));
         set_response(&mut world, "n2", CapacityResponse::available(10 * GI));
-        quiet(world, Some(9))
+        violated_rules_at_quiescence(world, Some(9))
     };
     assert_eq!(taken_by("n1"), NOTHING);
     assert_eq!(taken_by("n2"), [rules::NOT_PROVISIONED]);

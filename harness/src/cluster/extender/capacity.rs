@@ -9,7 +9,7 @@ use capacity_spec::placement::IndexedWorld;
 use capacity_spec::world::{NamespacedName, World};
 use parking_lot::Mutex;
 
-use crate::journal::{Journal, What};
+use crate::journal::{Journal, Observation};
 use crate::oracle::change;
 
 /// Reason in the extender's response for nodes that are filtered out.
@@ -17,7 +17,7 @@ pub(super) const REASON: &str = "no CSIStorageCapacity object of the node has en
 
 /// Filters nodes by the CSIStorageCapacity objects of the cluster.
 #[derive(Default)]
-pub(super) struct ByCapacity(Mutex<State>);
+pub(super) struct CapacityFilter(Mutex<State>);
 
 #[derive(Default)]
 struct State {
@@ -27,8 +27,8 @@ struct State {
     applied: u64,
 }
 
-impl ByCapacity {
-    /// The nodes that have enough capacity for a pod according to the current CSIStorageCapacity objects.
+impl CapacityFilter {
+    /// The feasible nodes of a pod according to the current CSIStorageCapacity objects.
     pub(super) fn nodes(&self, journal: &Journal, pod: &NamespacedName) -> BTreeSet<String> {
         let mut state = self.0.lock();
         state.update(journal);
@@ -41,7 +41,7 @@ impl State {
     fn update(&mut self, journal: &Journal) {
         for fact in journal.since(self.applied) {
             self.applied = fact.seq + 1;
-            if let What::Commit(commit) = &fact.what
+            if let Observation::Commit(commit) = &fact.what
                 && let Some(change) = change(commit)
             {
                 self.world.apply(change);

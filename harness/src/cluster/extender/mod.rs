@@ -22,14 +22,14 @@ use serde_json::{Value, json};
 
 use super::api::Client;
 use super::object_ref::object_ref;
-use crate::journal::{ExtenderFact, Journal, What};
-use crate::listening::Listening;
+use crate::journal::{ExtenderFact, Journal, Observation};
+use crate::listening::HttpListener;
 use crate::network::Network;
 use crate::plan::{Plan, WORKLOADS};
 use crate::scenario::ExtenderSpec;
 use crate::segment::Segments;
-use capacity::ByCapacity;
-use reserving::{Reservation, Reserving};
+use capacity::CapacityFilter;
+use reserving::{DeviceReserver, Reservation};
 
 /// Client name of the extenders in the journal.
 pub(super) const CLIENT: &str = "extender";
@@ -44,7 +44,7 @@ const BODY_MAX: usize = 16 << 20;
 pub(super) struct Extenders {
     settings: Vec<Value>,
     /// Listeners, which stop on drop.
-    _listening: Vec<Listening>,
+    _listening: Vec<HttpListener>,
 }
 
 impl Extenders {
@@ -63,16 +63,16 @@ impl Extenders {
                 journal: journal.clone(),
                 client: client.clone(),
                 segments: plan.segments.clone(),
-                by_capacity: spec.by_capacity.then(ByCapacity::default),
+                by_capacity: spec.by_capacity.then(CapacityFilter::default),
                 reserving: spec
                     .reserves
-                    .then(|| Reserving::new(driver.clone(), client.clone(), &plan.driver.name)),
+                    .then(|| DeviceReserver::new(driver.clone(), client.clone(), &plan.driver.name)),
             });
             let serve = move |request| {
                 let extender = Arc::clone(&extender);
                 async move { Ok::<_, Infallible>(extender.respond(request).await.map(BodyExt::boxed_unsync)) }
             };
-            let listening = Listening::open(network, false, serve).await?;
+            let listening = HttpListener::open(network, false, serve).await?;
             configurations.push(settings(spec, &listening.url()));
             servers.push(listening);
         }
@@ -110,19 +110,19 @@ struct Extender {
     journal: Journal,
     client: Client,
     segments: Segments,
-    by_capacity: Option<ByCapacity>,
-    reserving: Option<Reserving>,
+    by_capacity: Option<CapacityFilter>,
+    reserving: Option<DeviceReserver>,
 }
 
 /// Result of a filter request: the feasible nodes, and the reason for each infeasible node.
 #[derive(Default)]
-struct Filtered {
+struct FilterOutcome {
     feasible: Vec<String>,
     failed: BTreeMap<String, String>,
 }
 
-impl Filtered {
-    /// Makes the feasible nodes that are not in `nodes` infeasible, with this reason.
+impl FilterOutcome {
+    /// Marks all feasible nodes except `nodes` as infeasible, for this reason.
     fn retain_nodes(&mut self, nodes: &BTreeSet<String>, reason: &str) {
         let (feasible, others) = std::mem::take(&mut self.feasible)
             .into_iter()
@@ -153,7 +153,7 @@ impl Extender {
             fact.error = Some("status 500".to_owned());
             (StatusCode::INTERNAL_SERVER_ERROR, Value::Null)
         } else {
-            let result = AssertUnwindSafe(self.answer(&args, &mut fact))
+            let result = AssertUnwindSafe(self.execute_verb(&args, &mut fact))
                 .catch_unwind()
                 .await;
             match result {
@@ -164,13 +164,13 @@ impl Extender {
                 }
             }
         };
-        self.journal.append(What::Extender(fact));
+        self.journal.append(Observation::Extender(fact));
         let mut response = Response::new(Full::from(body.to_string()));
         *response.status_mut() = code;
         response
     }
 
-    async fn answer(&self, args: &Value, fact: &mut ExtenderFact) -> Value {
+    async fn execute_verb(&self, args: &Value, fact: &mut ExtenderFact) -> Value {
         match fact.verb.as_str() {
             "filter" => match self.filter(args, &fact.nodes).await {
                 Ok(filtered) => {
@@ -200,8 +200,8 @@ impl Extender {
         }
     }
 
-    async fn filter(&self, args: &Value, nodes: &[String]) -> Result<Filtered, String> {
-        let mut filtered = Filtered::default();
+    async fn filter(&self, args: &Value, nodes: &[String]) -> Result<FilterOutcome, String> {
+        let mut filtered = FilterOutcome::default();
         for node in nodes {
             match self.spec.refuses.get(node) {
                 Some(reason) => drop(filtered.failed.insert(node.clone(), reason.clone())),
@@ -236,8 +236,8 @@ impl Extender {
         self.segments.of_node(&labels)
     }
 
-    /// The ExtenderFilterResult. It contains complete Node objects if the request does.
-    fn filter_result(&self, args: &Value, filtered: &Filtered) -> Value {
+    /// The ExtenderFilterResult, with the names of the feasible nodes, or with complete Node objects if the request contains them.
+    fn filter_result(&self, args: &Value, filtered: &FilterOutcome) -> Value {
         let mut result =
             json!({"FailedNodes": filtered.failed, "FailedAndUnresolvableNodes": {}, "Error": ""});
         if self.spec.by_name {
@@ -253,7 +253,7 @@ impl Extender {
         result
     }
 
-    /// Binds the pod to its node, in place of the scheduler.
+    /// Creates the Binding of the pod, in place of the scheduler.
     async fn bind(&self, args: &Value) -> Result<(), String> {
         let text = |name: &str| field_of(args, name).as_str().unwrap_or_default().to_owned();
         let (name, namespace) = (text("PodName"), text("PodNamespace"));

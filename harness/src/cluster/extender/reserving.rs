@@ -20,7 +20,7 @@ use capacity_types::pod::claims_of;
 const CLAIM_NAME: &str = "csi.storage.k8s.io/pvc/name";
 
 /// Reserves devices at the fake driver.
-pub(super) struct Reserving {
+pub(super) struct DeviceReserver {
     driver: FakeDriver,
     client: Client,
     driver_name: String,
@@ -35,9 +35,9 @@ pub(super) enum Reservation {
     Held(BTreeSet<String>),
 }
 
-impl Reserving {
+impl DeviceReserver {
     pub(super) fn new(driver: FakeDriver, client: Client, driver_name: &str) -> Self {
-        Reserving {
+        DeviceReserver {
             driver,
             client,
             driver_name: driver_name.to_owned(),
@@ -45,8 +45,8 @@ impl Reserving {
         }
     }
 
-    /// Reserves devices for a pod on the candidate nodes, or returns the existing reservation. The first call for a pod returns an error,
-    /// after which the scheduler retries the pod.
+    /// Reserves devices for a pod on the candidate nodes and returns an error, so that the scheduler retries the pod. For a pod with a
+    /// reservation, returns the reserved nodes.
     pub(super) async fn reserve(
         &self,
         pod: &Value,
@@ -72,7 +72,7 @@ impl Reserving {
                     requested.insert(uid);
                     Err(format!("disks for pod {name} are being reserved; retry"))
                 }
-                // Devices become available when other reservations end; the resulting change in the cluster makes the scheduler retry the
+                // No node is feasible. When another reservation ends, the resulting change in the cluster makes the scheduler retry the
                 // pod.
                 Err(fake_csi::ReserveError::NoDevices(_)) => Ok(Reservation::Held(BTreeSet::new())),
                 Err(error) => Err(error.to_string()),

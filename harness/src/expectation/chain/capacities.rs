@@ -11,7 +11,7 @@ use fake_csi::Method;
 use super::{Chain, Window, labels};
 use crate::expectation::capacities::Row;
 use crate::expectation::rows::{RowState, is_managed, row_key, values_of};
-use crate::journal::{CallFact, Change, CommitFact, Fact, RequestFact, What};
+use crate::journal::{CallFact, Change, CommitFact, Fact, Observation, RequestFact};
 use crate::scenario::Role;
 
 /// CSI methods that change the driver's available capacity.
@@ -40,7 +40,7 @@ impl<'a> Window<'a> {
     /// The causal chain from the watch events of StorageClass and CSINode to the published object.
     fn publish_chain(&self, class: &str, segment: &str, want: Row) -> Chain {
         let mut chain = Chain::default();
-        if !self.class_delivered(&mut chain, class) || !self.segment_delivered(&mut chain, segment) {
+        if !self.add_class_delivery(&mut chain, class) || !self.add_segment_delivery(&mut chain, segment) {
             return chain;
         }
         let parameters = self.case.driver_parameters(class);
@@ -51,20 +51,29 @@ impl<'a> Window<'a> {
                 && call.parameters == parameters
                 && call.segment.as_deref().unwrap_or("*") == segment
         };
-        let mut calls = self.facts.iter().filter_map(|fact| match &fact.what {
-            What::Call(call) if fact.seq >= since && is_meant(call) => Some((fact, call)),
+        let calls = self.facts.iter().filter_map(|fact| match &fact.what {
+            Observation::Call(call) if fact.seq >= since && is_meant(call) => Some((fact, call)),
             _ => None,
         });
-        let last = calls.next_back();
+        // The first of the last equal responses, because the publisher may have written the object after it.
+        let last = calls.reduce(
+            |first, later| match format_response(first.1) == format_response(later.1) {
+                true => first,
+                false => later,
+            },
+        );
         let call = format!("GetCapacity for class {class} at {segment}");
-        if self.was_deleted(&mut chain, class, segment) {
+        if self.add_deletion(&mut chain, class, segment) {
             return chain;
         }
         let otherwise = match changed.filter(|(fact, _)| fact.seq == since) {
-            Some((_, call)) => format!("never since {} changed what is left", call.method),
-            None => format!("never since the step began{}", self.calls_instead(class, since)),
+            Some((_, call)) => format!("never since {} changed the available capacity", call.method),
+            None => format!(
+                "never since the step began{}",
+                self.format_other_calls(class, since)
+            ),
         };
-        if !chain.link(call, last.map(|(fact, _)| fact), otherwise) {
+        if !chain.add_link(call, last.map(|(fact, _)| fact), otherwise) {
             return chain;
         }
         if let Some((fact, call)) = last {
@@ -74,7 +83,7 @@ impl<'a> Window<'a> {
     }
 
     /// Whether a program under test deleted the CSIStorageCapacity object in this step. If so, adds the deletion to the causal chain.
-    fn was_deleted(&self, chain: &mut Chain, class: &str, segment: &str) -> bool {
+    fn add_deletion(&self, chain: &mut Chain, class: &str, segment: &str) -> bool {
         let key = (class.to_owned(), segment.to_owned());
         let last = self.last_commit(|commit| self.is_object_of(commit, &key));
         let deletion = last.filter(|(fact, commit)| {
@@ -84,8 +93,8 @@ impl<'a> Window<'a> {
         });
         if let Some((fact, commit)) = deletion {
             let note = format!("{} was deleted by {}", commit.name, commit.client);
-            chain.found(note.clone(), fact);
-            chain.missing(
+            chain.add_proven_link(note.clone(), fact);
+            chain.add_missing_link(
                 format!("the object of class {class} at {segment} is not deleted"),
                 note,
             );
@@ -93,16 +102,18 @@ impl<'a> Window<'a> {
         deletion.is_some()
     }
 
-    /// Describes the publisher's activity if an expected GetCapacity call is missing: the segments of its calls for the class, and its last
+    /// Describes what the publisher did instead of an expected GetCapacity call: the segments of its calls for the class, and its last
     /// failed API request.
-    fn calls_instead(&self, class: &str, since: u64) -> String {
+    fn format_other_calls(&self, class: &str, since: u64) -> String {
         let parameters = self.case.driver_parameters(class);
         let segments: BTreeSet<&str> = self
             .facts
             .iter()
             .filter(|fact| fact.seq >= since)
             .filter_map(|fact| match &fact.what {
-                What::Call(call) if call.method == Method::GetCapacity && call.parameters == parameters => {
+                Observation::Call(call)
+                    if call.method == Method::GetCapacity && call.parameters == parameters =>
+                {
                     Some(call.segment.as_deref().unwrap_or("*"))
                 }
                 _ => None,
@@ -113,7 +124,7 @@ impl<'a> Window<'a> {
             _ => format!("; called for {}", Vec::from_iter(segments).join(" and ")),
         };
         let refused = self.facts.iter().rev().find_map(|fact| match &fact.what {
-            What::Request(request)
+            Observation::Request(request)
                 if request.code >= 400 && Role::of_client(&request.client) == Some(Role::Publisher) =>
             {
                 Some(request)
@@ -131,10 +142,10 @@ impl<'a> Window<'a> {
     }
 
     /// The existing volumes that the driver has created in a segment.
-    fn volumes_at(&self, segment: &str) -> String {
+    fn format_volumes_in(&self, segment: &str) -> String {
         let calls = || {
             self.facts.iter().filter_map(|fact| match &fact.what {
-                What::Call(call) if call.code == "OK" => Some(call),
+                Observation::Call(call) if call.code == "OK" => Some(call),
                 _ => None,
             })
         };
@@ -158,13 +169,13 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// The last CreateVolume, DeleteVolume or ControllerExpandVolume call that changed the segment's capacity. GetCapacity responses before
-    /// it are outdated. Repeated calls for the same volume are ignored.
+    /// The last CreateVolume, DeleteVolume or ControllerExpandVolume call that changed the segment's capacity, so that earlier GetCapacity
+    /// responses are outdated. Ignores repeated calls for the same volume.
     fn last_storage_change(&self, segment: &str) -> Option<(&'a Fact, &'a CallFact)> {
         let mut seen = BTreeSet::new();
         let changes = || {
             self.facts.iter().filter_map(|fact| match &fact.what {
-                What::Call(call) if call.code == "OK" && STORAGE_CHANGES.contains(&call.method) => {
+                Observation::Call(call) if call.code == "OK" && STORAGE_CHANGES.contains(&call.method) => {
                     Some((fact, call))
                 }
                 _ => None,
@@ -188,13 +199,13 @@ impl<'a> Window<'a> {
         let (fact, call) = call_fact;
         let response = format_response(call);
         if !is_returned(call, want) {
-            chain.missing(
+            chain.add_missing_link(
                 format!("the driver answers {want}"),
-                format!("it answered {response}{}", self.volumes_at(row.1)),
+                format!("it answered {response}{}", self.format_volumes_in(row.1)),
             );
             return;
         }
-        chain.found(format!("the driver answered {response}"), fact);
+        chain.add_proven_link(format!("the driver answered {response}"), fact);
         let (class, segment) = row;
         let key = (class.to_owned(), segment.to_owned());
         let written =
@@ -204,30 +215,31 @@ impl<'a> Window<'a> {
                 Some(request) => format_refusal(request),
                 None => "no write was attempted".to_owned(),
             };
-            chain.missing(
-                format!("the object of class {class} at {segment} is written"),
-                note,
-            );
+            let change = match want {
+                Row::Values(_) => "is written",
+                Row::Nothing => "is deleted, or written without capacity",
+            };
+            chain.add_missing_link(format!("the object of class {class} at {segment} {change}"), note);
             return;
         };
         if Role::of_client(&commit.client) != Some(Role::Publisher) && commit.change == Change::Modified {
-            chain.found(format!("{} was changed by {}", commit.name, commit.client), fact);
+            chain.add_proven_link(format!("{} was changed by {}", commit.name, commit.client), fact);
             let note = match self.failed_request(Role::Publisher, RESOURCE) {
                 Some(request) => format_refusal(request),
                 None => "no write was attempted".to_owned(),
             };
-            chain.missing(format!("the publisher corrects {}", commit.name), note);
+            chain.add_missing_link(format!("the publisher corrects {}", commit.name), note);
             return;
         }
-        chain.found(format!("the object {} was written", commit.name), fact);
+        chain.add_proven_link(format!("the object {} was written", commit.name), fact);
         let got = values_of(&commit.object);
         if want == Row::Values(got) {
-            chain.missing(
+            chain.add_missing_link(
                 "the object stays",
                 "it was written as expected, and changed or deleted later",
             );
         } else {
-            chain.missing(format!("the object has {want}"), format!("it has {got}"));
+            chain.add_missing_link(format!("the object has {want}"), format!("it has {got}"));
         }
     }
 
@@ -255,12 +267,12 @@ impl<'a> Window<'a> {
                         Some(request) => format_refusal(request),
                         None => "no delete was attempted".to_owned(),
                     };
-                    chain.missing("the obsolete object is deleted", note);
+                    chain.add_missing_link("the obsolete object is deleted", note);
                 }
             }
             (None, Some((_, commit))) => {
                 let note = format!("{} was written by {}", commit.name, commit.client);
-                chain.missing(format!("no object for class {class} at {segment}"), note);
+                chain.add_missing_link(format!("no object for class {class} at {segment}"), note);
             }
             (None, None) => {}
         }
@@ -273,20 +285,20 @@ impl<'a> Window<'a> {
             && row_key(self.case, &commit.object) == *key
     }
 
-    fn class_delivered(&self, chain: &mut Chain, class: &str) -> bool {
+    fn add_class_delivery(&self, chain: &mut Chain, class: &str) -> bool {
         let committed =
             self.last_commit(|commit| &*commit.resource == "storageclasses" && commit.name == class);
         let Some((_, commit)) = committed else {
-            chain.missing(format!("StorageClass {class} exists"), "it was never created");
+            chain.add_missing_link(format!("StorageClass {class} exists"), "it was never created");
             return false;
         };
         let text = format!("StorageClass {class} delivered to the publisher");
         self.delivery_link(chain, text, Role::Publisher, commit)
     }
 
-    /// Adds to the causal chain the watch events of the CSINode objects from which a central publisher learns its topology segments. A
-    /// distributed publisher needs none.
-    fn segment_delivered(&self, chain: &mut Chain, segment: &str) -> bool {
+    /// Adds to the causal chain the watch event of a CSINode in the segment. Returns whether the publisher received it, or needs none
+    /// because it is distributed or the driver has no topology.
+    fn add_segment_delivery(&self, chain: &mut Chain, segment: &str) -> bool {
         if self.case.is_distributed() || segment == "*" {
             return true;
         }
@@ -297,7 +309,7 @@ impl<'a> Window<'a> {
                 && nodes.contains(&commit.name)
         });
         let Some((_, commit)) = committed else {
-            chain.missing(format!("a CSINode of {segment} exists"), "none was ever created");
+            chain.add_missing_link(format!("a CSINode of {segment} exists"), "none was ever created");
             return false;
         };
         let text = format!("CSINode {} delivered to the publisher", commit.name);
@@ -307,7 +319,7 @@ impl<'a> Window<'a> {
     /// Nodes whose labels have matched this segment at any time.
     fn nodes_of(&self, segment: &str) -> Vec<String> {
         let of_commit = |fact: &Fact| match &fact.what {
-            What::Commit(commit) if &*commit.resource == "nodes" => {
+            Observation::Commit(commit) if &*commit.resource == "nodes" => {
                 let of_node = self.case.segments.of_node(&labels(&commit.object)?)?;
                 (self.case.segments.format(&of_node) == segment).then(|| commit.name.clone())
             }
@@ -322,7 +334,7 @@ impl<'a> Window<'a> {
         let first = self
             .facts
             .iter()
-            .find(|fact| matches!(fact.what, What::StepStarted(_)));
+            .find(|fact| matches!(fact.what, Observation::StepStarted(_)));
         if first.is_some_and(|first| first.seq == self.from) {
             0
         } else {

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{Chain, Window};
 use crate::expectation::claims::ClaimState;
 use crate::expectation::rows::DiffRow;
-use crate::journal::{CallFact, Change, CommitFact, Fact, What};
+use crate::journal::{CallFact, Change, CommitFact, Fact, Observation};
 use crate::plan::WORKLOADS;
 use crate::scenario::Role;
 use capacity_types::pod::class_of;
@@ -23,13 +23,13 @@ impl<'a> Window<'a> {
             .object("persistentvolumeclaims", Some(WORKLOADS), claim)
             .is_none()
         {
-            chain.missing(format!("claim {claim} exists"), "it does not");
+            chain.add_missing_link(format!("claim {claim} exists"), "it does not");
             return chain;
         }
         if want == ClaimState::Bound {
-            self.claim_links(&mut chain, claim);
+            self.add_claim_links(&mut chain, claim);
         } else {
-            chain.missing(
+            chain.add_missing_link(
                 format!("claim {claim} is {}", row.want),
                 format!("it is {}", row.got),
             );
@@ -69,13 +69,13 @@ impl<'a> Window<'a> {
         object["metadata"]["uid"].as_str().map(str::to_owned)
     }
 
-    /// Adds to the causal chain the events from the selected-node annotation to the bound PVC.
-    pub(super) fn claim_links(&self, chain: &mut Chain, claim: &str) -> bool {
+    /// Adds to the causal chain the CreateVolume call for a PVC and the binding of the PVC. Returns whether the PVC is bound.
+    pub(super) fn add_claim_links(&self, chain: &mut Chain, claim: &str) -> bool {
         let Some(object) = self
             .cluster
             .object("persistentvolumeclaims", Some(WORKLOADS), claim)
         else {
-            chain.missing(format!("claim {claim} exists"), "it does not");
+            chain.add_missing_link(format!("claim {claim} exists"), "it does not");
             return false;
         };
         if object["status"]["phase"] == "Bound" {
@@ -88,7 +88,7 @@ impl<'a> Window<'a> {
             (None, Some((pod, why))) => format!("never; pod {pod} is refused: {why}"),
             (None, None) => "never".to_owned(),
         };
-        if !chain.link(
+        if !chain.add_link(
             format!("CreateVolume for claim {claim}"),
             last.map(|(fact, _)| fact),
             otherwise(),
@@ -99,10 +99,10 @@ impl<'a> Window<'a> {
             && call.code != "OK"
         {
             let note = format!("{} {}", call.code, call.message.as_deref().unwrap_or_default());
-            chain.missing(format!("the volume of claim {claim} is created"), note);
+            chain.add_missing_link(format!("the volume of claim {claim} is created"), note);
             return false;
         }
-        chain.missing(format!("claim {claim} is bound"), "never");
+        chain.add_missing_link(format!("claim {claim} is bound"), "never");
         false
     }
 
@@ -112,7 +112,7 @@ impl<'a> Window<'a> {
         uid: &str,
     ) -> impl DoubleEndedIterator<Item = (&'a Fact, &'a CallFact)> {
         self.facts.iter().filter_map(move |fact| match &fact.what {
-            What::Call(call) if call.method == Method::CreateVolume => {
+            Observation::Call(call) if call.method == Method::CreateVolume => {
                 let is_own = call.volume.as_ref().is_some_and(|name| name.contains(uid));
                 is_own.then_some((fact, call))
             }
@@ -128,7 +128,7 @@ impl<'a> Window<'a> {
         let mut pods = self.cluster.objects("pods");
         pods.find_map(|((_, pod), _)| {
             let mounts = self.claims_of(pod).iter().any(|mounted| mounted == claim);
-            let refusal = self.cluster.refusal(pod).filter(|_| mounts)?;
+            let refusal = self.cluster.scheduling_failure(pod).filter(|_| mounts)?;
             Some((pod.as_str(), refusal.text.as_str()))
         })
     }

@@ -14,7 +14,7 @@ use fake_apiserver::Verb;
 use serde_json::Value;
 
 use crate::cluster_state::ClusterState;
-use crate::journal::{Change, CommitFact, Fact, RequestFact, What};
+use crate::journal::{Change, CommitFact, Fact, Observation, RequestFact};
 use crate::plan::Case;
 use crate::scenario::Role;
 
@@ -27,6 +27,8 @@ pub struct Link {
     pub fact: Option<u64>,
     /// What was observed if no fact proves the event, or additional details.
     pub note: String,
+    /// Whether the link is a rule that a fact violated, so that nothing is missing.
+    pub is_violation: bool,
 }
 
 /// The causal chain of one expectation.
@@ -37,34 +39,36 @@ pub struct Chain {
 }
 
 impl Chain {
-    pub(super) fn found(&mut self, text: impl Into<String>, fact: &Fact) -> &mut Self {
+    pub(super) fn add_proven_link(&mut self, text: impl Into<String>, fact: &Fact) -> &mut Self {
         self.links.push(Link {
             text: text.into(),
             fact: Some(fact.seq),
             note: String::new(),
+            is_violation: false,
         });
         self
     }
 
-    pub(super) fn missing(&mut self, text: impl Into<String>, note: impl Into<String>) -> &mut Self {
+    pub(super) fn add_missing_link(&mut self, text: impl Into<String>, note: impl Into<String>) -> &mut Self {
         self.links.push(Link {
             text: text.into(),
             fact: None,
             note: note.into(),
+            is_violation: false,
         });
         self
     }
 
     /// Adds an event to the causal chain. `otherwise`: the note if no fact proves the event. Returns whether a fact proves it.
-    pub(super) fn link(
+    pub(super) fn add_link(
         &mut self,
         text: impl Into<String>,
         evidence: Option<&Fact>,
         otherwise: impl Into<String>,
     ) -> bool {
         match evidence {
-            Some(fact) => self.found(text, fact),
-            None => self.missing(text, otherwise),
+            Some(fact) => self.add_proven_link(text, fact),
+            None => self.add_missing_link(text, otherwise),
         };
         evidence.is_some()
     }
@@ -92,11 +96,11 @@ impl<'a> Window<'a> {
     /// If the driver's socket rejected calls and the driver never answered one, no later event of the causal chain can have evidence, so
     /// the rejected calls become the first event.
     pub(crate) fn put_rejected_calls_first(&self, chain: &mut Chain) {
-        let is_answered = |fact: &Fact| matches!(&fact.what, What::Call(call) if call.code == "OK");
+        let is_answered = |fact: &Fact| matches!(&fact.what, Observation::Call(call) if call.code == "OK");
         let mut refused = self
             .facts
             .iter()
-            .filter(|fact| matches!(fact.what, What::Refused(_)));
+            .filter(|fact| matches!(fact.what, Observation::Refused(_)));
         if let Some(first) = refused.next()
             && !self.facts.iter().any(is_answered)
         {
@@ -104,7 +108,11 @@ impl<'a> Window<'a> {
             let link = Link {
                 text: "the driver answers a call".to_owned(),
                 fact: None,
-                note: format!("never, {count} × refused: {}", crate::fact_display::format(first)),
+                note: format!(
+                    "never, {count} × refused: {}",
+                    crate::fact_display::format_fact(first)
+                ),
+                is_violation: false,
             };
             chain.links.insert(0, link);
         }
@@ -119,19 +127,19 @@ impl<'a> Window<'a> {
         self.facts.iter().filter(move |fact| fact.seq >= from)
     }
 
-    /// The last commit in the whole journal for which `test` holds.
+    /// The last commit in the whole journal for which `test` returns true.
     pub(super) fn last_commit(
         &self,
         test: impl Fn(&CommitFact) -> bool,
     ) -> Option<(&'a Fact, &'a CommitFact)> {
         self.facts.iter().rev().find_map(|fact| match &fact.what {
-            What::Commit(commit) if test(commit) => Some((fact, commit)),
+            Observation::Commit(commit) if test(commit) => Some((fact, commit)),
             _ => None,
         })
     }
 
-    /// Note of a change that was never delivered to a role: whether a program runs in this role at all.
-    fn never_delivered(&self, role: Role) -> String {
+    /// Note for a change that was never delivered to a role. Names the reason if no program of the role runs in the case.
+    fn format_missing_delivery(&self, role: Role) -> String {
         match self.case.roles.contains(&role) {
             true => "never".to_owned(),
             false => format!(
@@ -141,7 +149,7 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// Adds the delivery of a commit to a role. Returns whether it was delivered.
+    /// Adds to the causal chain the delivery of a commit to a role. Returns whether the commit was delivered.
     fn delivery_link(
         &self,
         chain: &mut Chain,
@@ -149,25 +157,29 @@ impl<'a> Window<'a> {
         role: Role,
         committed: &CommitFact,
     ) -> bool {
-        chain.link(text, self.delivery(role, committed), self.never_delivered(role))
+        chain.add_link(
+            text,
+            self.delivery(role, committed),
+            self.format_missing_delivery(role),
+        )
     }
 
     /// The fact that informed a role about a commit: its watch event, or a list response of the same or a later revision.
     fn delivery(&self, role: Role, committed: &CommitFact) -> Option<&'a Fact> {
         self.facts.iter().find(|fact| match &fact.what {
-            What::Delivery(delivery) => {
+            Observation::Delivery(delivery) => {
                 Role::of_client(&delivery.client) == Some(role)
                     && delivery.resource == committed.resource
                     && delivery.name == committed.name
                     && delivery.revision >= committed.revision
             }
-            What::Request(request) => self.is_snapshot_of(request, role, committed),
+            Observation::Request(request) => self.is_snapshot_of(request, role, committed),
             _ => false,
         })
     }
 
-    /// Whether the response reflects the commit. A list response does; for a deletion, so does the start of a watch, because a new watch
-    /// sends only existing objects.
+    /// Whether the response to a list request of the role reflects the commit. For a deletion, the start of a watch counts too, because a
+    /// new watch sends only existing objects.
     fn is_snapshot_of(&self, request: &RequestFact, role: Role, committed: &CommitFact) -> bool {
         let is_deletion = committed.change == Change::Deleted;
         Role::of_client(&request.client) == Some(role)
@@ -187,7 +199,7 @@ impl<'a> Window<'a> {
                 && request.code >= 400
         };
         let requests = self.step().filter_map(|fact| match &fact.what {
-            What::Request(request) => Some(request),
+            Observation::Request(request) => Some(request),
             _ => None,
         });
         requests.filter(|request| of_role(request)).last()
@@ -195,11 +207,14 @@ impl<'a> Window<'a> {
 
     /// The causal chain of a `never` expectation: the only event is the rule, and its note is the fact that violated the rule.
     pub(crate) fn violation_chain(&self, rule: &str, decided_by: u64) -> Chain {
-        let mut chain = Chain::default();
         let offender = self.facts.iter().find(|fact| fact.seq == decided_by);
-        let note = offender.map_or_else(|| "never seen".to_owned(), crate::fact_display::format);
-        chain.missing(rule, note);
-        chain
+        let link = Link {
+            text: rule.to_owned(),
+            fact: None,
+            note: offender.map_or_else(|| "never seen".to_owned(), crate::fact_display::format_fact),
+            is_violation: offender.is_some(),
+        };
+        Chain { links: vec![link] }
     }
 }
 

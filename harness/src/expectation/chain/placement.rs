@@ -8,10 +8,10 @@ use serde_json::Value;
 use super::claims::SELECTED_NODE;
 use super::{Chain, Window};
 use crate::client_name::HARNESS;
-use crate::cluster_state::Refusal;
+use crate::cluster_state::SchedulingFailure;
 use crate::expectation::placement::{ExpectedNode, format_expected_node, node_of};
 use crate::expectation::rows::{row_key, values_of};
-use crate::journal::{Change, CommitFact, Fact, What};
+use crate::journal::{Change, CommitFact, Fact, Observation};
 use crate::plan::WORKLOADS;
 use crate::scenario::Role;
 use capacity_types::pod::claims_of;
@@ -34,7 +34,7 @@ impl<'a> Window<'a> {
     /// Explains why a pod is not on the expected node.
     pub(in crate::expectation) fn placement_chain(&self, pod: &str, want: &ExpectedNode) -> Chain {
         let mut chain = Chain::default();
-        if !self.seen_by_scheduler(&mut chain, pod) {
+        if !self.add_scheduler_deliveries(&mut chain, pod) {
             return chain;
         }
         self.published_capacity_links(&mut chain, pod);
@@ -43,7 +43,7 @@ impl<'a> Window<'a> {
                 Some(node) => format!("it was placed on {node}"),
                 None => "it was neither refused nor placed".to_owned(),
             };
-            chain.missing(
+            chain.add_missing_link(
                 format!("pod {pod} is refused"),
                 format!("{note}{}", self.note_if_untracked()),
             );
@@ -56,8 +56,8 @@ impl<'a> Window<'a> {
     /// Explains why the scheduler's rejection of a pod does not contain the expected text.
     pub(in crate::expectation) fn refusal_chain(&self, pod: &str, want: &str, got: &str) -> Chain {
         let mut chain = Chain::default();
-        if self.seen_by_scheduler(&mut chain, pod) {
-            chain.missing(
+        if self.add_scheduler_deliveries(&mut chain, pod) {
+            chain.add_missing_link(
                 format!("an unschedulable condition of pod {pod} with the text “{want}”"),
                 format!("got: {got}{}", self.note_if_untracked()),
             );
@@ -72,7 +72,7 @@ impl<'a> Window<'a> {
             None => format!("; CSIDriver {driver} does not exist, so the scheduler ignores its capacity"),
             Some(true) => String::new(),
             Some(false) => format!(
-                "; CSIDriver {driver} does not say storageCapacity: true, so the scheduler ignores its capacity"
+                "; CSIDriver {driver} does not have storageCapacity: true, so the scheduler ignores its capacity"
             ),
         }
     }
@@ -85,13 +85,13 @@ impl<'a> Window<'a> {
 
     /// Adds to the causal chain the watch events of the pod and of the newest CSIStorageCapacity object. Returns whether the scheduler
     /// received both.
-    fn seen_by_scheduler(&self, chain: &mut Chain, pod: &str) -> bool {
+    fn add_scheduler_deliveries(&self, chain: &mut Chain, pod: &str) -> bool {
         let created = self.last_commit(|commit| &*commit.resource == "pods" && commit.name == pod);
         let Some((_, created)) = created else {
-            chain.missing(format!("pod {pod} exists"), "it was never created");
+            chain.add_missing_link(format!("pod {pod} exists"), "it was never created");
             return false;
         };
-        let requests = self.requests(pod);
+        let requests = self.format_requests(pod);
         let text = format!("pod {pod}, which requests {requests}, delivered to the scheduler");
         if !self.delivery_link(chain, text, Role::Scheduler, created) {
             return false;
@@ -137,18 +137,18 @@ impl<'a> Window<'a> {
                 if more > 0 {
                     text.push_str(&format!(", and {more} more"));
                 }
-                chain.found(text, fact);
+                chain.add_proven_link(text, fact);
             }
         }
     }
 
-    /// The changes by the case that can requeue the pod and that the scheduler had not received when it rejected the pod. Contains the last
-    /// change for each verb and resource.
-    fn requeueing_changes(&self, pod: &str, refusal: &Refusal) -> Vec<&'a CommitFact> {
+    /// The case's changes that can requeue a rejected pod, because the scheduler had not received them when it rejected the pod. Contains
+    /// only the last change for each verb and resource.
+    fn requeueing_changes(&self, pod: &str, refusal: &SchedulingFailure) -> Vec<&'a CommitFact> {
         let mut kinds = BTreeSet::new();
         let mut written_later = BTreeSet::new();
         let all = self.facts.iter().rev().filter_map(|fact| match &fact.what {
-            What::Commit(commit) => Some(commit),
+            Observation::Commit(commit) => Some(commit),
             _ => None,
         });
         let mut changes: Vec<&CommitFact> = all
@@ -178,7 +178,7 @@ impl<'a> Window<'a> {
     }
 
     /// Adds to the causal chain the next scheduling attempt of a rejected pod.
-    fn retry_link(&self, chain: &mut Chain, pod: &str, refusal: &Refusal, claims: &[String]) {
+    fn retry_link(&self, chain: &mut Chain, pod: &str, refusal: &SchedulingFailure, claims: &[String]) {
         let mut since = Vec::new();
         for commit in self.requeueing_changes(pod, refusal) {
             let (verb, resource, name) = (commit.change.verb(), &commit.resource, &commit.name);
@@ -198,7 +198,7 @@ impl<'a> Window<'a> {
             refusal.text,
             self.format_earlier_selection(claims, None)
         );
-        chain.missing(format!("pod {pod} is tried again"), note);
+        chain.add_missing_link(format!("pod {pod} is tried again"), note);
     }
 
     fn decision_links(&self, chain: &mut Chain, pod: &str, want: &ExpectedNode) {
@@ -214,7 +214,7 @@ impl<'a> Window<'a> {
             {
                 return;
             }
-            let note = match self.cluster.refusal(pod) {
+            let note = match self.cluster.scheduling_failure(pod) {
                 Some(refusal)
                     if refusal.seq < self.from || !self.requeueing_changes(pod, refusal).is_empty() =>
                 {
@@ -224,31 +224,31 @@ impl<'a> Window<'a> {
                 None => "the scheduler neither placed nor refused it".to_owned(),
             };
             let note = format!("{note}{}", self.format_earlier_selection(&claims, None));
-            chain.missing(format!("a node is chosen for pod {pod}"), note);
+            chain.add_missing_link(format!("a node is chosen for pod {pod}"), note);
             return;
         };
         if !want.allows(&decided) {
             self.volume_links(chain, pod, selected.as_ref(), &claims);
             let outcome = self.selection_outcome(pod, &decided, &claims, placed.is_some());
-            chain.missing(
+            chain.add_missing_link(
                 format!("{} is chosen for pod {pod}", format_expected_node(want)),
                 outcome,
             );
             return;
         }
         if let Some((fact, node)) = &selected {
-            chain.found(format!("{node} chosen for the claims of pod {pod}"), fact);
+            chain.add_proven_link(format!("{node} chosen for the claims of pod {pod}"), fact);
         }
-        if claims.iter().all(|claim| self.claim_links(chain, claim)) && placed.is_none() {
-            chain.missing(format!("pod {pod} is bound to {decided}"), "never");
+        if claims.iter().all(|claim| self.add_claim_links(chain, claim)) && placed.is_none() {
+            chain.add_missing_link(format!("pod {pod} is bound to {decided}"), "never");
         }
     }
 
-    /// The node selected for the pod's PVCs. None if the scheduler rejected the pod and one of the PVCs has no selected node: another pod
-    /// that uses the other PVCs then caused their selected node.
+    /// The node selected for the pod's PVCs. None if the scheduler rejected the pod and one PVC has no selected node: the selected node of
+    /// a shared PVC is then due to another pod.
     fn chosen_node(&self, pod: &str, claims: &[String]) -> Option<(&'a Fact, String)> {
         let is_open = |claim: &String| self.selected_node(claim).is_none() && !self.is_bound(claim);
-        if self.cluster.refusal(pod).is_some() && claims.iter().any(is_open) {
+        if self.cluster.scheduling_failure(pod).is_some() && claims.iter().any(is_open) {
             return None;
         }
         claims.iter().find_map(|claim| self.selected_node(claim))
@@ -264,7 +264,7 @@ impl<'a> Window<'a> {
         claims: &[String],
     ) {
         if let Some((fact, node)) = selected {
-            chain.found(format!("{node} chosen for the claims of pod {pod}"), fact);
+            chain.add_proven_link(format!("{node} chosen for the claims of pod {pod}"), fact);
         }
         for claim in claims {
             let Some(uid) = self.uid_of(claim) else { continue };
@@ -273,7 +273,7 @@ impl<'a> Window<'a> {
                 Some((fact, placed.segment.as_deref().unwrap_or("*")))
             });
             if let Some((fact, segment)) = made {
-                chain.found(
+                chain.add_proven_link(
                     format!("the volume of claim {claim} is created in segment {segment}"),
                     fact,
                 );
@@ -283,20 +283,20 @@ impl<'a> Window<'a> {
             .rejection_after_selection(pod, claims)
             .map(|refusal| refusal.seq);
         if let Some(fact) = self.facts.iter().find(|fact| Some(fact.seq) == refusal) {
-            chain.found(format!("pod {pod} rejected by the scheduler"), fact);
+            chain.add_proven_link(format!("pod {pod} rejected by the scheduler"), fact);
         }
     }
 
     /// The scheduler's rejection of a pod, unless a node was selected for one of the pod's PVCs after the rejection.
-    fn rejection_after_selection(&self, pod: &str, claims: &[String]) -> Option<&'a Refusal> {
+    fn rejection_after_selection(&self, pod: &str, claims: &[String]) -> Option<&'a SchedulingFailure> {
         let chosen = claims.iter().filter_map(|claim| self.selected_node(claim));
         let chosen = chosen.map(|(fact, _)| fact.seq).max();
         self.cluster
-            .refusal(pod)
+            .scheduling_failure(pod)
             .filter(|refusal| chosen.is_none_or(|chosen| chosen < refusal.seq))
     }
 
-    /// Describes what happened after an unexpected node was selected, and which node was selected before that node.
+    /// Describes what happened after an unexpected node was selected, and which node had been selected earlier in the step.
     fn selection_outcome(&self, pod: &str, node: &str, claims: &[String], is_placed: bool) -> String {
         let now = match claims.iter().find(|claim| !self.is_bound(claim)) {
             _ if is_placed => "the pod is bound there".to_owned(),
@@ -320,7 +320,7 @@ impl<'a> Window<'a> {
     /// Describes the node that was selected for a PVC earlier in this step, if any, and why the selected-node annotation was removed.
     fn format_earlier_selection(&self, claims: &[String], now: Option<&str>) -> String {
         let chosen = |fact: &'a Fact| match &fact.what {
-            What::Commit(commit)
+            Observation::Commit(commit)
                 if &*commit.resource == "persistentvolumeclaims"
                     && claims.contains(&commit.name)
                     && fact.seq >= self.from =>
@@ -360,7 +360,7 @@ impl<'a> Window<'a> {
     }
 
     /// Sizes and StorageClasses of the pod's PVCs.
-    fn requests(&self, pod: &str) -> String {
+    fn format_requests(&self, pod: &str) -> String {
         let requests = self
             .claims_of(pod)
             .into_iter()

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::capacities::format_response;
 use super::{Chain, Window, labels};
 use crate::expectation::rows::values_of;
-use crate::journal::{Fact, What};
+use crate::journal::{Fact, Observation};
 use crate::plan::WORKLOADS;
 use crate::scenario::Role;
 use capacity_types::pod::class_of;
@@ -25,7 +25,7 @@ struct RequestedVolume {
 }
 
 impl<'a> Window<'a> {
-    /// Whether one of the nodes has enough published capacity for every PVC of the pod. If not, adds the cause to the causal chain.
+    /// Whether each PVC of the pod fits the published capacity of at least one of the nodes. If not, adds the cause to the causal chain.
     pub(super) fn has_sufficient_capacity(&self, chain: &mut Chain, pod: &str, nodes: &[String]) -> bool {
         let known: Vec<(&String, Labels)> = nodes
             .iter()
@@ -54,8 +54,8 @@ impl<'a> Window<'a> {
             "capacity for {} of {} is published for node {node}",
             claim.size, claim.class
         );
-        let note = self.cause(chain, claim, node, labels);
-        chain.missing(text, note);
+        let note = self.explain_insufficient_capacity(chain, claim, node, labels);
+        chain.add_missing_link(text, note);
         false
     }
 
@@ -63,7 +63,7 @@ impl<'a> Window<'a> {
     /// the scheduler has its default release and gates.
     fn is_tracked(&self) -> bool {
         let is_call =
-            |fact: &Fact| matches!(&fact.what, What::Call(call) if call.method == Method::GetCapacity);
+            |fact: &Fact| matches!(&fact.what, Observation::Call(call) if call.method == Method::GetCapacity);
         self.is_default_release
             && (!self.has_publisher() || self.facts.iter().any(is_call))
             && self.storage_capacity() == Some(true)
@@ -122,13 +122,20 @@ impl<'a> Window<'a> {
     }
 
     /// Returns why no CSIStorageCapacity object for a node is large enough, and adds the GetCapacity call that proves it to the causal chain.
-    fn cause(&self, chain: &mut Chain, claim: &RequestedVolume, node: &str, labels: &Labels) -> String {
+    fn explain_insufficient_capacity(
+        &self,
+        chain: &mut Chain,
+        claim: &RequestedVolume,
+        node: &str,
+        labels: &Labels,
+    ) -> String {
         let driver = &self.case.driver.name;
         let csi_node = self.cluster.object("csinodes", None, node);
-        let registered = csi_node.and_then(|object| match Change::set("csinodes", &**object).ok()?? {
-            Change::CsiNode(_, csi_node) => csi_node?.drivers.remove(driver),
-            _ => None,
-        });
+        let registered =
+            csi_node.and_then(|object| match Change::of_object("csinodes", &**object).ok()?? {
+                Change::CsiNode(_, csi_node) => csi_node?.drivers.remove(driver),
+                _ => None,
+            });
         let Some(registered) = registered else {
             return format!("CSINode {node} does not list the driver {driver}");
         };
@@ -149,13 +156,13 @@ impl<'a> Window<'a> {
                 false => format!(", only {}", smaller.join(" and ")),
             };
             return format!(
-                "the API server has no object that large for class {} at {name}{smaller}; as no publisher runs, only the case creates objects",
+                "the API server has no CSIStorageCapacity object that large for class {} at {name}{smaller}; as no publisher runs, only the case creates objects",
                 claim.class
             );
         }
         let parameters = self.case.driver_parameters(&claim.class);
         let calls = self.facts.iter().filter_map(|fact: &Fact| match &fact.what {
-            What::Call(call)
+            Observation::Call(call)
                 if call.method == Method::GetCapacity
                     && call.parameters == parameters
                     && call.segment.as_deref().unwrap_or("*") == name =>
@@ -165,12 +172,12 @@ impl<'a> Window<'a> {
             _ => None,
         });
         let mut responses: Vec<(&Fact, String)> = calls.collect();
-        // If consecutive responses are equal, only the first is used, because the driver has returned this capacity since then.
+        // Of consecutive equal responses, keeps the first: the driver has returned this capacity since then.
         responses.dedup_by(|later, earlier| later.1 == earlier.1);
         let Some((fact, response)) = responses.pop() else {
             return format!("no object for {name} is large enough, and GetCapacity was never called for it");
         };
-        chain.found(
+        chain.add_proven_link(
             format!(
                 "GetCapacity for class {} at {name} returned {response}",
                 claim.class

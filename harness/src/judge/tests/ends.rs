@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::{TestJournal, steps};
+use super::{TestJournal, journal_of_steps};
 use crate::judge::Verdict;
 
 /// A journal with two steps. In the first, the publisher must exit.
 fn journal() -> TestJournal {
     let end = json!({"ends": {"publisher": "NAMESPACE"}, "why": "w"});
     let write = json!({"never": {"write": "delete nodes"}, "why": "w"});
-    steps(&json!([{"id": "a", "expect": [end]}, {"id": "b", "expect": [write]}]))
+    journal_of_steps(&json!([{"id": "a", "expect": [end]}, {"id": "b", "expect": [write]}]))
 }
 
 fn exited(lines: &[&str]) -> Value {

@@ -11,7 +11,7 @@ mod specification;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::journal::BoundKind;
+use crate::journal::DeadlineKind;
 use crate::plan::resolve;
 use crate::scenario::Mode;
 use crate::scenario::parse;
@@ -26,10 +26,10 @@ struct TestJournal {
 /// A journal after the step's actions: a pod with a PVC of 10Gi exists, and one expectation is not met yet.
 fn journal(expect: &Value) -> TestJournal {
     let step = json!({"id": "a", "do": [{"pod": {"name": "app", "claims": [{"class": "fast", "size": "10Gi"}]}}], "expect": [expect]});
-    steps(&json!([step]))
+    journal_of_steps(&json!([step]))
 }
 
-fn steps(steps: &Value) -> TestJournal {
+fn journal_of_steps(steps: &Value) -> TestJournal {
     let text = json!({
         "id": "story/unit/test",
         "title": "a case of a test",
@@ -60,7 +60,7 @@ fn pod(node: Option<&str>, status: &Value) -> Value {
 }
 
 impl TestJournal {
-    /// Appends a first request of a program, which ends the program's start.
+    /// Appends the first request of a started program, after which the program no longer counts as starting.
     fn first_request(&mut self, client: &str) {
         self.record(
             json!({"fact": "request", "client": client, "verb": "list", "resource": "leases", "namespace": null,
@@ -69,7 +69,7 @@ impl TestJournal {
     }
 
     fn record(&mut self, what: Value) {
-        let what: What = serde_json::from_value(what).expect("valid fact");
+        let what: Observation = serde_json::from_value(what).expect("valid fact");
         self.at_us += 1_000;
         let fact = Fact {
             seq: self.seq,
@@ -138,7 +138,7 @@ impl TestJournal {
     }
 
     /// Appends the judge's next deadline.
-    fn next_bound(&mut self) -> BoundKind {
+    fn next_bound(&mut self) -> DeadlineKind {
         let (at, bound) = self.judge.next_bound().expect("pending bound");
         self.at_us = self.at_us.max(u64::try_from(at.as_micros()).expect("near bound"));
         let (step, expect) = (bound.step, bound.expect);
@@ -178,11 +178,11 @@ fn rejected_calls_are_the_first_missing_link_unless_the_driver_answered_one() {
     }
 }
 
-/// Records the fact that decides the case. The argument is the fact of a program's exit.
+/// Appends the fact that decides the case. The second argument is the fact that a program exited.
 type Decide = fn(&mut TestJournal, &Value);
 
 /// One example of every negative expectation in the case format.
-fn negatives() -> Vec<Value> {
+fn negative_expectations() -> Vec<Value> {
     let placed = json!({"resource": "pods", "having": {"spec": {"nodeName": "n1"}}, "count": 0});
     let forms = [
         json!({"placement": {"app": "none"}}),
@@ -204,7 +204,7 @@ fn negatives() -> Vec<Value> {
 
 #[test]
 fn negative_expectations_wait_for_further_get_capacity_calls() {
-    for form in negatives() {
+    for form in negative_expectations() {
         let mut journal = journal(&form);
         journal.reject_pod("full");
         assert!(!journal.is_done_when_quiet(), "{form}");
@@ -220,7 +220,7 @@ fn negative_expectations_wait_for_further_get_capacity_calls() {
 
 #[test]
 fn negative_expectations_wait_for_a_decision_after_the_last_watch_event() {
-    for form in negatives() {
+    for form in negative_expectations() {
         let mut journal = journal(&form);
         journal.reject_pod("full");
         journal.get_capacity(3);
@@ -241,7 +241,7 @@ fn watch_events_before_quiet_restart_the_wait() {
     assert_eq!(journal.judge.progress(), Progress::Running { quiet: false });
     journal.bind_pod();
     assert!(!journal.is_done_when_quiet());
-    assert_eq!(journal.next_bound(), BoundKind::Within);
+    assert_eq!(journal.next_bound(), DeadlineKind::Within);
     assert!(matches!(journal.judge.verdict(), Verdict::Fail(_)));
 }
 
@@ -250,9 +250,9 @@ fn bounds_limit_the_wait_for_idle_systems() {
     let mut journal = journal(&json!({"placement": {"app": "none"}, "why": "because"}));
     journal.reject_pod("full");
     journal.deliver_capacity();
-    assert_eq!(journal.next_bound(), BoundKind::PublisherIdle);
+    assert_eq!(journal.next_bound(), DeadlineKind::PublisherIdle);
     assert!(!journal.is_done_when_quiet());
-    assert_eq!(journal.next_bound(), BoundKind::SchedulerIdle);
+    assert_eq!(journal.next_bound(), DeadlineKind::SchedulerIdle);
     assert!(journal.is_done_when_quiet());
 }
 
@@ -276,7 +276,7 @@ fn a_rejection_in_an_earlier_step_does_not_count() {
     let none = json!({"placement": {"app": "none"}, "why": "because"});
     let pod = json!({"pod": {"name": "app", "claims": [{"class": "fast", "size": "10Gi"}]}});
     let grow = json!({"backend": {"n1": "20Gi"}});
-    let mut journal = steps(
+    let mut journal = journal_of_steps(
         &json!([{"id": "a", "do": [pod], "expect": [none]}, {"id": "b", "do": [grow], "expect": [none]}]),
     );
     journal.reject_pod("full");
@@ -346,7 +346,7 @@ fn only_lag_above_half_of_the_time_excuses_a_timeout() {
     let verdict = |lags: &[u64]| {
         let mut journal = journal(&expect);
         lags.iter().for_each(|lag| journal.lag(*lag));
-        assert_eq!(journal.next_bound(), BoundKind::Within);
+        assert_eq!(journal.next_bound(), DeadlineKind::Within);
         journal.judge.verdict()
     };
     assert!(matches!(verdict(&[]), Verdict::Fail(_)));

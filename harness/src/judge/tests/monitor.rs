@@ -15,7 +15,7 @@ fn reason(journal: &TestJournal) -> Option<Reason> {
 }
 
 /// Appends that the publisher creates an object for another class.
-fn write(journal: &mut TestJournal) {
+fn create_object_of_other_class(journal: &mut TestJournal) {
     let object = json!({"metadata": {}, "storageClassName": format!("class-{}", journal.seq)});
     journal.commit("publisher", "added", "csistoragecapacities", "c", &object);
 }
@@ -59,7 +59,7 @@ fn a_hold_ends_after_its_rounds_or_time() {
     let mut journal = super::journal(&time);
     journal.bind_pod();
     let (at, bound) = journal.judge.next_bound().expect("pending hold");
-    assert_eq!(bound.bound, BoundKind::Hold);
+    assert_eq!(bound.bound, DeadlineKind::Hold);
     assert_eq!(at.as_micros(), u128::from(journal.at_us + 700_000));
     assert!(!journal.is_done_when_quiet());
     journal.next_bound();
@@ -70,10 +70,10 @@ fn a_hold_ends_after_its_rounds_or_time() {
 fn a_count_fails_at_the_first_fact_above_its_maximum() {
     let expect = json!({"count": {"of": {"write": "create csistoragecapacities"}, "min": 1, "max": 2}, "why": "because"});
     let mut journal = journal(&expect);
-    write(&mut journal);
-    write(&mut journal);
+    create_object_of_other_class(&mut journal);
+    create_object_of_other_class(&mut journal);
     assert_eq!(reason(&journal), None);
-    write(&mut journal);
+    create_object_of_other_class(&mut journal);
     assert_eq!(reason(&journal), Some(Reason::Violated));
     let verdict = journal.judge.verdict();
     let failure = verdict.failure().expect("failure above the maximum");
@@ -90,7 +90,7 @@ fn an_order_requires_its_facts_in_sequence() {
     let order = json!({"order": [{"write": "create csistoragecapacities"}, {"write": "update pods"}], "why": "because"});
     let mut journal = journal(&order);
     journal.bind_pod();
-    write(&mut journal);
+    create_object_of_other_class(&mut journal);
     assert_eq!(
         journal.judge.progress(),
         Progress::Running { quiet: false },
@@ -107,7 +107,7 @@ fn never_without_its_after_fact_fails_for_lack_of_evidence() {
     let mut journal = journal(&never);
     journal.reject_pod("full");
     journal.get_capacity(3);
-    assert_eq!(journal.next_bound(), BoundKind::Within);
+    assert_eq!(journal.next_bound(), DeadlineKind::Within);
     assert_eq!(reason(&journal), Some(Reason::NoEvidence));
     let verdict = journal.judge.verdict();
     let failure = verdict.failure().expect("failure for lack of evidence");

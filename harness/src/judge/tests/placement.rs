@@ -6,7 +6,7 @@ use serde_json::json;
 use super::*;
 
 /// A journal in which the scheduler has rejected a pod that the case expects on a node.
-fn rejected() -> TestJournal {
+fn journal_with_rejected_pod() -> TestJournal {
     let mut journal = journal(&json!({"placement": {"app": "n1"}, "why": "w"}));
     journal.reject_pod("no room");
     journal.deliver("pods", "app", "modified");
@@ -35,7 +35,7 @@ impl TestJournal {
     }
 
     /// Appends the objects on which the capacity check depends. The pod needs 10Gi of class `fast`.
-    fn cluster(&mut self) {
+    fn create_capacity_check_objects(&mut self) {
         let labels = json!({"disk.example.com/node": "n1"});
         let registered = json!([{"name": "disk.example.com", "topologyKeys": ["disk.example.com/node"]}]);
         let claim = json!({"storageClassName": "fast", "resources": {"requests": {"storage": "10Gi"}}});
@@ -75,7 +75,7 @@ impl TestJournal {
     }
 
     /// The first event without evidence in the causal chain, after the deadline.
-    fn missing(&mut self) -> String {
+    fn first_missing_event(&mut self) -> String {
         while self.judge.failure.is_none() {
             self.next_bound();
         }
@@ -88,18 +88,18 @@ impl TestJournal {
 
 #[test]
 fn a_delivered_change_after_the_rejection_requires_a_retry() {
-    let mut journal = rejected();
+    let mut journal = journal_with_rejected_pod();
     journal.change("modified");
     journal.deliver("csidrivers", "disk.example.com", "modified");
     assert_eq!(
-        journal.missing(),
+        journal.first_missing_event(),
         "pod app is tried again: not since the update of csidrivers disk.example.com; last refusal: no room"
     );
 }
 
 #[test]
 fn the_selected_node_of_a_shared_pvc_does_not_count_for_a_rejected_pod() {
-    let mut journal = rejected();
+    let mut journal = journal_with_rejected_pod();
     let volume = |claim: &str| json!({"name": claim, "persistentVolumeClaim": {"claimName": claim}});
     let condition =
         json!({"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "no room"});
@@ -119,27 +119,27 @@ fn the_selected_node_of_a_shared_pvc_does_not_count_for_a_rejected_pod() {
     journal.change("modified");
     journal.deliver("csidrivers", "disk.example.com", "modified");
     assert_eq!(
-        journal.missing(),
+        journal.first_missing_event(),
         "pod app is tried again: not since the update of csidrivers disk.example.com; last refusal: no room"
     );
 }
 
 #[test]
 fn all_changes_since_the_rejection_are_listed() {
-    let mut journal = rejected();
+    let mut journal = journal_with_rejected_pod();
     journal.change("modified");
     journal.deliver("csidrivers", "disk.example.com", "modified");
     journal.commit("harness", "modified", "nodes", "n1", &json!({}));
     journal.deliver("nodes", "n1", "modified");
     assert_eq!(
-        journal.missing(),
+        journal.first_missing_event(),
         "pod app is tried again: not since the update of csidrivers disk.example.com and the update of nodes n1; last refusal: no room"
     );
 }
 
 #[test]
 fn undelivered_changes_followed_by_a_later_one_are_ignored() {
-    let mut journal = rejected();
+    let mut journal = journal_with_rejected_pod();
     journal.commit("harness", "added", "csidrivers", "other.example.com", &json!({}));
     journal.commit(
         "operator",
@@ -151,20 +151,20 @@ fn undelivered_changes_followed_by_a_later_one_are_ignored() {
     journal.change("modified");
     journal.deliver("csidrivers", "disk.example.com", "modified");
     assert_eq!(
-        journal.missing(),
+        journal.first_missing_event(),
         "pod app is tried again: not since the update of csidrivers disk.example.com; last refusal: no room"
     );
 }
 
 #[test]
 fn changes_delivered_before_the_rejection_require_no_retry() {
-    let mut journal = rejected();
+    let mut journal = journal_with_rejected_pod();
     journal.change("modified");
     journal.deliver("csidrivers", "disk.example.com", "modified");
     journal.reject_pod("still no room");
     journal.deliver("pods", "app", "modified");
     assert_eq!(
-        journal.missing(),
+        journal.first_missing_event(),
         "a node is chosen for pod app: refused: still no room"
     );
 }
@@ -181,17 +181,17 @@ fn a_new_watch_informs_about_deletions() {
             "pod app is tried again: not since the delete of csidrivers disk.example.com; last refusal: no room",
         ),
     ] {
-        let mut journal = rejected();
+        let mut journal = journal_with_rejected_pod();
         journal.change("deleted");
         journal.begin_watch(code);
-        assert_eq!(journal.missing(), missing);
+        assert_eq!(journal.first_missing_event(), missing);
     }
     // A new watch sends an event for each existing object.
-    let mut journal = rejected();
+    let mut journal = journal_with_rejected_pod();
     journal.change("modified");
     journal.begin_watch(200);
     assert_eq!(
-        journal.missing(),
+        journal.first_missing_event(),
         "the update of csidrivers disk.example.com delivered to the scheduler: never"
     );
 }
@@ -218,21 +218,21 @@ fn insufficient_reported_capacity_is_the_missing_link() {
             "pod app is tried again: not since the create of csidrivers disk.example.com".to_owned(),
         ),
     ] {
-        let mut journal = rejected();
-        journal.cluster();
+        let mut journal = journal_with_rejected_pod();
+        journal.create_capacity_check_objects();
         if let Some(reported) = reported {
             journal.get_capacity_returning(reported);
         }
         journal.publish_capacity(published);
-        let link = journal.missing();
+        let link = journal.first_missing_event();
         assert!(link.starts_with(&missing), "{link}");
     }
 }
 
 #[test]
 fn a_missing_topology_label_of_the_node_is_the_missing_link() {
-    let mut journal = rejected();
-    journal.cluster();
+    let mut journal = journal_with_rejected_pod();
+    journal.create_capacity_check_objects();
     journal.get_capacity_returning(5 << 30);
     journal.commit(
         "harness",
@@ -243,7 +243,7 @@ fn a_missing_topology_label_of_the_node_is_the_missing_link() {
     );
     journal.deliver("nodes", "n1", "modified");
     assert_eq!(
-        journal.missing(),
+        journal.first_missing_event(),
         "capacity for 10Gi of fast is published for node n1: node n1 lacks the label disk.example.com/node, a topology key \
          of disk.example.com in CSINode n1"
     );
@@ -253,7 +253,7 @@ fn a_missing_topology_label_of_the_node_is_the_missing_link() {
 fn a_volume_created_elsewhere_and_the_following_rejection_are_links() {
     let mut journal = journal(&json!({"placement": {"app": "n1"}, "why": "w"}));
     journal.deliver("pods", "app", "modified");
-    journal.cluster();
+    journal.create_capacity_check_objects();
     let bound = json!({"metadata": {"uid": "u", "annotations": {"volume.kubernetes.io/selected-node": "n2"}},
         "status": {"phase": "Bound"}});
     journal.commit("scheduler", "modified", "persistentvolumeclaims", "app-0", &bound);
@@ -265,7 +265,7 @@ fn a_volume_created_elsewhere_and_the_following_rejection_are_links() {
     journal.reject_pod("node(s) didn't match PersistentVolume's node affinity");
     journal.deliver("pods", "app", "modified");
     assert_eq!(
-        journal.missing(),
+        journal.first_missing_event(),
         "n1 is chosen for pod app: n2 was chosen, and the pod is refused: node(s) didn't match PersistentVolume's node affinity"
     );
     let verdict = journal.judge.verdict();

@@ -6,21 +6,21 @@ use super::*;
 use crate::expectation::Row;
 
 /// A case with one class, 5Gi on n1, and a pod with a PVC of 1Gi. The step expects `specification`.
-fn started() -> TestJournal {
-    started_with(&[])
+fn start_case() -> TestJournal {
+    start_case_with_actions(&[])
 }
 
 /// The case of `started`, with further actions after the creation of the pod.
-fn started_with(more: &[Value]) -> TestJournal {
+fn start_case_with_actions(more: &[Value]) -> TestJournal {
     let mut actions = vec![json!({"pod": {"name": "app", "claims": [{"class": "fast", "size": "1Gi"}]}})];
     actions.extend_from_slice(more);
     let steps = json!([{"id": "a", "do": actions, "expect": "specification"}]);
-    started_in(&json!({}), &steps)
+    start_case_with_settings(&json!({}), &steps)
 }
 
 /// The cluster of `started`, with other publisher settings and steps.
-fn started_in(publisher: &Value, steps: &Value) -> TestJournal {
-    let mut journal = started_from(&json!({
+fn start_case_with_settings(publisher: &Value, steps: &Value) -> TestJournal {
+    let mut journal = start_parsed_case(&json!({
         "id": "story/unit/specification", "title": "a case of a test",
         "cluster": {"nodes": ["n1", "n2"], "classes": ["fast"], "backend": {"n1": "5Gi"}, "publisher": publisher},
         "steps": steps,
@@ -33,7 +33,7 @@ fn started_in(publisher: &Value, steps: &Value) -> TestJournal {
 }
 
 /// A journal that contains only the initial objects, before any program runs.
-fn started_from(text: &Value) -> TestJournal {
+fn start_parsed_case(text: &Value) -> TestJournal {
     let scenarios = parse("test.yaml", &text.to_string()).expect("well-formed case");
     let plan: &'static Plan = Box::leak(Box::new(resolve(&scenarios[0]).expect("valid case")));
     let mut journal = TestJournal {
@@ -138,7 +138,7 @@ impl TestJournal {
     /// Whether the failure is a pod that the scheduler rejected although it could be assigned.
     fn reports_wrong_refusal(&self) -> bool {
         let oracle = self.judge.oracle.as_ref().expect("oracle");
-        let mut unsettled = oracle.unsettled().into_iter();
+        let mut unsettled = oracle.violations_if_quiet().into_iter();
         unsettled.any(|it| it.rule.id == "placement/wrongly-refused")
     }
 
@@ -202,7 +202,7 @@ fn assert_failure(failure: &Failure, rule: &str, words: &[&str]) {
 
 #[test]
 fn a_correct_run_passes_once_everything_is_quiet() {
-    let mut journal = started();
+    let mut journal = start_case();
     journal.get_capacity_for("n1");
     journal.commit_capacity("publisher", "added", &published("n1", 5 * GI));
     journal.create_pod();
@@ -232,7 +232,7 @@ fn a_correct_run_passes_once_everything_is_quiet() {
 
 #[test]
 fn a_missing_object_has_a_row() {
-    let mut journal = started();
+    let mut journal = start_case();
     journal.create_pod();
     journal.advance_until_failure();
     let words = ["PUB-14", "5Gi → -", "StorageClass fast"];
@@ -241,7 +241,7 @@ fn a_missing_object_has_a_row() {
 
 #[test]
 fn an_object_for_a_segment_without_nodes_is_extra() {
-    let mut journal = started();
+    let mut journal = start_case();
     journal.commit_capacity("kubectl", "added", &published("n3", GI));
     journal.begin_with_a_pod();
     journal.advance_until_failure();
@@ -254,7 +254,7 @@ fn an_object_for_a_segment_without_nodes_is_extra() {
 
 #[test]
 fn an_object_that_no_client_requested_fails_at_once() {
-    let mut journal = started();
+    let mut journal = start_case();
     journal.commit_capacity("harness", "added", &published("n3", GI));
     let words = ["API-07", "no request preceded the change"];
     assert_failure(&journal.failure(), "server/unrequested-change", &words);
@@ -262,7 +262,7 @@ fn an_object_that_no_client_requested_fails_at_once() {
 
 #[test]
 fn a_request_beyond_the_documented_rbac_rules_fails_at_once() {
-    let mut journal = started();
+    let mut journal = start_case();
     journal.record(
         json!({"fact": "request", "client": "publisher", "verb": "list", "resource": "csistoragecapacities",
         "namespace": null, "name": null, "code": 200, "message": null, "revision": 9}),
@@ -276,7 +276,7 @@ fn a_request_beyond_the_documented_rbac_rules_fails_at_once() {
 
 #[test]
 fn a_capacity_that_does_not_match_the_storage_fails_at_once() {
-    let mut journal = started();
+    let mut journal = start_case();
     journal.record(
         json!({"fact": "call", "method": "GetCapacity", "node": null, "segment": "n1", "parameters": {}, "volume": null,
         "requiredBytes": null, "code": "OK", "message": null, "available": GI, "maximum": null}),
@@ -290,7 +290,7 @@ fn wrong_metrics_fail_after_the_timeout() {
         "id": "story/unit/metrics", "title": "a case of a test", "cluster": {"roles": ["publisher"], "metrics": true},
         "steps": [{"id": "a", "expect": "specification"}],
     });
-    let mut journal = started_from(&text);
+    let mut journal = start_parsed_case(&text);
     journal.record_process("publisher", "started");
     journal.record(json!({"fact": "stepActed", "step": 0}));
     let read = |journal: &mut TestJournal, goal: u32| {
@@ -311,7 +311,7 @@ fn wrong_metrics_fail_after_the_timeout() {
 
 #[test]
 fn writing_an_object_of_another_client_fails_at_once() {
-    let mut journal = started();
+    let mut journal = start_case();
     let mut foreign = published("n1", GI);
     foreign["metadata"]["labels"] = json!({});
     journal.commit_capacity("kubectl", "added", &foreign);
@@ -326,7 +326,7 @@ fn writing_an_object_of_another_client_fails_at_once() {
 
 #[test]
 fn publishing_more_than_the_driver_reported_fails_at_once() {
-    let mut journal = started();
+    let mut journal = start_case();
     journal.get_capacity_for("n1");
     journal.commit_capacity("publisher", "added", &published("n1", 6 * GI));
     assert_failure(
@@ -338,7 +338,7 @@ fn publishing_more_than_the_driver_reported_fails_at_once() {
 
 #[test]
 fn a_get_capacity_call_for_an_unknown_segment_fails_at_once() {
-    let mut journal = started();
+    let mut journal = start_case();
     journal.get_capacity_for("n3");
     assert_failure(
         &journal.failure(),
@@ -357,7 +357,7 @@ fn delayed_calls_may_have_started_before_the_last_change() {
             {"id": "b", "do": [{"class": {"delete": "fast"}}], "expect": "specification"},
             {"id": "c", "expect": "specification"},
         ]);
-        let mut journal = started_in(&json!({}), &steps);
+        let mut journal = start_case_with_settings(&json!({}), &steps);
         if is_late {
             journal.record_action("driver fault added: GetCapacity is delayed by 500ms, 1×");
         }
@@ -393,7 +393,7 @@ fn delayed_calls_may_have_started_before_the_last_change() {
 
 #[test]
 fn selecting_a_node_without_capacity_fails_at_once() {
-    let mut journal = started();
+    let mut journal = start_case();
     journal.begin_with_a_pod();
     journal.commit_workload(
         "scheduler",
@@ -401,27 +401,27 @@ fn selecting_a_node_without_capacity_fails_at_once() {
         "persistentvolumeclaims",
         &claim(Some("n2")),
     );
-    let words = ["it was placed on n2", "no capacity object has enough capacity"];
+    let words = ["the pod was placed on n2", "no capacity object has enough"];
     assert_failure(&journal.failure(), "placement/no-capacity", &words);
 }
 
 #[test]
 fn a_pod_that_waits_although_a_node_fits_has_a_row_with_the_node() {
-    let mut journal = started();
+    let mut journal = start_case();
     journal.begin_with_a_pod();
     journal.reject_created_pod();
     journal.advance_until_failure();
     assert_failure(
         &journal.failure(),
         "placement/wrongly-refused",
-        &["n1 → refused", "delivered to the scheduler"],
+        &["n1 → unschedulable", "delivered to the scheduler"],
     );
 }
 
 #[test]
 fn a_scheduler_that_never_listed_capacity_before_it_became_unserved_may_reject() {
     for has_read in [true, false] {
-        let mut journal = started_with(&[json!({"release": {"to": "1.20"}})]);
+        let mut journal = start_case_with_actions(&[json!({"release": {"to": "1.20"}})]);
         journal.get_capacity_for("n1");
         journal.commit_capacity("publisher", "added", &published("n1", 5 * GI));
         if has_read {
@@ -433,7 +433,7 @@ fn a_scheduler_that_never_listed_capacity_before_it_became_unserved_may_reject()
         journal.create_pod_and(&["the API server is now 1.20"]);
         journal.reject_created_pod();
         let oracle = journal.judge.oracle.as_ref().expect("oracle");
-        let wrong = oracle.unsettled().into_iter();
+        let wrong = oracle.violations_if_quiet().into_iter();
         let refused = wrong.filter(|it| it.rule.id == "placement/wrongly-refused");
         assert_eq!(refused.count(), usize::from(has_read));
     }
@@ -443,7 +443,7 @@ fn a_scheduler_that_never_listed_capacity_before_it_became_unserved_may_reject()
 fn a_scheduler_may_use_a_storage_capacity_flag_that_is_no_longer_served() {
     for restarts_again in [false, true] {
         let releases = ["1.19", "1.18"].map(|release| json!({"release": {"to": release}}));
-        let mut journal = started_with(&releases);
+        let mut journal = start_case_with_actions(&releases);
         let restart = |journal: &mut TestJournal| {
             journal.record_process("scheduler", "stopped");
             journal.record_process("scheduler", "started");
@@ -467,7 +467,7 @@ fn a_scheduler_uses_the_maximum_volume_sizes_that_it_was_served() {
             json!({"release": {"to": release, "gates": gate}}),
             json!({"release": {"to": "1.19"}}),
         ];
-        let mut journal = started_with(&releases);
+        let mut journal = start_case_with_actions(&releases);
         let mut object = published("n1", 0);
         object["maximumVolumeSize"] = "5Gi".into();
         object.as_object_mut().expect("object").remove("capacity");
@@ -494,7 +494,7 @@ fn calls_of_a_starting_publisher_may_be_lost_with_the_connection() {
         {"id": "b", "do": [cut, {"start": "publisher"}], "expect": "specification"},
     ]);
     for is_cut in [true, false] {
-        let mut journal = started_in(&json!({"deleteUnknownCapacity": true}), &steps);
+        let mut journal = start_case_with_settings(&json!({"deleteUnknownCapacity": true}), &steps);
         for node in ["n1", "n2"] {
             journal.get_capacity_for(node);
             journal.commit_capacity(
@@ -525,7 +525,7 @@ fn calls_of_a_starting_publisher_may_be_lost_with_the_connection() {
 
 #[test]
 fn an_unprovisioned_pvc_with_sufficient_capacity_has_a_row() {
-    let mut journal = started();
+    let mut journal = start_case();
     journal.begin_with_a_pod();
     journal.commit_workload(
         "scheduler",
@@ -537,13 +537,13 @@ fn an_unprovisioned_pvc_with_sufficient_capacity_has_a_row() {
     assert_failure(
         &journal.failure(),
         "volumes/not-provisioned",
-        &["Claim(\"app-0\")", "bytes are available at"],
+        &["Claim(\"app-0\")", "bytes are available in"],
     );
 }
 
 #[test]
 fn a_volume_uses_capacity_until_it_is_deleted() {
-    let mut journal = started();
+    let mut journal = start_case();
     let volume = |method: &str| {
         json!({"fact": "call", "method": method, "node": null, "segment": "n1", "parameters": {}, "volume": "v",
             "volumeId": "1", "placed": (method == "CreateVolume").then(|| json!({"segment": "n1", "bytes": 2 * GI})),
@@ -551,7 +551,7 @@ fn a_volume_uses_capacity_until_it_is_deleted() {
     };
     let capacity = |journal: &TestJournal| {
         let oracle = journal.judge.oracle.as_ref().expect("oracle");
-        let rows = oracle.demands().capacities.expect("expressible rows");
+        let rows = oracle.required_state().capacities.expect("expressible rows");
         rows[&("fast".to_owned(), "n1".to_owned())]
     };
     let gigabytes = |count: u64| {

@@ -32,7 +32,7 @@ pub struct FaultSpec {
     /// Number of matching requests to affect. Unset: all until `removeFault`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub times: Option<u32>,
-    /// Affects each matching request with a given probability.
+    /// Affects each matching request with a probability, as in `{probability: 0.5, seed: 1}`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chance: Option<ChanceSpec>,
     /// HTTP status code with which the server responds instead of processing the request.
@@ -56,19 +56,19 @@ pub struct FaultSpec {
     /// Compacts the event history: a watch from an earlier revision gets status 410 (Gone).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub compact: bool,
-    /// From now on, the server answers get and list requests with the current state even after later changes: `allowed` for requests that
-    /// allow stale data, or `always`.
+    /// Get and list requests return the current state even after later changes: `allowed`, requests with resourceVersion 0; `always`, all
+    /// requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stale: Option<StaleSpec>,
-    /// Kills the client when it sends a matching request, so that it does nothing further.
+    /// With another effect, such as `cut`: also kills the client when it sends a matching request, so that it does nothing further.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub kill: bool,
-    /// Must be `true` for a fault that no real API server shows.
+    /// Must be `true` for a fault that no real API server shows, such as `stale: always`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub illegal: bool,
 }
 
-/// A random choice. The seed makes it reproducible.
+/// Affects each matching request with a probability. The seed makes the random choice reproducible.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ChanceSpec {

@@ -14,7 +14,7 @@ pub(super) fn resolve(scope: &Scope<'_>, pools: &BTreeMap<String, Option<Short<P
         let (plan, note) = match spec {
             Some(spec) => (
                 Some(backend::storage(spec)?),
-                format!("backend {text} is now {}", backend::note(spec)),
+                format!("backend {text} is now {}", backend::format_pool(spec)),
             ),
             None => (None, format!("backend {text} is gone")),
         };

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::Resolved;
 use crate::expectation::response_names;
 use crate::plan::scope::Scope;
-use crate::plan::vocabulary::names;
+use crate::plan::vocabulary::join_names;
 use crate::plan::{Action, CsiCall, CsiCallKind};
 use crate::scenario::{Expression, ResponseSpec, Short};
 
@@ -34,8 +34,8 @@ pub struct CsiCallSpec {
     pub size: Option<Short<Expression>>,
     /// DeleteVolume: name of the CreateVolume response that contains the volume id.
     pub of: Option<String>,
-    /// GetCapacity: condition on the response. The call is repeated until the condition holds, for up to 10 s, because drivers may update
-    /// their capacity late. The last response is stored.
+    /// GetCapacity: conditions on the response, as in the expectation `responses`. The call is repeated until they hold, for up to 10 s,
+    /// because drivers may update their capacity late. The last response is stored.
     #[serde(default)]
     pub until: ResponseSpec,
 }
@@ -117,7 +117,7 @@ fn parameters(scope: &Scope<'_>, spec: &CsiCallSpec) -> Result<BTreeMap<String, 
         Some(class) => scope.classes.get(class).cloned().ok_or_else(|| {
             format!(
                 "class `{class}` is not defined; classes: {}",
-                names(&scope.classes)
+                join_names(&scope.classes)
             )
         })?,
     };

@@ -12,9 +12,10 @@ use crate::scenario::CapacitySpec;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum CapacityAction {
-    /// Create a CSIStorageCapacity object.
+    /// Create a CSIStorageCapacity object as in `cluster.capacityObjects`.
     Create(CapacitySpec),
-    /// Edit the CSIStorageCapacity object of this class and segment, whichever client created it.
+    /// Edit a CSIStorageCapacity object, whichever client created it, with a JSON merge patch: `{class: fast, segment: n1, merge:
+    /// {capacity: 5Gi}}`.
     Edit {
         /// storageClassName.
         class: String,
@@ -23,7 +24,7 @@ pub enum CapacityAction {
         /// A JSON merge patch for the object.
         merge: Value,
     },
-    /// Delete the CSIStorageCapacity object of this class and segment, whichever client created it.
+    /// Delete a CSIStorageCapacity object, whichever client created it: `{class: fast, segment: n1}`.
     Delete {
         /// storageClassName.
         class: String,
@@ -43,14 +44,15 @@ pub(super) fn resolve(scope: &mut Scope<'_>, action: &CapacityAction) -> Resolve
     Ok(vec![match action {
         CapacityAction::Create(spec) => {
             let note = format!("by hand: capacity for class {}", spec.class);
-            (Action::Create(scope.capacity(spec)?), note)
+            (Action::Create(scope.build_capacity(spec)?), note)
         }
         CapacityAction::Edit {
             class,
             segment,
             merge,
         } => {
-            let note = format!("by hand: edit capacity of class {class}, segment {segment}: {merge}");
+            let note =
+                format!("by hand: edit capacity of class {class}, segment {segment}: {merge}");
             (Action::Merge(target(scope, class, segment)?, merge.clone()), note)
         }
         CapacityAction::Delete { class, segment } => {

@@ -11,7 +11,7 @@ use crate::scenario::{ClassSpec, Short};
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ClassAction {
-    /// Create a StorageClass.
+    /// Create a StorageClass as in `cluster.classes`: `class: {create: slow}`.
     Create(Short<ClassSpec>),
     /// Delete the StorageClass with this name: `class: {delete: fast}`.
     Delete(String),
@@ -19,7 +19,7 @@ pub enum ClassAction {
 
 pub(super) fn resolve(scope: &mut Scope<'_>, action: &ClassAction) -> Resolved {
     Ok(vec![match action {
-        ClassAction::Create(spec) => create(scope.class(spec), "class", &spec.name),
+        ClassAction::Create(spec) => create(scope.build_class(spec), "class", &spec.name),
         ClassAction::Delete(name) => {
             scope.defined.check_deleted_class(name)?;
             let target = cluster_wide("storageclasses", name);

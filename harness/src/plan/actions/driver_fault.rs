@@ -4,7 +4,7 @@ use fake_csi::{Code, RuleText};
 
 use super::Resolved;
 use crate::plan::scope::Scope;
-use crate::plan::vocabulary::names;
+use crate::plan::vocabulary::join_names;
 use crate::plan::{Action, vocabulary};
 use crate::scenario::Size;
 
@@ -14,7 +14,7 @@ pub(super) fn resolve(scope: &mut Scope<'_>, spec: &RuleText<String, Size>) -> R
         let parameters = scope.classes.get(&class).ok_or_else(|| {
             format!(
                 "class `{class}` is not defined; classes: {}",
-                names(&scope.classes)
+                join_names(&scope.classes)
             )
         })?;
         spec.parameters.extend(parameters.clone());
@@ -62,7 +62,7 @@ pub(super) fn resolve_end(scope: &mut Scope<'_>, id: &str) -> Resolved {
     Ok(vec![(Action::RemoveDriverFault(id.to_owned()), note)])
 }
 
-/// Describes which of the matching calls or requests a fault affects.
+/// Formats which of the matching calls or requests a fault affects, from the keys `skip` and `times`.
 pub(super) fn format_affected(skip: u32, times: Option<u32>) -> String {
     let skip = match skip {
         0 => String::new(),

@@ -84,8 +84,8 @@ actions! {
     /// Read from API discovery in which versions the API server serves a resource, such as `csistoragecapacities.storage.k8s.io`. The
     /// expectation `served` checks the result.
     Discover(String) => release::resolve_discover,
-    /// Mount the volumes of a scheduled pod once, as the kubelet does: call NodePublishVolume, then write the result to the pod's status
-    /// and an Event.
+    /// Mount the volumes of the scheduled pod with this name once, as the kubelet does: call NodePublishVolume, then write the result to
+    /// the pod's status and an Event.
     Mount(String) => mount,
     /// Inject a fault into the driver, or set the response of a CSI method.
     #[serde(alias = "csi")]
@@ -122,7 +122,7 @@ actions! {
     Apply(ApplySpec) => object::resolve_apply,
     /// Create an object of any kind from its manifest.
     Object(Value) => object::resolve_object,
-    /// Perform an action that the API server may reject. Expectations define whether it must.
+    /// Perform an action that the API server may reject, as in `attempt: {object: …}`. Expectations define whether it must.
     Attempt(Box<ActionSpec>) => attempt,
 }
 
@@ -131,13 +131,13 @@ fn mount(_: &mut Scope<'_>, pod: &str) -> Resolved {
     Ok(vec![(Action::Mount(pod.to_owned()), note)])
 }
 
-/// The API server may reject the request, so the objects need not be valid.
+/// Resolves an `attempt` action. Does not validate its objects, because the API server may reject its request.
 fn attempt(scope: &mut Scope<'_>, inner: &ActionSpec) -> Resolved {
     let actions = match inner {
         ActionSpec::Replace(spec) => vec![object::replace(spec)],
         ActionSpec::Apply(spec) => vec![object::apply(spec)],
         ActionSpec::Object(created) => {
-            scope.class_object(created);
+            scope.register_class_object(created);
             vec![object::create_object(created)]
         }
         other => other.resolve(scope)?,

@@ -9,14 +9,14 @@ use serde_json::json;
 use super::{Resolved, cluster_wide, create};
 use crate::plan::Action;
 use crate::plan::scope::Scope;
-use crate::plan::vocabulary::names;
+use crate::plan::vocabulary::join_names;
 use crate::scenario::{FromShort, NodeSpec, Short};
 
 /// A change of a node. Write exactly one of these keys.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum NodeAction {
-    /// Create the node and register the driver on it: `node: {join: n4}`.
+    /// Create a node as in `cluster.nodes`, and run the driver on it: `node: {join: n4}`.
     Join(Short<NodeSpec>),
     /// Delete the Node and CSINode objects: `node: {leave: n1}`.
     Leave(String),
@@ -27,7 +27,8 @@ pub enum NodeAction {
         /// Labels to set; null removes a label.
         labels: BTreeMap<String, Option<String>>,
     },
-    /// Add the driver to the node's CSINode: `node: {register: n1}`, or `node: {register: {name: n1, labels: first}}`.
+    /// Add the driver to the node's CSINode: `node: {register: n1}`, or `node: {register: {name: n1, labels: first}}`. In distributed mode
+    /// this starts no publisher on the node: use `join`.
     Register(Short<RegisterSpec>),
     /// Remove the driver from the node's CSINode: `node: {unregister: n1}`.
     Unregister(String),
@@ -39,8 +40,8 @@ pub enum NodeAction {
 pub struct RegisterSpec {
     /// Name of the node.
     pub name: String,
-    /// When the node gets the topology labels that NodeGetInfo returns: `first`, before the CSINode lists the driver (as the kubelet does),
-    /// or `last`, after that. Unset: the labels do not change.
+    /// When the node gets its default topology labels: `first`, before the CSINode lists the driver (as the kubelet does), or `last`, after
+    /// that. Unset: the labels do not change.
     pub labels: Option<LabelOrder>,
 }
 
@@ -67,7 +68,7 @@ impl FromShort for RegisterSpec {
 pub(super) fn resolve(scope: &mut Scope<'_>, action: &NodeAction) -> Resolved {
     Ok(match action {
         NodeAction::Join(spec) => {
-            let [node, csi_node] = scope.node(spec);
+            let [node, csi_node] = scope.build_node(spec);
             let mut list = vec![create(node, "node", &spec.name)];
             if let Some(segment) = driver_segment(scope, spec) {
                 list.push((
@@ -120,7 +121,7 @@ fn register(scope: &Scope<'_>, spec: &RegisterSpec) -> Resolved {
         format!("register the driver in CSINode {name}"),
     )];
     if let Some(order) = spec.labels {
-        let labels: BTreeMap<String, String> = scope.segments.usual(name).into_iter().collect();
+        let labels: BTreeMap<String, String> = scope.segments.default_segment(name).into_iter().collect();
         let merge = json!({"metadata": {"labels": labels}});
         let index = if order == LabelOrder::First { 0 } else { 1 };
         let note = format!("label node {name} with its segment");
@@ -134,7 +135,7 @@ fn known_node(scope: &Scope<'_>, name: &str) -> Result<(), String> {
         true => Ok(()),
         false => Err(format!(
             "node `{name}` is not defined; nodes: {}",
-            names(&scope.nodes)
+            join_names(&scope.nodes)
         )),
     }
 }

@@ -19,7 +19,7 @@ pub enum DeleteAction {
     Pod(String),
     /// Name of a PVC to delete.
     Claim(String),
-    /// Any other object to delete.
+    /// Any other object to delete: `{resource: pods, namespace: default, name: app}`.
     Object {
         /// Plural resource name, such as `replicasets`.
         resource: String,
@@ -28,7 +28,8 @@ pub enum DeleteAction {
         /// metadata.name.
         name: String,
     },
-    /// Deletes all objects with these labels one by one, as `kubectl delete -l` does.
+    /// Deletes all objects with some labels one by one, as `kubectl delete -l` does: `{resource: pods, namespace: default, labels: {app:
+    /// db}}`.
     All {
         /// Plural resource name.
         resource: String,
@@ -74,7 +75,7 @@ pub(super) fn resolve_delete(scope: &mut Scope<'_>, action: &DeleteAction) -> Re
             name,
         } => (resource.as_str(), namespace.as_deref(), name),
     };
-    let target = named(resource, namespace, name)?;
+    let target = named_target(resource, namespace, name)?;
     Ok(vec![(
         Action::Delete(target),
         format!("delete {resource} {name}"),
@@ -99,19 +100,19 @@ fn delete_all(resource: &str, namespace: Option<&str>, labels: &BTreeMap<String,
 }
 
 pub(super) fn resolve_merge(_: &mut Scope<'_>, spec: &MergeSpec) -> Resolved {
-    let target = named(&spec.resource, spec.namespace.as_deref(), &spec.name)?;
+    let target = named_target(&spec.resource, spec.namespace.as_deref(), &spec.name)?;
     let note = format!("change {} {}: {}", spec.resource, spec.name, spec.merge);
     Ok(vec![(Action::Merge(target, spec.merge.clone()), note)])
 }
 
 pub(super) fn resolve_replace(scope: &mut Scope<'_>, spec: &ReplaceSpec) -> Resolved {
-    scope.class_object(&spec.object);
+    scope.register_class_object(&spec.object);
     scope.dry_run.check_kind(&spec.object)?;
     Ok(vec![replace(spec)])
 }
 
 pub(super) fn resolve_apply(scope: &mut Scope<'_>, spec: &ApplySpec) -> Resolved {
-    scope.class_object(&spec.object);
+    scope.register_class_object(&spec.object);
     scope.dry_run.check_kind(&spec.object)?;
     Ok(vec![apply(spec)])
 }
@@ -148,7 +149,7 @@ pub(super) fn create_object(object: &Value) -> (Action, String) {
 }
 
 /// Resolves an object that the case identifies by resource, namespace and name.
-fn named(resource: &str, namespace: Option<&str>, name: &str) -> Result<Target, String> {
+fn named_target(resource: &str, namespace: Option<&str>, name: &str) -> Result<Target, String> {
     match (is_namespaced(resource)?, namespace) {
         (true, None) => Err(format!(
             "objects of `{resource}` are in a namespace; add `namespace`"

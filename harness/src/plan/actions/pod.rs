@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use capacity_types::{ephemeral_claim_name, ephemeral_volume};
+use capacity_types::{ephemeral_claim_name, ephemeral_volume_name};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -18,10 +18,10 @@ use crate::scenario::Size;
 pub struct PodSpec {
     /// metadata.name.
     pub name: String,
-    /// PVCs that the pod mounts. They are created before the pod; an entry with only a `name` mounts an existing PVC.
+    /// PVCs that the pod mounts. They are created before the pod. An entry with only a `name` mounts an existing PVC.
     #[serde(default)]
     pub claims: Vec<ClaimSpec>,
-    /// Generic ephemeral volumes.
+    /// Generic ephemeral volumes, with the keys of a claim except `name`. Their PVCs are called `<pod>-scratch-<index>`.
     #[serde(default)]
     pub ephemeral: Vec<ClaimSpec>,
     /// spec.nodeSelector.
@@ -35,13 +35,13 @@ pub struct PodSpec {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ClaimSpec {
-    /// metadata.name. Inside a pod, the default is `<pod>-<index>`.
+    /// metadata.name. Inside a pod, the default is `<pod>-<index>`, such as `app-0`.
     pub name: Option<String>,
     /// spec.storageClassName. If unset inside a pod, the PVC must already exist; if unset in `claim`, the PVC has no class.
     pub class: Option<String>,
     /// spec.resources.requests.storage.
     pub size: Option<Size>,
-    /// spec.volumeMode; `Filesystem` if unset.
+    /// spec.volumeMode: `Filesystem` (default) or `Block`.
     pub mode: Option<VolumeMode>,
     /// spec.dataSource: name of the PVC to clone.
     pub copy_of: Option<String>,
@@ -99,7 +99,7 @@ pub(super) fn resolve(scope: &mut Scope<'_>, spec: &PodSpec) -> Resolved {
     for (index, claim) in spec.ephemeral.iter().enumerate() {
         require_class_and_size(claim)?;
         if let Some(name) = &claim.name {
-            let claim_name = ephemeral_claim_name(&spec.name, &ephemeral_volume(index));
+            let claim_name = ephemeral_claim_name(&spec.name, &ephemeral_volume_name(index));
             return Err(format!(
                 "`name: {name}` of an ephemeral volume has no effect: its claim is named after the pod and the volume, `{claim_name}`; remove it"
             ));
@@ -210,7 +210,7 @@ pub(crate) fn pod_object(spec: &PodSpec, claims: &[String]) -> Value {
     }
     for (index, claim) in spec.ephemeral.iter().enumerate() {
         let template = json!({"volumeClaimTemplate": {"spec": claim_spec(claim)}});
-        volumes.push(json!({"name": ephemeral_volume(index), "ephemeral": template}));
+        volumes.push(json!({"name": ephemeral_volume_name(index), "ephemeral": template}));
     }
     if let Some(driver) = &spec.inline {
         volumes.push(json!({"name": "inline", "csi": {"driver": driver}}));

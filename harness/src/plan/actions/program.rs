@@ -19,7 +19,7 @@ pub(super) fn resolve_start(_: &mut Scope<'_>, role: &Role) -> Resolved {
 }
 
 pub(super) fn resolve_publisher(scope: &mut Scope<'_>, spec: &PublisherSpec) -> Resolved {
-    settings::owner_level(*spec, scope.cluster.mode)?;
+    settings::check_owner_level(*spec, scope.cluster.mode)?;
     let note = format!("start the publisher anew{}", format_publisher(*spec));
     Ok(vec![(Action::RestartPublisher(*spec), note)])
 }
@@ -48,7 +48,7 @@ fn format_scheduler(spec: &SchedulerSpec) -> String {
 }
 
 fn format_non_defaults(role: Role, settings: &Settings) -> String {
-    // Stored journals identify actions by their text, so the text contains the old names of settings.
+    // The oracle finds actions of stored journals by this text, so renamed settings keep their old names in it.
     let name = |setting: &Setting| old_of(setting.name).unwrap_or(setting.name);
     let values = of_role(role).map(|setting| (name(setting), setting.value(settings)));
     let words: Vec<_> = values

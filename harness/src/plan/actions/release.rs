@@ -22,7 +22,7 @@ pub struct ReleaseSpec {
 }
 
 pub(super) fn resolve(scope: &mut Scope<'_>, spec: &ReleaseSpec) -> Resolved {
-    scope.serve(spec.to.unwrap_or(scope.release), &spec.gates);
+    scope.set_release_and_gates(spec.to.unwrap_or(scope.release), &spec.gates);
     let mut note = format!("the API server is now {}", scope.release);
     for (gate, on) in &spec.gates {
         note.push_str(&format!(", {gate}={on}"));
@@ -31,6 +31,6 @@ pub(super) fn resolve(scope: &mut Scope<'_>, spec: &ReleaseSpec) -> Resolved {
 }
 
 pub(super) fn resolve_discover(_: &mut Scope<'_>, resource: &str) -> Resolved {
-    let note = format!("ask in which versions {resource} is served");
+    let note = format!("discover the served versions of {resource}");
     Ok(vec![(Action::Discover(resource.parse()?), note)])
 }

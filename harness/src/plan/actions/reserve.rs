@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::Resolved;
 use crate::plan::Action;
 use crate::plan::scope::Scope;
-use crate::plan::vocabulary::names;
+use crate::plan::vocabulary::join_names;
 use crate::scenario::Bytes;
 
 /// A reservation by a scheduler extender (Dell CSI bare-metal proposal, AvailableCapacityReservation): one device per PVC, in each of the
@@ -73,7 +73,7 @@ pub(super) fn resolve_end(scope: &mut Scope<'_>, name: &str) -> Resolved {
 
 fn reserved(scope: &Scope<'_>, spec: &ReservedClaimSpec) -> Result<ReservedVolume, String> {
     let parameters = scope.classes.get(&spec.class).cloned().ok_or_else(|| {
-        let known = names(&scope.classes);
+        let known = join_names(&scope.classes);
         format!("class `{}` is not defined; classes: {known}", spec.class)
     })?;
     Ok(ReservedVolume {

@@ -31,20 +31,20 @@ const ALL: [Unit; 12] = [
 
 /// The canonical form of a quantity with binary suffixes, as Kubernetes stores it: with the largest power of 1024 that divides the number.
 /// Below 1024 Kubernetes uses decimal suffixes, so 1000 bytes are `1k`.
-pub fn canonical(bytes: u64) -> String {
+pub fn format_canonical(bytes: u64) -> String {
     match bytes {
         1000 => "1k".to_owned(),
-        _ => with_divisor(&BINARY, bytes.into()),
+        _ => format_with_suffix(&BINARY, bytes.into()),
     }
 }
 
 /// Bytes with the first binary or decimal suffix that divides them, such as `10Gi` or `256G`: exact and readable.
 pub fn format_bytes(bytes: i128) -> String {
-    with_divisor(&ALL, bytes)
+    format_with_suffix(&ALL, bytes)
 }
 
 /// The number with the first suffix in `units` whose factor divides it without remainder.
-fn with_divisor(units: &[Unit], bytes: i128) -> String {
+fn format_with_suffix(units: &[Unit], bytes: i128) -> String {
     let unit = units.iter().find(|(_, size)| bytes != 0 && bytes % size == 0);
     unit.map_or_else(
         || bytes.to_string(),
@@ -79,7 +79,7 @@ mod tests {
             (1 << 50, "1Pi"),
             (i64::MAX.unsigned_abs(), "9223372036854775807"),
         ] {
-            assert_eq!(canonical(bytes), text);
+            assert_eq!(format_canonical(bytes), text);
         }
     }
 

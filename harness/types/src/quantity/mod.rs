@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 
-pub use self::bytes::{canonical, format_bytes};
+pub use self::bytes::{format_bytes, format_canonical};
 
 /// Nano-units per unit. A nano-unit is the smallest fraction in a Kubernetes quantity.
 const NANOS_PER_UNIT: i128 = 1_000_000_000;
@@ -54,9 +54,9 @@ impl Quantity {
     /// The value in bytes (for storage quantities). Fractions are rounded away from zero.
     pub fn bytes(self, arithmetic: Arithmetic) -> i128 {
         match arithmetic {
-            Arithmetic::Exact => round_away(self.nanos),
+            Arithmetic::Exact => round_to_units(self.nanos),
             Arithmetic::Wrapping => self.wrapped.into(),
-            Arithmetic::Saturating => round_away(self.nanos).clamp(i64::MIN.into(), i64::MAX.into()),
+            Arithmetic::Saturating => round_to_units(self.nanos).clamp(i64::MIN.into(), i64::MAX.into()),
         }
     }
 
@@ -155,8 +155,8 @@ fn parse(text: &str) -> Option<Quantity> {
     }
     let whole = whole.trim_start_matches('0');
     Some(match multiplier(suffix)? {
-        Multiplier::Ten(exponent) => decimal(negative, whole, fraction, exponent),
-        Multiplier::Two(exponent) => binary(negative, whole, fraction, exponent),
+        Multiplier::Ten(exponent) => parse_decimal(negative, whole, fraction, exponent),
+        Multiplier::Two(exponent) => parse_binary(negative, whole, fraction, exponent),
     })
 }
 
@@ -168,15 +168,15 @@ fn multiplier(suffix: &str) -> Option<Multiplier> {
     exponent.parse().ok().map(Multiplier::Ten)
 }
 
-fn decimal(negative: bool, whole: &str, fraction: &str, exponent: i64) -> Quantity {
+fn parse_decimal(negative: bool, whole: &str, fraction: &str, exponent: i64) -> Quantity {
     let digits: Vec<u8> = whole.bytes().chain(fraction.bytes()).collect();
     let (whole_digits, fraction_digits) = move_point(&digits, whole.len(), exponent);
-    let nanos = signed(negative, scale(&whole_digits, &fraction_digits, NANOS_PER_UNIT));
+    let nanos = with_sign(negative, scale(&whole_digits, &fraction_digits, NANOS_PER_UNIT));
     // Kubernetes counts the implied zero before the decimal point as a digit.
     let fast = whole.len().max(1) + fraction.len() <= FAST_DIGITS_MAX
         && exponent.saturating_sub(fraction.len() as i64) >= -9;
     let wrapped = if fast {
-        i64::try_from(round_away(nanos)).unwrap_or(0)
+        i64::try_from(round_to_units(nanos)).unwrap_or(0)
     } else {
         low_bits(negative, &whole_digits, &fraction_digits)
     };
@@ -184,13 +184,13 @@ fn decimal(negative: bool, whole: &str, fraction: &str, exponent: i64) -> Quanti
 }
 
 /// Parses a number with a binary suffix. Kubernetes clamps such numbers to the maximum int64 when parsing, so `100Ei` *is* 2^63-1.
-fn binary(negative: bool, whole: &str, fraction: &str, exponent: u32) -> Quantity {
+fn parse_binary(negative: bool, whole: &str, fraction: &str, exponent: u32) -> Quantity {
     let factor = NANOS_PER_UNIT << exponent;
     let cap = i128::from(i64::MAX) * NANOS_PER_UNIT;
     let magnitude = scale(whole.as_bytes(), fraction.as_bytes(), factor).min(cap);
-    let nanos = signed(negative, magnitude);
+    let nanos = with_sign(negative, magnitude);
     // The conversion cannot fail, because `nanos` was clamped to the range of int64 bytes.
-    let wrapped = i64::try_from(round_away(nanos)).unwrap_or(i64::MAX);
+    let wrapped = i64::try_from(round_to_units(nanos)).unwrap_or(i64::MAX);
     Quantity { nanos, wrapped }
 }
 
@@ -211,7 +211,7 @@ fn scale(whole: &[u8], fraction: &[u8], factor: i128) -> i128 {
     let whole_part = whole.iter().fold(0_i128, |sum, digit| {
         sum.saturating_mul(10).saturating_add(value_of(*digit))
     });
-    // Starting with the last digit, partial sums stay below `factor`. Whether a remainder exists decides only the rounding.
+    // Summing from the last digit keeps partial sums below `factor`. A remainder only affects the rounding.
     let (fraction_part, inexact) = fraction.iter().rev().fold((0, false), |(sum, inexact), digit| {
         let scaled = value_of(*digit) * factor + sum;
         (scaled / 10, inexact || scaled % 10 != 0)
@@ -222,7 +222,7 @@ fn scale(whole: &[u8], fraction: &[u8], factor: i128) -> i128 {
         .saturating_add(inexact.into())
 }
 
-/// The low 64 bits of a big decimal, to which Kubernetes truncates it. The minimum int64 becomes 0.
+/// The int64 to which Kubernetes truncates a big decimal: its low 64 bits. The minimum int64 becomes 0.
 fn low_bits(negative: bool, whole: &[u8], fraction: &[u8]) -> i64 {
     let rounded_up = fraction.iter().any(|digit| *digit != b'0');
     let magnitude = whole.iter().fold(0_u64, |sum, digit| {
@@ -240,11 +240,11 @@ fn value_of(digit: u8) -> i128 {
     (digit - b'0').into()
 }
 
-fn signed(negative: bool, magnitude: i128) -> i128 {
+fn with_sign(negative: bool, magnitude: i128) -> i128 {
     if negative { -magnitude } else { magnitude }
 }
 
-fn round_away(nanos: i128) -> i128 {
+fn round_to_units(nanos: i128) -> i128 {
     let whole = nanos / NANOS_PER_UNIT;
     whole + (nanos % NANOS_PER_UNIT).signum()
 }

@@ -2,7 +2,7 @@
 //!
 //! `build.rs` applies the edits of `mutants.diff` to copies of the sources. No released program contains mutants: this crate is built for
 //! `cargo xtask selftest`, and for runs with `--defect`. `suites/defects.yaml` describes each mutant and the cases that detect it. Defects
-//! that a change of the traffic can show need no source code and are not in this crate.
+//! that can be simulated by changes of the traffic need no edit of the sources, so they are not in this crate.
 
 mod mutant;
 #[path = "../../../references/src/systems.rs"]
@@ -42,7 +42,7 @@ fn observed() -> (Systems, ExecutedMutants) {
     let reached = Arc::new(Mutex::new(0));
     let mut systems = systems_in_process::systems();
     for system in systems.by_role.values_mut() {
-        system.run = thread::observed(Arc::clone(&system.run), Arc::clone(&reached));
+        system.run = thread::record_executed_mutants(Arc::clone(&system.run), Arc::clone(&reached));
     }
     let named = move || {
         let numbers = *reached.lock();

@@ -11,5 +11,5 @@ fn main() -> ExitCode {
         cases: CASES,
         manifests: MANIFESTS,
     };
-    xtask::main_with(files, MUTANTS)
+    xtask::main_with_mutants(files, MUTANTS)
 }

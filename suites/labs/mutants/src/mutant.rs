@@ -12,7 +12,7 @@ thread_local! {
 pub(crate) type MutantSet = u128;
 
 /// Activates a mutant on this thread; 0 for none.
-pub(crate) fn set(number: usize) {
+pub(crate) fn activate(number: usize) {
     ACTIVE.set(number);
 }
 
@@ -23,6 +23,6 @@ pub(crate) fn is_active(number: usize) -> bool {
 }
 
 /// The mutants whose code this thread has executed so far.
-pub(crate) fn reached() -> MutantSet {
+pub(crate) fn executed_mutants() -> MutantSet {
     REACHED.get()
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Once};
 use std::thread::{Builder, JoinHandle};
 
 use parking_lot::Mutex;
-use suites::harness::system::{Access, BoxError, Run};
+use suites::harness::system::{BoxError, ProgramInputs, Run};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
@@ -16,16 +16,16 @@ use crate::mutant::{self, MutantSet};
 const NAME: &str = "mutant";
 
 /// How a system ended; `None` if the caller stopped it.
-type Ended = std::thread::Result<Option<Result<(), BoxError>>>;
+type SystemResult = std::thread::Result<Option<Result<(), BoxError>>>;
 
-/// A function that runs the system with this mutant active.
+/// Wraps `run` so that the system runs with this mutant active.
 pub(crate) fn with_mutant(number: usize, run: Arc<Run>) -> Arc<Run> {
     hide_panics();
     Arc::new(move |access, stop| {
         let run = Arc::clone(&run);
         if access.seed.is_some() {
             // A simulation already runs on its own thread.
-            mutant::set(number);
+            mutant::activate(number);
             return run(access, stop);
         }
         Box::pin(async move {
@@ -34,7 +34,7 @@ pub(crate) fn with_mutant(number: usize, run: Arc<Run>) -> Arc<Run> {
             let killer = killed.clone();
             let log = tracing::dispatcher::get_default(Clone::clone);
             let thread = Builder::new().name(NAME.to_owned()).spawn(move || {
-                mutant::set(number);
+                mutant::activate(number);
                 let run = || on_this_thread(&run, access, stop, &killed);
                 // The receiver is dropped if the system was killed.
                 let _ = sender.send(tracing::dispatcher::with_default(&log, run));
@@ -53,7 +53,7 @@ pub(crate) fn with_mutant(number: usize, run: Arc<Run>) -> Arc<Run> {
 }
 
 /// Wraps a system so that the mutants whose code it executed are recorded when it ends. In simulated time, the system stays on one thread.
-pub(crate) fn observed(run: Arc<Run>, reached: Arc<Mutex<MutantSet>>) -> Arc<Run> {
+pub(crate) fn record_executed_mutants(run: Arc<Run>, reached: Arc<Mutex<MutantSet>>) -> Arc<Run> {
     Arc::new(move |access, stop| {
         let run = Arc::clone(&run);
         let record = RecordOnDrop(Arc::clone(&reached));
@@ -69,16 +69,16 @@ struct RecordOnDrop(Arc<Mutex<MutantSet>>);
 
 impl Drop for RecordOnDrop {
     fn drop(&mut self) {
-        *self.0.lock() |= mutant::reached();
+        *self.0.lock() |= mutant::executed_mutants();
     }
 }
 
 fn on_this_thread(
     run: &Arc<Run>,
-    access: Access,
+    access: ProgramInputs,
     stop: CancellationToken,
     killed: &CancellationToken,
-) -> Ended {
+) -> SystemResult {
     catch_unwind(AssertUnwindSafe(|| {
         let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
             Ok(runtime) => runtime,
@@ -104,7 +104,7 @@ impl Drop for OwnThread {
     fn drop(&mut self) {
         self.killer.cancel();
         if let Some(thread) = self.thread.take() {
-            // The thread has already sent its result through the channel.
+            // The result of the join is not needed: the thread has already sent the system's result through the channel.
             let _ = thread.join();
         }
     }

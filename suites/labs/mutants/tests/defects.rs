@@ -14,7 +14,7 @@ use suites::harness::manifest::FailurePattern;
 use suites::harness::{RunOptions, run};
 use suites::{Catalogue, Defect, Defects, case_files, plan, plans};
 
-/// Number of concurrent clusters. Most of them wait for a timeout; a higher number would cause delays.
+/// Number of concurrent clusters. Most clusters wait for a timeout; a higher number would delay all of them.
 const AT_ONCE: usize = 32;
 
 /// An entry of `claims` in `defects.yaml`: a defect, a case that must detect it, and a pattern for the first missing link of the causal
@@ -132,7 +132,7 @@ fn every_case_is_listed_for_a_defect_and_every_listed_case_exists() {
     let plans = plans(&case_files()).unwrap();
     let defects = Defects::load();
     let mut idle: Vec<&str> = plans.iter().map(|plan| plan.id()).collect();
-    idle.retain(|case| !defects.iter().any(|defect| defect.names(case)));
+    idle.retain(|case| !defects.iter().any(|defect| defect.lists_case(case)));
     assert!(
         idle.is_empty(),
         "listed for no defect; `cargo xtask selftest --full CASE` may find one: {idle:#?}"

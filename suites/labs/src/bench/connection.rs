@@ -17,7 +17,7 @@ use suites::harness::system::BoxError;
 
 /// Read buffer in bytes.
 const READ_BYTES: usize = 64 * 1024;
-/// Bytes of an error response that are stored for the message.
+/// Maximum number of bytes of an error response in the error message.
 const SHOWN_BYTES: usize = 300;
 
 /// Address and credentials of a server.
@@ -70,7 +70,7 @@ impl Connection {
         let tcp = TcpStream::connect(&target.address).await?;
         tcp.set_nodelay(true)?;
         let stream: Box<dyn Stream> = match &target.tls {
-            // rustls itself reads a few bytes at a time.
+            // Buffered, because rustls reads only a few bytes at a time.
             Some((connector, name)) => {
                 let tcp = BufReader::with_capacity(READ_BYTES, tcp);
                 Box::new(connector.connect(name.clone(), tcp).await?)
@@ -78,7 +78,7 @@ impl Connection {
             None => Box::new(tcp),
         };
         let (requests, connection) = http1::handshake(TokioIo::new(stream)).await?;
-        // The future of the connection only drives it. Its errors are reported by the request in progress.
+        // This task drives the connection. Errors of the connection are also returned by the request in progress.
         tokio::spawn(async { drop(connection.await) });
         Ok(Self {
             target: target.clone(),

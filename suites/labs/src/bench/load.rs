@@ -37,7 +37,7 @@ pub(super) struct Load {
     /// Changes that all watches receive
     #[arg(long, default_value_t = 5_000, value_parser = counted::<usize>())]
     pub(super) changes: usize,
-    /// Objects in the server at first, for comparison with many
+    /// Number of objects in the first measurement of events, for comparison with --held objects
     #[arg(long, default_value_t = 500, value_parser = counted::<usize>())]
     pub(super) few: usize,
     /// Number of objects for measuring memory use
@@ -63,8 +63,8 @@ pub(super) trait Meter: Sync {
     fn keeps_running(&self) -> bool;
 }
 
-/// Measures a server in namespaces and with CRDs created for this purpose. On a server that continues to run, they are deleted afterwards,
-/// even after an error.
+/// Measures a server in new namespaces and with new CRDs. On a server that continues to run, deletes namespaces and CRDs afterwards, even
+/// after an error.
 pub(super) async fn run_in_namespaces<'a, T>(
     target: &Arc<Target>,
     load: Load,
@@ -88,7 +88,7 @@ pub(super) async fn run_in_namespaces<'a, T>(
             connection.call(&create_namespace(name), |_| {}).await?;
         }
         definitions.create(target).await?;
-        bench.fill(&definitions, &namespaces[2]).await
+        bench.create_custom_resources(&definitions, &namespaces[2]).await
     };
     let measured = match prepared.await {
         Ok(()) => measure(bench).await,
@@ -129,7 +129,7 @@ async fn remove(
             .await?;
     }
     definitions.delete(target).await?;
-    // Deletion is slow if many objects exist.
+    // A new connection, because the first one may have been idle for long while many custom resources were deleted.
     let mut connection = Connection::open(target).await?;
     for name in namespaces {
         let namespace = format!("/api/v1/namespaces/{name}");
@@ -175,13 +175,13 @@ async fn finalize(connection: &mut Connection, name: &str) -> Result<(), BoxErro
     }
 }
 
-/// A number that differs between runs, taken from the clock.
+/// A number that differs between runs: the nanoseconds of the current second.
 fn clock() -> u32 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     since.map_or(0, |since| since.subsec_nanos())
 }
 
-/// One server, and the objects with which it is measured.
+/// One server under load, and the collections of objects that the load uses.
 pub(super) struct Bench<'a> {
     pub(super) meter: &'a dyn Meter,
     pub(super) target: Arc<Target>,
@@ -191,8 +191,8 @@ pub(super) struct Bench<'a> {
     listed: Collection,
 }
 
-/// Returns the n-th of the requests that a phase sends.
-pub(super) type Nth = Arc<dyn Fn(usize) -> ApiRequest + Send + Sync>;
+/// Returns the n-th request of a phase.
+pub(super) type NthRequest = Arc<dyn Fn(usize) -> ApiRequest + Send + Sync>;
 
 /// The phases of the load, in order. Each phase requires the objects of the earlier phases.
 #[derive(Clone, Copy)]
@@ -218,15 +218,19 @@ impl Phase {
 
 impl Bench<'_> {
     /// Creates the custom resources of each CRD.
-    async fn fill(&self, definitions: &Definitions, namespace: &str) -> Result<(), BoxError> {
+    async fn create_custom_resources(
+        &self,
+        definitions: &Definitions,
+        namespace: &str,
+    ) -> Result<(), BoxError> {
         let each = self.load.each;
         let collections: Vec<Collection> = definitions
             .kinds()
             .map(|kind| kind.collection(namespace))
             .collect();
         let count = collections.len() * each;
-        let nth: Nth = Arc::new(move |n| collections[n / each].create(n % each));
-        self.rate(String::new(), count, nth).await.map(drop)
+        let nth: NthRequest = Arc::new(move |n| collections[n / each].create(n % each));
+        self.send_requests(String::new(), count, nth).await.map(drop)
     }
 
     /// Runs one phase of the load.
@@ -242,22 +246,24 @@ impl Bench<'_> {
         let at = move |n: usize| format!("{path}/item-{n}");
         match phase {
             Phase::Creates => {
-                let nth = create(&self.objects, 0);
-                self.rate("creates of 1 KB".into(), objects, nth).await
+                let nth = create_requests(&self.objects, 0);
+                self.send_requests("creates of 1 KB".into(), objects, nth).await
             }
             Phase::Gets => {
                 let nth = Arc::new(move |n| ApiRequest::without_body("GET", at(n)));
-                self.rate("gets".into(), objects, nth).await
+                self.send_requests("gets".into(), objects, nth).await
             }
             Phase::Patches => {
                 let nth = Arc::new(move |n| patch(at(n), "changed", "yes"));
-                self.rate("merge patches".into(), objects, nth).await
+                self.send_requests("merge patches".into(), objects, nth).await
             }
             Phase::Lists => {
-                self.rate(String::new(), listed, create(&self.listed, 0)).await?;
+                self.send_requests(String::new(), listed, create_requests(&self.listed, 0))
+                    .await?;
                 let path = self.listed.path.clone();
                 let nth = Arc::new(move |_| ApiRequest::without_body("GET", path.clone()));
-                self.rate(format!("lists of {listed} objects"), lists, nth).await
+                self.send_requests(format!("lists of {listed} objects"), lists, nth)
+                    .await
             }
             Phase::Events => {
                 self.watch(format!("events to {watchers} watches"), watchers, objects)
@@ -265,13 +271,18 @@ impl Bench<'_> {
             }
             Phase::Deletes => {
                 let nth = Arc::new(move |n| ApiRequest::without_body("DELETE", at(n)));
-                self.rate("deletes".into(), objects, nth).await
+                self.send_requests("deletes".into(), objects, nth).await
             }
         }
     }
 
     /// Sends `count` requests over all connections. Each connection sends its next request when it has received a response.
-    pub(super) async fn rate(&self, name: String, count: usize, nth: Nth) -> Result<RequestStats, BoxError> {
+    pub(super) async fn send_requests(
+        &self,
+        name: String,
+        count: usize,
+        nth: NthRequest,
+    ) -> Result<RequestStats, BoxError> {
         let next = Arc::new(AtomicUsize::new(0));
         let mut connections = Vec::new();
         for _ in 0..self.load.clients {
@@ -305,8 +316,8 @@ impl Bench<'_> {
     }
 }
 
-/// Requests that create objects with ascending numbers, starting at `from`.
-pub(super) fn create(collection: &Collection, from: usize) -> Nth {
+/// Create requests for objects with ascending numbers, starting at `from`.
+pub(super) fn create_requests(collection: &Collection, from: usize) -> NthRequest {
     let collection = collection.clone();
     Arc::new(move |n| collection.create(from + n))
 }

@@ -1,14 +1,14 @@
 //! Measures a server with many objects and watches: how much memory it uses, and whether a change costs the same as with few objects.
 
 use super::connection::{ApiRequest, Connection};
-use super::load::{Bench, create};
+use super::load::{Bench, create_requests};
 use super::stats::RequestStats;
 use suites::harness::system::BoxError;
 
 /// Number of active watches that receive every change.
 const WATCHERS: usize = 10;
 
-/// The measured rates, and the open watches, which must stay open until memory use has been measured.
+/// The measured rates. Also holds the idle watches, which must stay open until memory use has been measured.
 pub(super) struct ManyObjects {
     pub(super) stats: Vec<RequestStats>,
     /// One idle watch per connection, each on a single object.
@@ -17,12 +17,12 @@ pub(super) struct ManyObjects {
 
 impl Bench<'_> {
     /// Measures changes with few and with many objects on the server. Leaves all objects and idle watches in place, to measure memory use.
-    pub(super) async fn with_many_objects(&self) -> Result<ManyObjects, BoxError> {
+    pub(super) async fn measure_many_objects(&self) -> Result<ManyObjects, BoxError> {
         let (few, held) = (self.load.few, self.load.held);
         let mut stats = Vec::new();
         for (from, to) in [(0, few), (few, held)] {
             let more = to.saturating_sub(from);
-            self.rate(String::new(), more, create(&self.objects, from))
+            self.send_requests(String::new(), more, create_requests(&self.objects, from))
                 .await?;
             let name = format!("events among {to} objects");
             stats.push(self.watch(name, WATCHERS, few).await?);

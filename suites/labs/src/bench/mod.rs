@@ -125,7 +125,7 @@ async fn measure_load(args: &ApiserverArgs) -> Result<(Measured, Option<Measured
     };
     let (loaded_bytes, ready) = (server.memory(), server.ready);
     drop(server);
-    let (held, held_bytes) = measure_held(load).await?;
+    let (held, held_bytes) = measure_memory_with_many_objects(load).await?;
     let measured = Measured {
         ready_milliseconds: Some(ready.as_secs_f64() * 1e3),
         rest_bytes,
@@ -153,10 +153,10 @@ async fn run_parts(
 }
 
 /// Measures a newly started server with many objects, so that the objects of the other phases do not affect the result.
-async fn measure_held(load: Load) -> Result<(Vec<RequestStats>, Option<u64>), BoxError> {
+async fn measure_memory_with_many_objects(load: Load) -> Result<(Vec<RequestStats>, Option<u64>), BoxError> {
     let server = OwnServer::start().await?;
     load::run_in_namespaces(&server.target, load, &server, async |bench| {
-        let held = bench.with_many_objects().await?;
+        let held = bench.measure_many_objects().await?;
         Ok((held.stats, server.memory()))
     })
     .await

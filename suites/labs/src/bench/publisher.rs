@@ -151,7 +151,7 @@ async fn measure_one(objects: u64, changes: u64) -> Result<Cost, BoxError> {
         Some(Arc::new(CountingObserver(counts.clone()))),
     );
     let admin = api.client("administrator");
-    fill(&admin, nodes)?;
+    create_nodes_and_classes(&admin, nodes)?;
     let driver = driver(&counts)?;
     let folder = Temporary::new(OF_CASE)?;
     let socket = folder.path().join("csi.sock");
@@ -162,7 +162,7 @@ async fn measure_one(objects: u64, changes: u64) -> Result<Cost, BoxError> {
     let (before, began) = (cpu_time()?, Instant::now());
     let publisher = Publisher::start(&server.url(), &token, &socket, hour)?;
     counts
-        .until(|counts| counts.creates.load(Ordering::Relaxed) >= nodes * 2)
+        .wait_until(|counts| counts.creates.load(Ordering::Relaxed) >= nodes * 2)
         .await;
     let elapsed = began.elapsed();
     let published = cpu_time()?.saturating_sub(before);
@@ -170,7 +170,7 @@ async fn measure_one(objects: u64, changes: u64) -> Result<Cost, BoxError> {
     let (object_bytes, list_bytes) = sizes(&admin)?;
     let before = cpu_time()?;
     for node in 0..changes {
-        change(&admin, &counts, node % nodes).await?;
+        relabel_node(&admin, &counts, node % nodes).await?;
     }
     let change = cpu_time()?.saturating_sub(before);
     let change_writes = counts.writes.load(Ordering::Relaxed) - published_writes;
@@ -191,7 +191,7 @@ async fn measure_one(objects: u64, changes: u64) -> Result<Cost, BoxError> {
     })
 }
 
-/// Size of the largest object, and of all objects.
+/// Size of the largest capacity object, and total size of all capacity objects, in bytes of JSON.
 fn sizes(admin: &LocalClient) -> Result<(usize, usize), BoxError> {
     let all = ResourceRef::new("storage.k8s.io", RESOURCE).namespace(NAMESPACE);
     let listed = admin.list(&all)?.items;
@@ -200,7 +200,7 @@ fn sizes(admin: &LocalClient) -> Result<(usize, usize), BoxError> {
 }
 
 /// Creates nodes that each form a segment, and two classes.
-fn fill(admin: &LocalClient, nodes: u64) -> Result<(), BoxError> {
+fn create_nodes_and_classes(admin: &LocalClient, nodes: u64) -> Result<(), BoxError> {
     for class in ["fast", "slow"] {
         admin.create(json!({
             "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": class},
@@ -243,18 +243,18 @@ fn driver(counts: &Arc<Counts>) -> Result<FakeDriver, BoxError> {
 }
 
 /// Moves a node to a new segment, and waits until the capacity objects of that segment exist.
-async fn change(admin: &LocalClient, counts: &Counts, node: u64) -> Result<(), BoxError> {
+async fn relabel_node(admin: &LocalClient, counts: &Counts, node: u64) -> Result<(), BoxError> {
     let writes = counts.writes.load(Ordering::Relaxed);
     let labels: Value = json!({KEY: format!("changed-{node}-{writes}")});
     let node_ref = ResourceRef::core("nodes").name(&format!("node-{node}"));
     admin.patch_merge(&node_ref, json!({"metadata": {"labels": labels}}))?;
     counts
-        .until(|counts| counts.writes.load(Ordering::Relaxed) >= writes + 4)
+        .wait_until(|counts| counts.writes.load(Ordering::Relaxed) >= writes + 4)
         .await;
     Ok(())
 }
 
-/// Restarts the publisher when all objects are published, and measures the first poll.
+/// Starts the publisher again, with all objects published. Returns the CPU time and the number of writes of its first poll.
 async fn poll(
     counts: &Counts,
     objects: u64,
@@ -263,22 +263,26 @@ async fn poll(
     socket: &Path,
 ) -> Result<(Duration, u64), BoxError> {
     let get_capacity_calls = counts.get_capacity_calls.load(Ordering::Relaxed);
-    // Long enough for the publisher to complete its initial lists before the first poll.
+    // The poll interval is long enough for the publisher to complete its initial lists before the first poll.
     let interval = Duration::from_millis(2000 + objects / 2);
     let _publisher = Publisher::start(url, token, socket, interval)?;
     counts
-        .until(|counts| counts.get_capacity_calls.load(Ordering::Relaxed) >= get_capacity_calls + objects)
+        .wait_until(|counts| {
+            counts.get_capacity_calls.load(Ordering::Relaxed) >= get_capacity_calls + objects
+        })
         .await;
     let (before, writes) = (cpu_time()?, counts.writes.load(Ordering::Relaxed));
     counts
-        .until(|counts| counts.get_capacity_calls.load(Ordering::Relaxed) >= get_capacity_calls + 2 * objects)
+        .wait_until(|counts| {
+            counts.get_capacity_calls.load(Ordering::Relaxed) >= get_capacity_calls + 2 * objects
+        })
         .await;
     let poll = cpu_time()?.saturating_sub(before);
     Ok((poll, counts.writes.load(Ordering::Relaxed) - writes))
 }
 
 impl Counts {
-    async fn until(&self, done: impl Fn(&Counts) -> bool) {
+    async fn wait_until(&self, done: impl Fn(&Counts) -> bool) {
         loop {
             let changed = self.changed.notified();
             if done(self) {

@@ -100,10 +100,10 @@ struct Report {
     held: Vec<IndexCost>,
 }
 
-/// Measures, and returns the output.
+/// Runs all measurements, and returns the output.
 pub fn run(args: &SchedulerArgs) -> Result<String, BoxError> {
     let mut rows = Vec::new();
-    // Measured before the other results: memory that these have freed could be reused, which would hide the growth.
+    // Measured first: later, the index could reuse memory that other measurements freed, and resident memory would grow less.
     let held = [args.held / 10, args.held].map(index_cost);
     for nodes in &args.nodes {
         for storage in [Storage::Here, Storage::Elsewhere, Storage::Full] {

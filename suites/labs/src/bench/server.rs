@@ -88,7 +88,7 @@ impl OtherServer {
     /// The server of a kubeconfig's current context. Without `pid`, finds the process that listens on the server's port on this machine.
     pub(super) async fn of(kubeconfig: &Path, pid: Option<u32>) -> Result<Self, BoxError> {
         let target = target(kubeconfig).await?;
-        let pid = pid.or_else(|| listener(&target.address));
+        let pid = pid.or_else(|| find_listener_pid(&target.address));
         Ok(OtherServer { target, pid })
     }
 
@@ -128,7 +128,7 @@ fn cpu_time(pid: u32) -> Option<Duration> {
 }
 
 /// PID of the process that listens on a loopback address; `None` if the process is on another machine or belongs to another user.
-fn listener(address: &str) -> Option<u32> {
+fn find_listener_pid(address: &str) -> Option<u32> {
     let (host, port) = address.rsplit_once(':')?;
     let port: u16 = port.parse().ok()?;
     if !matches!(host, "127.0.0.1" | "localhost" | "[::1]") {
@@ -136,7 +136,7 @@ fn listener(address: &str) -> Option<u32> {
     }
     let tables =
         ["/proc/net/tcp", "/proc/net/tcp6"].map(|path| std::fs::read_to_string(path).unwrap_or_default());
-    // Columns of /proc/net/tcp: number, local address, remote address, state (0A: LISTEN); the inode is the tenth.
+    // Columns of /proc/net/tcp: number, local address, remote address, state (0A is LISTEN); the tenth column is the inode.
     let of_port = |line: &&str| {
         let mut columns = line.split_whitespace().skip(1);
         let is_local = columns

@@ -76,7 +76,7 @@ impl RequestStats {
 }
 
 /// Text for a server whose memory cannot be read.
-const UNKNOWN_PROCESS: &str = "unknown: no process of this machine listens there; name it with --against-pid";
+const UNKNOWN_PROCESS: &str = "unknown: no local process listens on the port; use --against-pid";
 
 /// A table of the results of one server, or of two servers with the speed-up of the first.
 pub(super) fn table(ours: &Measured, other: Option<&Measured>) -> String {

@@ -9,7 +9,7 @@ use serde_json::Value;
 use tokio::task::JoinSet;
 
 use super::connection::{ApiRequest, Connection, Target};
-use super::load::{Bench, Nth, patch};
+use super::load::{Bench, NthRequest, patch};
 use super::stats::RequestStats;
 use suites::harness::system::BoxError;
 
@@ -45,7 +45,7 @@ impl Bench<'_> {
         let (started, busy) = (Instant::now(), self.meter.cpu_time());
         // A no-op update causes no event, so every round writes a different value.
         let (path, round) = (self.objects.path.clone(), name.clone());
-        let change: Nth = Arc::new(move |n| {
+        let change: NthRequest = Arc::new(move |n| {
             sent[n].store(nanoseconds(began.elapsed()), Ordering::Relaxed);
             patch(
                 format!("{path}/item-{}", n % objects),
@@ -53,7 +53,7 @@ impl Bench<'_> {
                 &format!("{n} {round}"),
             )
         });
-        self.rate(String::new(), changes, change).await?;
+        self.send_requests(String::new(), changes, change).await?;
         let (mut events, mut took) = (0, Vec::new());
         while let Some(ended) = reading.join_next().await {
             let (read, times) = ended??;
@@ -106,7 +106,7 @@ impl WatchClient {
         })
     }
 
-    /// Reads until the watch has delivered this number of events, and returns the actual number.
+    /// Reads until the watch has delivered at least this number of events, and returns the number of delivered events.
     async fn count(mut self, events: usize) -> Result<usize, BoxError> {
         self.only_counts = true;
         let mut seen = 0;
@@ -131,7 +131,7 @@ impl WatchClient {
         Ok(took)
     }
 
-    /// Reads a chunk of the response, and returns the number of events that it completes. Counting events is several times cheaper than
+    /// Reads a chunk of the response, and returns the number of events that end in the chunk. Counting events is several times cheaper than
     /// parsing or copying them.
     async fn read_events(&mut self) -> Result<usize, BoxError> {
         loop {

@@ -74,7 +74,7 @@ excluded! {
     "class" ["none"] => ["topology", "gate", "flag", "release"], All;
     // Without topology keys there is only one segment, which cannot become obsolete.
     "topology" ["no keys"] => ["prior"], These(["obsolete segment"]);
-    // Cases with these topologies contain an object.
+    // A case has these topologies only if it contains a capacity object.
     "topology" ["selector expression", "no-node object"] => ["prior"], These(["none"]);
     // Release 1.18 does not serve CSIStorageCapacity.
     "release" ["1.18"] => ["prior"], AllBut(["none", "of another client", "own earlier life"]);
@@ -87,7 +87,7 @@ excluded! {
 }
 
 /// Whether two values of different axes can occur together.
-pub(super) fn is_possible(axis: &str, value: &str, with: &str, other: &str) -> bool {
+pub(super) fn can_occur_together(axis: &str, value: &str, with: &str, other: &str) -> bool {
     let excludes = |(axis, value): (&str, &str), (with, other): (&str, &str)| {
         EXCLUDED.iter().any(|it| {
             it.axis == axis

@@ -14,8 +14,10 @@ pub(super) struct Case<'a> {
     pub(super) actions: Vec<&'a ActionSpec>,
 }
 
-/// The names whose condition is true.
-pub(super) fn matching<const N: usize>(values: [(bool, &'static str); N]) -> BTreeSet<&'static str> {
+/// The axis values whose condition is true.
+pub(super) fn values_whose_condition_holds<const N: usize>(
+    values: [(bool, &'static str); N],
+) -> BTreeSet<&'static str> {
     let matching_values = values.into_iter().filter(|(holds, _)| *holds);
     matching_values.map(|(_, value)| value).collect()
 }
@@ -44,7 +46,7 @@ impl<'a> Case<'a> {
     pub(super) fn mode_values(&self) -> BTreeSet<&'static str> {
         let (has_publisher, publishes) = (self.has(Role::Publisher), self.publishes());
         let mode = self.cluster.mode;
-        matching([
+        values_whose_condition_holds([
             (!has_publisher, "no publisher"),
             (has_publisher && !publishes, "switched off"),
             (publishes && mode == Mode::Central, "central"),
@@ -88,7 +90,7 @@ impl<'a> Case<'a> {
         let has_later = !later.is_empty();
         let all = [self.classes(), later].concat();
         let of_own = |is: fn(&ClassSpec) -> bool| all.iter().any(|class| self.is_own(class) && is(class));
-        matching([
+        values_whose_condition_holds([
             (count == 0, "none"),
             (count == 1, "one"),
             (count == 2, "two"),
@@ -115,7 +117,7 @@ impl<'a> Case<'a> {
             self.has_action(|action| matches!(action, ActionSpec::Node(action) if is(action)))
         };
         let nodes = &self.cluster.nodes;
-        let mut values = matching([
+        let mut values = values_whose_condition_holds([
             (
                 nodes.iter().any(|node| node.topology_keys.is_some()),
                 "keys differ by node",
@@ -133,7 +135,7 @@ impl<'a> Case<'a> {
                 "driver comes or goes",
             ),
         ]);
-        values.extend(keys(self.cluster));
+        values.extend(topology_key_values(self.cluster));
         values.extend(self.capacities().filter_map(topology_form));
         values
     }
@@ -152,7 +154,7 @@ impl<'a> Case<'a> {
     }
 }
 
-/// A StorageClass, converted from an API object.
+/// Converts an API object to a class; `None` if the object is no StorageClass.
 fn as_class(object: &Value) -> Option<ClassSpec> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     (object["kind"] == "StorageClass").then(|| ClassSpec {
@@ -167,8 +169,8 @@ fn as_class(object: &Value) -> Option<ClassSpec> {
     })
 }
 
-/// The kinds of the driver's topology keys.
-fn keys(cluster: &ClusterSpec) -> Vec<&'static str> {
+/// The values of the axis `topology` that describe the driver's topology keys.
+fn topology_key_values(cluster: &ClusterSpec) -> Vec<&'static str> {
     let DriverSpec {
         topology_keys, name, ..
     } = &cluster.driver;

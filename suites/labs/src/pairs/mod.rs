@@ -13,14 +13,14 @@ use std::collections::BTreeSet;
 
 use suites::harness::scenario::{PairCoverage, Scenario, ScenarioError};
 
-use self::axes::{AXES, Axis, is_possible};
-use self::values::values;
+use self::axes::{AXES, Axis, can_occur_together};
+use self::values::axis_values;
 
 /// The pair coverage of these cases.
 pub fn pairs<'s>(
     scenarios: impl IntoIterator<Item = &'s Scenario>,
 ) -> Result<Vec<PairCoverage>, ScenarioError> {
-    let cases: Result<Vec<_>, _> = scenarios.into_iter().map(values).collect();
+    let cases: Result<Vec<_>, _> = scenarios.into_iter().map(axis_values).collect();
     let cases = cases?;
     let two = AXES
         .iter()
@@ -35,7 +35,7 @@ fn pair_coverage(first: &Axis, second: &Axis, cases: &[BTreeSet<(&str, &str)>]) 
     let mut coverage = PairCoverage::of(first.name, second.name);
     for value in first.values {
         for other in second.values {
-            if is_possible(first.name, value, second.name, other) {
+            if can_occur_together(first.name, value, second.name, other) {
                 let has_both = |case: &BTreeSet<_>| {
                     case.contains(&(first.name, *value)) && case.contains(&(second.name, *other))
                 };

@@ -22,7 +22,7 @@ pub(super) fn prior_object_values(case: &Case<'_>) -> BTreeSet<&'static str> {
         values.insert(kind);
         let key_of_object = (
             &capacity.class,
-            capacity.segment.as_deref().map(|it| stored.with_keys(it)),
+            capacity.segment.as_deref().map(|it| stored.segment_with_keys(it)),
         );
         if kind != ANOTHER_CLIENT && !seen.insert(key_of_object) {
             values.insert("duplicate");
@@ -52,7 +52,7 @@ pub(super) fn prior_object_values(case: &Case<'_>) -> BTreeSet<&'static str> {
 
 const ANOTHER_CLIENT: &str = "of another client";
 
-/// The parts of a case from which its existing capacity objects are classified.
+/// Determines the axis value of each existing capacity object of a case.
 struct ObjectClassifier<'a> {
     case: &'a Case<'a>,
     classes: BTreeSet<String>,
@@ -80,7 +80,7 @@ impl<'a> ObjectClassifier<'a> {
             .map(|(name, pool)| {
                 let count = |bytes: &Option<Bytes>| bytes.as_ref().map(|bytes| bytes.count().into());
                 (
-                    stored.with_keys(name),
+                    stored.segment_with_keys(name),
                     (count(&pool.value.capacity), count(&pool.value.maximum)),
                 )
             })
@@ -91,11 +91,11 @@ impl<'a> ObjectClassifier<'a> {
     fn segment(&self, node: &NodeSpec) -> String {
         let value = |key: &String| node.labels.get(key).cloned().flatten();
         let label = |key| format!("{key}={}", value(key).unwrap_or_else(|| node.name.clone()));
-        ordered(self.keys.iter().map(label))
+        join_sorted(self.keys.iter().map(label))
     }
 
-    /// A segment in the form of the case format, with the topology key added where a case may omit it.
-    fn with_keys(&self, name: &str) -> String {
+    /// A segment of a case file as sorted `key=value` labels. Adds the driver's topology keys if the case file contains only a value.
+    fn segment_with_keys(&self, name: &str) -> String {
         if name == "*" {
             return self
                 .keys
@@ -104,8 +104,8 @@ impl<'a> ObjectClassifier<'a> {
                 .unwrap_or_else(|| name.to_owned());
         }
         match name.contains('=') {
-            true => ordered(name.split(',').map(str::to_owned)),
-            false => ordered(self.keys.iter().map(|key| format!("{key}={name}"))),
+            true => join_sorted(name.split(',').map(str::to_owned)),
+            false => join_sorted(self.keys.iter().map(|key| format!("{key}={name}"))),
         }
     }
 
@@ -116,7 +116,10 @@ impl<'a> ObjectClassifier<'a> {
         if !self.classes.contains(&capacity.class) {
             return "obsolete class";
         }
-        let segment = capacity.segment.as_deref().map(|segment| self.with_keys(segment));
+        let segment = capacity
+            .segment
+            .as_deref()
+            .map(|segment| self.segment_with_keys(segment));
         if segment.as_ref().is_some_and(|it| !self.segments.contains(it)) {
             return "obsolete segment";
         }
@@ -144,7 +147,7 @@ impl<'a> ObjectClassifier<'a> {
 /// Capacity and maximum volume size, in bytes.
 type CapacityValues = (Option<i128>, Option<i128>);
 
-fn ordered(labels: impl Iterator<Item = String>) -> String {
+fn join_sorted(labels: impl Iterator<Item = String>) -> String {
     let labels: BTreeSet<String> = labels.collect();
     labels.into_iter().collect::<Vec<_>>().join(",")
 }

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use suites::harness::plan::{ActionSpec, CsiDriverAction};
 use suites::harness::scenario::{Role, SchedulerSpec};
 
-use super::case::{Case, matching};
+use super::case::{Case, values_whose_condition_holds};
 
 /// Feature gate of the API server and the scheduler.
 const GATE: &str = "CSIStorageCapacity";
-/// Release in which scoring is on by default in the scheduler.
+/// Minor version of the first release whose scheduler scores by default.
 const SCORES_FROM: u8 = 37;
 
 pub(super) fn storage_capacity_values(case: &Case<'_>) -> BTreeSet<&'static str> {
@@ -37,7 +37,7 @@ pub(super) fn feature_gate_values(case: &Case<'_>) -> BTreeSet<&'static str> {
     });
     let first = case.cluster.gates.get(GATE).copied();
     let all: BTreeSet<Option<bool>> = std::iter::once(first).chain(later).collect();
-    let mut values = matching([
+    let mut values = values_whose_condition_holds([
         (all.contains(&None), "server default"),
         (all.contains(&Some(true)), "server on"),
         (all.contains(&Some(false)), "server off"),
@@ -49,7 +49,7 @@ pub(super) fn feature_gate_values(case: &Case<'_>) -> BTreeSet<&'static str> {
     values
 }
 
-/// The settings of the scheduler, in order.
+/// The initial settings of the scheduler, then those that actions of the case set.
 fn settings<'a>(case: &Case<'a>) -> Vec<&'a SchedulerSpec> {
     let later = case.actions.iter().filter_map(|action| match action {
         ActionSpec::Scheduler(settings) => Some(settings),
@@ -66,7 +66,7 @@ fn scheduler_gate(settings: &[&SchedulerSpec]) -> BTreeSet<&'static str> {
     let scores_by_itself = |it: &SchedulerSpec| {
         it.scoring.is_none() && it.release.is_some_and(|release| release.minor() >= SCORES_FROM)
     };
-    matching([
+    values_whose_condition_holds([
         (any(|it| it.capacity_gate == Some(false)), "scheduler off"),
         (differ(|it| it.capacity_gate), "scheduler toggled"),
         (

@@ -10,12 +10,17 @@ use super::case::Case;
 use super::{objects, server};
 
 /// An axis and one of its values.
-pub(super) type Pair = (&'static str, &'static str);
+pub(super) type AxisValue = (&'static str, &'static str);
 
 /// The values that a case has on each axis.
-pub(super) fn values(scenario: &Scenario) -> Result<BTreeSet<Pair>, ScenarioError> {
+pub(super) fn axis_values(scenario: &Scenario) -> Result<BTreeSet<AxisValue>, ScenarioError> {
     let steps = scenario.file.steps.iter();
-    let actions = steps.flat_map(|step| step.value.actions.iter().map(|action| attempted(&action.value)));
+    let actions = steps.flat_map(|step| {
+        step.value
+            .actions
+            .iter()
+            .map(|action| unwrap_attempt(&action.value))
+    });
     let case = Case {
         cluster: &scenario.file.cluster,
         roles: resolve(scenario)?.roles.clone(),
@@ -34,9 +39,9 @@ pub(super) fn values(scenario: &Scenario) -> Result<BTreeSet<Pair>, ScenarioErro
     Ok(all.collect())
 }
 
-fn attempted(action: &ActionSpec) -> &ActionSpec {
+fn unwrap_attempt(action: &ActionSpec) -> &ActionSpec {
     match action {
-        ActionSpec::Attempt(action) => attempted(action),
+        ActionSpec::Attempt(action) => unwrap_attempt(action),
         action => action,
     }
 }

@@ -7,10 +7,10 @@ use suites::harness::invocation::program;
 
 use super::markdown::headline;
 use super::{DefectResult, FileViolationCoverage, SelftestReport, UnviolatedRequirement};
-use suites::report::escape::plain;
+use suites::report::escape::printable_text;
 use suites::report::whole_page;
 
-/// The page.
+/// Renders the report as an HTML page.
 pub fn page(report: &SelftestReport) -> String {
     let title = headline(report);
     let body = html! {
@@ -48,7 +48,7 @@ fn problems(report: &SelftestReport) -> Markup {
                 h2 { "To look at" }
                 ul {
                     @for problem in &report.problems {
-                        li { code { (problem.case.as_deref().unwrap_or_default()) } " " (plain(&problem.text)) }
+                        li { code { (problem.case.as_deref().unwrap_or_default()) } " " (printable_text(&problem.text)) }
                     }
                     @for open in &report.undecided {
                         li { "undecided: " code { (open) } }
@@ -59,7 +59,7 @@ fn problems(report: &SelftestReport) -> Markup {
     }
 }
 
-/// Lists the requirements of each case file for which no case detected a defect that violates them.
+/// Lists, for each case file, the requirements that no defect detected by the cases of the file violates.
 fn never_violated(files: &FileViolationCoverage) -> Markup {
     html! {
         section {
@@ -142,11 +142,11 @@ fn article(defect: &DefectResult) -> Markup {
             h3 { code { (defect.name) } " " span class=(class(defect)) { (defect.word()) } }
             p { (defect.text) ". After " (defect.source) "." }
             @for claim in &defect.claims {
-                p.reason { (claim.case) ": " (plain(&claim.link)) }
+                p.reason { (claim.case) ": " (printable_text(&claim.link)) }
                 @if let Some(text) = &claim.explanation {
                     details {
                         summary { "The failure" }
-                        pre { (plain(text)) }
+                        pre { (printable_text(text)) }
                     }
                 }
             }

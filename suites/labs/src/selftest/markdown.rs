@@ -48,14 +48,14 @@ pub(super) fn headline(report: &SelftestReport) -> String {
     let partial = report.partial.iter().map(|why| format!("; partial: {why}"));
     format!(
         "Self-test: {word}; {} of {} defects detected as expected, {}{}",
-        report.claims_held(),
+        report.count_defects_with_claims_held(),
         report.defects.len(),
-        report.without_defect(),
+        report.baseline_summary(),
         partial.collect::<String>(),
     )
 }
 
-/// Lists the requirements of each case file for which no case detected a defect that violates them; those of core cases in bold.
+/// Lists, for each case file, the requirements that no defect detected by its cases violates; those of core cases in bold.
 fn never_violated(files: &FileViolationCoverage) -> String {
     let mut out = format!("\n{}.\n\n", markdown(&files.to_string()));
     for UnviolatedRequirement {

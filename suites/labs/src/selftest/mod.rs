@@ -22,7 +22,9 @@ use suites::harness::system::Systems;
 use suites::harness::{Outcome, RunOptions, StartError, run};
 
 use suites::report::seconds;
-use suites::{Defect, FailureText, KnownFailureMatch, Shard, excuse, explain_failure, match_known_failure};
+use suites::{
+    Defect, FailureText, KnownFailureMatch, Shard, excusing_entry, explain_failure, match_known_failure,
+};
 
 use crate::concurrently::run_concurrently;
 use reach::{Baseline, ObservedRun};
@@ -32,7 +34,7 @@ pub use html::page as html;
 pub use markdown::page as markdown;
 pub use reach::{Observe, Observed};
 pub use record::{CaseDetections, Claim, DefectResult, FORMAT, Problem, SelftestReport, Trial, TrialResult};
-pub use scope::{Scope, Subject};
+pub use scope::{CaseSummary, Scope};
 pub use share::ShardTrials;
 pub use violation_coverage::{FileViolationCoverage, UnviolatedRequirement, ViolationCoverage};
 
@@ -69,7 +71,7 @@ pub struct Selftest {
     pub sut: Option<String>,
     /// Manifest with the known failures of the programs under test, which do not count as detections; `None` without a manifest.
     pub manifest: Option<Manifest>,
-    /// This machine's shard: every n-th defect, and every n-th case without a defect. `None` for all.
+    /// This machine's shard of the runs: those with every n-th defect, and every n-th run without a defect. `None` for all runs.
     pub shard: Option<Shard>,
 }
 
@@ -88,12 +90,12 @@ impl Selftest {
             None => Vec::new(),
         };
         trials.extend(self.run_pairs(pairs, self.jobs, &mut each).await);
-        let again: Vec<Pair> = trials
+        let again: Vec<DefectAndCase> = trials
             .iter()
-            .filter(|trial| self.is_open(trial))
+            .filter(|trial| self.needs_repetition(trial))
             .filter_map(|trial| self.pair(trial))
             .collect();
-        trials.retain(|trial| !self.is_open(trial));
+        trials.retain(|trial| !self.needs_repetition(trial));
         for mut trial in self.run_pairs(again, REPETITION_JOBS, &mut each).await {
             trial.runs = 2;
             trials.push(trial);
@@ -103,8 +105,8 @@ impl Selftest {
     }
 
     /// The results of an interrupted self-test, and the scope that they cover: only the defects with which all cases have run.
-    pub fn finished(&self, trials: Vec<Trial>) -> (Scope, Vec<Trial>) {
-        let settled = trials.iter().filter(|trial| !self.is_open(trial));
+    pub fn finished_part(&self, trials: Vec<Trial>) -> (Scope, Vec<Trial>) {
+        let settled = trials.iter().filter(|trial| !self.needs_repetition(trial));
         let settled: BTreeSet<_> = settled
             .map(|trial| (trial.defect.as_deref(), trial.case.as_str()))
             .collect();
@@ -121,7 +123,8 @@ impl Selftest {
             ..self.scope()
         };
         part.defects.retain(|defect| is_settled(&defect.name));
-        let is_final = |trial: &Trial| !self.is_open(trial) && trial.defect.as_deref().is_none_or(is_settled);
+        let is_final =
+            |trial: &Trial| !self.needs_repetition(trial) && trial.defect.as_deref().is_none_or(is_settled);
         let trials = trials.into_iter().filter(is_final).collect();
         (part, trials)
     }
@@ -130,7 +133,7 @@ impl Selftest {
     pub fn scope(&self) -> Scope {
         Scope {
             defects: self.defects.clone(),
-            cases: self.plans.iter().map(|plan| Subject::of(plan)).collect(),
+            cases: self.plans.iter().map(|plan| CaseSummary::of(plan)).collect(),
             is_whole: self.is_whole,
             pairing: self.pairing,
             sut: self.sut.clone(),
@@ -138,7 +141,7 @@ impl Selftest {
     }
 
     /// Whether a run is repeated before its result counts.
-    fn is_open(&self, trial: &Trial) -> bool {
+    fn needs_repetition(&self, trial: &Trial) -> bool {
         match trial.found {
             TrialResult::Undecided => trial.runs == 1,
             TrialResult::Passed => {
@@ -155,13 +158,13 @@ impl Selftest {
     }
 
     /// The runs of this machine: first those with a defect, which take longest, then every case without a defect.
-    fn pairs(&self) -> Vec<Pair> {
-        let mut pairs: Vec<Pair> = Vec::new();
+    fn pairs(&self) -> Vec<DefectAndCase> {
+        let mut pairs: Vec<DefectAndCase> = Vec::new();
         for (at, defect) in self.defects.iter().enumerate() {
             let cases = self.plans.iter().enumerate();
             let held = cases.filter(|(_, plan)| match self.pairing {
-                Pairing::Named => defect.names(plan.id()),
-                Pairing::Full => uses_broken_component(defect, plan) || defect.names(plan.id()),
+                Pairing::Named => defect.lists_case(plan.id()),
+                Pairing::Full => uses_broken_component(defect, plan) || defect.lists_case(plan.id()),
             });
             pairs.extend(held.map(|(plan, _)| (Some(at), plan)));
         }
@@ -174,7 +177,7 @@ impl Selftest {
         pairs
     }
 
-    fn pair(&self, trial: &Trial) -> Option<Pair> {
+    fn pair(&self, trial: &Trial) -> Option<DefectAndCase> {
         let named = |name: &String| self.defects.iter().position(|defect| defect.name == *name);
         let plan = self.plans.iter().position(|plan| plan.id() == trial.case)?;
         Some((trial.defect.as_ref().and_then(named), plan))
@@ -184,7 +187,7 @@ impl Selftest {
     async fn run_baseline(
         self: &Arc<Self>,
         observe: &Arc<Observe>,
-        pairs: &mut Vec<Pair>,
+        pairs: &mut Vec<DefectAndCase>,
         each: &mut impl FnMut(&Trial),
     ) -> Vec<Trial> {
         let plans: BTreeSet<usize> = pairs.iter().map(|(_, plan)| *plan).collect();
@@ -225,7 +228,8 @@ impl Selftest {
             let mutants = (observed.reached)();
             let seen = ObservedRun::of(plan, outcome, mutants);
             let defects = self.defects.iter().enumerate();
-            let unreached = defects.filter(|(_, defect)| !defect.names(plan.id()) && !seen.reaches(defect));
+            let unreached =
+                defects.filter(|(_, defect)| !defect.lists_case(plan.id()) && !seen.reaches(defect));
             healthy.unreached = unreached.map(|(at, _)| at).collect();
         }
         healthy
@@ -233,7 +237,7 @@ impl Selftest {
 
     async fn run_pairs(
         self: &Arc<Self>,
-        pairs: Vec<Pair>,
+        pairs: Vec<DefectAndCase>,
         jobs: usize,
         each: &mut impl FnMut(&Trial),
     ) -> Vec<Trial> {
@@ -245,7 +249,7 @@ impl Selftest {
         run_concurrently(jobs, pairs, run_pair, each).await
     }
 
-    async fn run_pair(&self, (defect, plan): Pair) -> Trial {
+    async fn run_pair(&self, (defect, plan): DefectAndCase) -> Trial {
         let defect = defect.map(|at| &self.defects[at]);
         let plan = &self.plans[plan];
         let (systems, options) = (self.build)(defect.map(|defect| defect.name.as_str()));
@@ -274,11 +278,11 @@ impl Selftest {
         trial.seconds = seconds(outcome.elapsed);
         let mut findings = suites::harness::judge::findings(plan, &outcome.journal.since(0));
         if let Some(manifest) = &self.manifest {
-            findings.retain(|finding| excuse(manifest, finding).is_none());
+            findings.retain(|finding| excusing_entry(manifest, finding).is_none());
         }
         trial.found = match (&self.manifest, outcome.verdict.failure()) {
             (Some(manifest), Some(failure)) if is_known(manifest, plan, failure) => TrialResult::Passed,
-            _ => found(outcome, &findings),
+            _ => trial_result(outcome, &findings),
         };
         trial.link = deciding_link(outcome, &findings);
         let claimed = defect.and_then(|defect| defect.claims.get(plan.id()));
@@ -286,7 +290,7 @@ impl Selftest {
         if trial.found == TrialResult::Undecided && claimed.is_some_and(|words| words.matches(&trial.link)) {
             trial.found = TrialResult::Failed;
         }
-        // Explanations of other failures would only enlarge the report.
+        // Other failures are not explained in the report, because it would become too large.
         if defect.is_none_or(|defect| defect.claims.contains_key(plan.id())) {
             let text = explain_failure(plan, outcome, self.rerun(defect, plan), Vec::new());
             trial.explanation = text.map(|text| anstream::adapter::strip_str(&text).to_string());
@@ -322,8 +326,8 @@ impl Selftest {
     }
 }
 
-/// Indices of the defect, if any, and of the case of one run.
-type Pair = (Option<usize>, usize);
+/// One run: the index of its defect (`None` without a defect), and the index of its case.
+type DefectAndCase = (Option<usize>, usize);
 
 /// Whether the case uses the component that the defect breaks.
 fn uses_broken_component(defect: &Defect, plan: &Plan) -> bool {
@@ -339,7 +343,7 @@ fn is_known(manifest: &Manifest, plan: &Plan, failure: &Failure) -> bool {
 }
 
 /// The result of a run. A finding counts as a failure.
-fn found(outcome: &Outcome, findings: &[Finding]) -> TrialResult {
+fn trial_result(outcome: &Outcome, findings: &[Finding]) -> TrialResult {
     match outcome.verdict {
         Verdict::Pass if findings.is_empty() => TrialResult::Passed,
         Verdict::Pass | Verdict::Fail(_) => TrialResult::Failed,
@@ -347,8 +351,8 @@ fn found(outcome: &Outcome, findings: &[Finding]) -> TrialResult {
     }
 }
 
-/// What shows the failure: the first missing link of the causal chain with its note, or the verdict if a process exited. For a passed case,
-/// the first finding.
+/// The reason for a failure: the first missing link of the causal chain with its note, or the verdict if a process exited. For a passed
+/// case, the first finding.
 fn deciding_link(outcome: &Outcome, findings: &[Finding]) -> String {
     if let Some(failure) = outcome.verdict.failure() {
         return FailureText::of(failure).missing_link();

@@ -18,11 +18,11 @@ use suites::{Defect, ExecutedMutants};
 /// Builds the references without a defect for one run, together with a function that reports which mutants' code the run executed.
 pub type Observe = dyn Fn() -> Observed + Send + Sync;
 
-/// What [`Observe`] builds for one run.
+/// Systems and options for one run, and a function that reports which mutants' code the run executed.
 pub struct Observed {
     /// The systems.
     pub systems: Systems,
-    /// Options of the run, with a random seed, because two runs are equal only in simulated time.
+    /// Options of the run. Must have a seed: only in simulated time, a mutant whose code is not executed cannot change the run.
     pub options: RunOptions,
     /// Returns the mutants whose code the run executed. Called after the run.
     pub reached: ExecutedMutants,
@@ -36,7 +36,7 @@ pub(super) struct Baseline {
     pub(super) unreached: BTreeSet<usize>,
 }
 
-/// What a run without a defect shows about the effect of defects.
+/// A run without a defect, from which the defects are determined that could change the run.
 pub(super) struct ObservedRun<'a> {
     plan: &'a Plan,
     facts: Vec<Fact>,
@@ -54,12 +54,12 @@ impl<'a> ObservedRun<'a> {
 
     /// Whether the defect could change this run.
     pub(super) fn reaches(&self, defect: &Defect) -> bool {
-        // The journal lacks the start of the run, which the defect may have changed.
+        // The journal lacks the start of the run, and the defect may have changed the start.
         if self.facts.first().is_none_or(|fact| fact.seq > 0) {
             return true;
         }
         if let Ok(environment_defect) = EnvironmentDefect::from_str(&defect.name) {
-            return environment_defect.shows(self.plan, &self.facts);
+            return environment_defect.may_change_result(self.plan, &self.facts);
         }
         match defect.role() {
             Some(role) if !defect.wire.is_empty() => rules_apply(&defect.wire, role, self.plan, &self.facts),

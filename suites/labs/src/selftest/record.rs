@@ -9,8 +9,8 @@ use suites::harness::manifest::FailurePattern;
 use suites::harness::plan::Plan;
 
 use super::Pairing;
-use super::scope::{Scope, Subject};
-use super::violation_coverage::{ViolationCoverage, unbroken};
+use super::scope::{CaseSummary, Scope};
+use super::violation_coverage::{ViolationCoverage, unviolated_requirements};
 use suites::Defect;
 
 /// Version of the format.
@@ -24,7 +24,7 @@ pub enum TrialResult {
     Passed,
     /// The case failed: it detected the defect, if there was one.
     Failed,
-    /// Inconclusive twice, because the host was too busy.
+    /// Inconclusive: the host was too busy, or the case fails even without the defect.
     Undecided,
     /// The case could not be run.
     Broken,
@@ -161,17 +161,17 @@ pub struct CaseDetections {
     pub named_for: Vec<String>,
     /// Defects that the case detected.
     pub caught: Vec<String>,
-    /// Requirements of the case for which it detected no defect that violates them; empty unless every defect ran with every case.
+    /// Requirements of the case that no defect detected by the case violates; empty unless every defect ran with every case.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unbroken: Vec<String>,
 }
 
 impl SelftestReport {
-    /// The result of all runs.
+    /// Creates the report from all runs.
     pub fn new(scope: &Scope, trials: &[Trial], command: Vec<String>) -> Self {
         let trials = &*match scope.sut {
             None => Cow::Borrowed(trials),
-            Some(_) => Cow::Owned(without_proof(trials)),
+            Some(_) => Cow::Owned(mark_unproven_failures(trials)),
         };
         let unreached = count(trials, |trial| trial.found == TrialResult::Unreached);
         let mut report = SelftestReport {
@@ -201,7 +201,7 @@ impl SelftestReport {
             demands: None,
         };
         let counts = report.full && scope.is_whole;
-        report.cases = cases(scope, trials, counts);
+        report.cases = case_detections(scope, trials, counts);
         report.demands = counts.then(|| {
             let subject = |case: &CaseDetections| scope.cases.iter().find(|subject| subject.id == case.id);
             let cases = report.cases.iter();
@@ -219,7 +219,7 @@ impl SelftestReport {
     }
 
     /// The number of cases that pass without a defect, as text.
-    pub fn without_defect(&self) -> String {
+    pub fn baseline_summary(&self) -> String {
         match self.partial {
             // The remaining cases have not run yet.
             Some(_) => format!("{} cases have passed without a defect", self.healthy),
@@ -232,7 +232,7 @@ impl SelftestReport {
     }
 
     /// Number of defects that were detected, with the expected first missing link, by every case under their `claims`.
-    pub fn claims_held(&self) -> usize {
+    pub fn count_defects_with_claims_held(&self) -> usize {
         self.defects
             .iter()
             .filter(|defect| defect.word() == "caught")
@@ -249,7 +249,7 @@ impl Claim {
 }
 
 impl DefectResult {
-    /// `caught` if all claims hold, `-` if there are none, else what is wrong with the first claim that does not hold.
+    /// `caught` if all claims of the defect hold, `-` if it has no claims, else the error of the first claim that does not hold.
     pub fn word(&self) -> &'static str {
         let Some(claim) = self.claims.iter().find(|claim| !claim.holds()) else {
             return if self.claims.is_empty() { "-" } else { "caught" };
@@ -270,8 +270,8 @@ fn count(trials: &[Trial], predicate: impl Fn(&Trial) -> bool) -> usize {
 /// Reason that a failure does not count as a detection.
 const NO_PROOF: &str = "the case does not pass without the defect either";
 
-/// The runs, except for failures of cases that fail even without a defect.
-fn without_proof(trials: &[Trial]) -> Vec<Trial> {
+/// The runs. A failure is changed to `Undecided` if the case fails even without a defect.
+fn mark_unproven_failures(trials: &[Trial]) -> Vec<Trial> {
     let failing = trials
         .iter()
         .filter(|trial| trial.defect.is_none() && trial.found != TrialResult::Passed);
@@ -338,9 +338,9 @@ fn result_of_any_case(defect: &Defect, trials: &[Trial]) -> DefectResult {
     }
 }
 
-/// The defects that each case detected. If `counts` (all defects ran with all cases), also the requirements for which the case detected no
-/// defect that violates them.
-fn cases(scope: &Scope, trials: &[Trial], counts: bool) -> Vec<CaseDetections> {
+/// The defects that each case detected. If `counts` (all defects ran with all cases), also the case's requirements that none of these
+/// defects violates.
+fn case_detections(scope: &Scope, trials: &[Trial], counts: bool) -> Vec<CaseDetections> {
     let mut caught: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for trial in trials.iter().filter(|trial| trial.found == TrialResult::Failed) {
         if let Some(defect) = &trial.defect {
@@ -350,17 +350,17 @@ fn cases(scope: &Scope, trials: &[Trial], counts: bool) -> Vec<CaseDetections> {
     let ran: BTreeSet<&str> = trials.iter().map(|trial| trial.case.as_str()).collect();
     let subjects = scope.cases.iter().filter(|case| ran.contains(&*case.id));
     let names = |defects: &[&Defect]| defects.iter().map(|defect| defect.name.clone()).collect();
-    let detections = |case: &Subject| {
+    let detections = |case: &CaseSummary| {
         let of = |predicate: &dyn Fn(&Defect) -> bool| -> Vec<&Defect> {
             let defects = scope.defects.iter();
             defects.filter(|defect| predicate(defect)).collect()
         };
         let own = caught.get(&*case.id);
         let caught = of(&|defect| own.is_some_and(|own| own.contains(defect.name.as_str())));
-        let unbroken = counts.then(|| unbroken(case, &caught));
+        let unbroken = counts.then(|| unviolated_requirements(case, &caught));
         CaseDetections {
             id: case.id.clone(),
-            named_for: names(&of(&|defect| defect.names(&case.id))),
+            named_for: names(&of(&|defect| defect.lists_case(&case.id))),
             caught: names(&caught),
             unbroken: unbroken.unwrap_or_default(),
         }
@@ -417,7 +417,7 @@ fn problems(scope: &Scope, trials: &[Trial], report: &SelftestReport) -> Vec<Pro
     problems
 }
 
-/// The problem of a defect that no case detects.
+/// The problem to report if no case detects the defect.
 fn missed_defect(defect: &DefectResult) -> Option<Problem> {
     let is_missed = defect.caught_by.is_empty() && !defect.missed_by.is_empty();
     is_missed.then(|| Problem {

@@ -13,7 +13,7 @@ pub struct Scope {
     /// The selected defects.
     pub defects: Vec<Defect>,
     /// The selected cases, reduced to what the report needs.
-    pub cases: Vec<Subject>,
+    pub cases: Vec<CaseSummary>,
     /// Whether all cases and all defects are selected, so that an undetected defect is a problem.
     pub is_whole: bool,
     /// Which cases run with each defect.
@@ -24,7 +24,7 @@ pub struct Scope {
 
 /// The properties of a case that the report needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Subject {
+pub struct CaseSummary {
     /// Id of the case.
     pub id: String,
     /// The case file.
@@ -42,9 +42,9 @@ impl Scope {
     }
 }
 
-impl Subject {
+impl CaseSummary {
     pub(super) fn of(plan: &Plan) -> Self {
-        Subject {
+        CaseSummary {
             id: plan.id().to_owned(),
             file: plan.source.clone(),
             level: plan.level,
@@ -55,5 +55,5 @@ impl Subject {
 
 /// Whether the catalogue lists the case for the defect with this name.
 pub(super) fn is_named(defects: &[Defect], case: &str, defect: &str) -> bool {
-    defects.iter().any(|it| it.name == defect && it.names(case))
+    defects.iter().any(|it| it.name == defect && it.lists_case(case))
 }

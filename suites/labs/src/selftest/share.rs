@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Pairing;
 use super::record::{SelftestReport, Trial};
-use super::scope::{Scope, Subject};
+use super::scope::{CaseSummary, Scope};
 use suites::report::ShardsRecord;
 use suites::{Defect, Defects};
 
@@ -15,7 +15,7 @@ pub struct ShardTrials {
     /// Names of all selected defects, in catalogue order.
     defects: Vec<String>,
     /// All selected cases.
-    cases: Vec<Subject>,
+    cases: Vec<CaseSummary>,
     is_whole: bool,
     full: bool,
     sut: Option<String>,
@@ -57,7 +57,7 @@ impl ShardTrials {
             pairing: if self.full { Pairing::Full } else { Pairing::Named },
             sut: self.sut,
         };
-        let missing = shards.map(ShardsRecord::reasons).unwrap_or_default();
+        let missing = shards.map(ShardsRecord::partial_reasons).unwrap_or_default();
         SelftestReport {
             partial: shards.map(|_| missing.join(", ")),
             ..SelftestReport::new(&scope, &self.trials, command)

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use suites::harness::scenario::Level;
 
-use super::scope::Subject;
+use super::scope::CaseSummary;
 use suites::Defect;
 
 /// Number of (case, requirement) pairs, and number of pairs in which the case detected a defect that violates the requirement.
@@ -60,8 +60,8 @@ struct RequirementState {
 }
 
 impl ViolationCoverage {
-    /// Counts cases. `cases`: each case with those of its requirements for which it detected no violating defect.
-    pub(super) fn of<'a>(cases: impl IntoIterator<Item = (&'a Subject, &'a [String])>) -> Self {
+    /// Counts the requirements of all cases. `cases`: each case, with its requirements that no defect detected by the case violates.
+    pub(super) fn of<'a>(cases: impl IntoIterator<Item = (&'a CaseSummary, &'a [String])>) -> Self {
         let mut counted = ViolationCoverage::default();
         let mut in_files: BTreeMap<(&str, &str), RequirementState> = BTreeMap::new();
         for (case, unbroken) in cases {
@@ -76,8 +76,8 @@ impl ViolationCoverage {
         counted
     }
 
-    /// Adds the requirements of a case to the counts; for `unbroken` of them it detected no violating defect.
-    fn add(&mut self, case: &Subject, unbroken: usize) {
+    /// Adds the requirements of a case to the counts. `unbroken`: number of requirements that no defect detected by the case violates.
+    fn add(&mut self, case: &CaseSummary, unbroken: usize) {
         self.named += case.requirements.len();
         self.broken += case.requirements.len() - unbroken;
         if case.level == Level::Core {
@@ -103,7 +103,7 @@ impl FileViolationCoverage {
         }
     }
 
-    /// The requirements of core cases for which no case of the file detected a violating defect.
+    /// The requirements of core cases that no defect detected by the cases of the same file violates.
     pub fn unbroken_core(&self) -> impl Iterator<Item = &UnviolatedRequirement> {
         self.unbroken.iter().filter(|unbroken| unbroken.core)
     }
@@ -122,7 +122,7 @@ impl fmt::Display for FileViolationCoverage {
 }
 
 /// The requirements of a case that none of the detected defects violates.
-pub(super) fn unbroken(case: &Subject, caught: &[&Defect]) -> Vec<String> {
+pub(super) fn unviolated_requirements(case: &CaseSummary, caught: &[&Defect]) -> Vec<String> {
     let is_open = |id: &&String| !caught.iter().any(|defect| defect.violates.contains(*id));
     case.requirements.iter().filter(is_open).cloned().collect()
 }

@@ -49,7 +49,9 @@ pub(crate) fn driver(name: &str, tracks_capacity: bool) -> Arc<Driver> {
 }
 
 /// A topology that selects nodes with these labels.
-pub(crate) fn labelled<'a>(labels: impl IntoIterator<Item = (&'a String, &'a String)>) -> NodeTopology {
+pub(crate) fn topology_with_labels<'a>(
+    labels: impl IntoIterator<Item = (&'a String, &'a String)>,
+) -> NodeTopology {
     NodeTopology::new(Some(LabelSelector::compile(labels, [])))
 }
 

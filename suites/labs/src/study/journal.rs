@@ -8,7 +8,7 @@ use capacity_types::capacity_api::RESOURCE;
 use parking_lot::Mutex;
 use references::{Defect, built_in};
 use serde_json::Value;
-use suites::harness::journal::{Change, Fact, What};
+use suites::harness::journal::{Change, Fact, Observation};
 use suites::harness::manifest::Manifest;
 use suites::harness::plan::{Plan, resolve};
 use suites::harness::scenario::parse;
@@ -26,7 +26,7 @@ pub(super) struct Run {
     largest_object: usize,
 }
 
-/// What the programs did in one step.
+/// Counts and times of what the programs did in one step.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     /// API requests by client (without node name), verb and resource.
@@ -103,7 +103,7 @@ impl Runner {
     pub(super) fn skips(&self, scenario: &Value) -> Result<Option<String>, BoxError> {
         let manifest = self.manifest.as_ref();
         let plan = plan(scenario)?;
-        Ok(manifest.and_then(|manifest| manifest.skips(&plan)))
+        Ok(manifest.and_then(|manifest| manifest.skip_reason(&plan)))
     }
 
     /// Runs a scenario; returns its counts, and the failed expectation, if any.
@@ -149,7 +149,7 @@ fn plan(scenario: &Value) -> Result<Plan, BoxError> {
 
 impl Run {
     fn count(&mut self, fact: &Fact) {
-        if matches!(fact.what, What::StepStarted(_)) {
+        if matches!(fact.what, Observation::StepStarted(_)) {
             self.steps.push(Tally {
                 began: fact.at(),
                 ..Tally::default()
@@ -158,7 +158,7 @@ impl Run {
         if let Some(step) = self.steps.last_mut() {
             step.count(fact);
         }
-        let What::Commit(commit) = &fact.what else {
+        let Observation::Commit(commit) = &fact.what else {
             return;
         };
         if *commit.resource == *RESOURCE {
@@ -214,12 +214,12 @@ impl Tally {
     fn count(&mut self, fact: &Fact) {
         self.took = fact.at().saturating_sub(self.began);
         match &fact.what {
-            What::Request(request) => {
+            Observation::Request(request) => {
                 let client = request.client.split('@').next().unwrap_or_default();
                 let key = (client.to_owned(), request.verb.as_str(), request.resource.clone());
                 *self.requests.entry(key).or_default() += 1;
             }
-            What::Commit(commit) => {
+            Observation::Commit(commit) => {
                 let key = (commit.change.verb(), commit.resource.to_string());
                 *self.commits.entry(key).or_default() += 1;
                 if *commit.resource == *"pods" {
@@ -231,14 +231,14 @@ impl Tally {
                     }
                 }
             }
-            What::Call(call) => {
+            Observation::Call(call) => {
                 *self.calls.entry(call.method).or_default() += 1;
                 if call.code != "OK" {
                     *self.rejected.entry(call.method).or_default() += 1;
                 }
             }
-            What::Extender(_) => self.extender_calls += 1,
-            What::Delivery(delivery) => {
+            Observation::Extender(_) => self.extender_calls += 1,
+            Observation::Delivery(delivery) => {
                 let key = (delivery.client.to_string(), delivery.resource.to_string());
                 *self.deliveries.entry(key).or_default() += 1;
             }
@@ -269,13 +269,13 @@ impl Tally {
         self.rejected.get(&method).copied().unwrap_or_default()
     }
 
-    pub(super) fn of_client(&self, client: &str) -> usize {
+    pub(super) fn requests_of_client(&self, client: &str) -> usize {
         let of_client = self.requests.iter().filter(|((by, _, _), _)| by == client);
         of_client.map(|(_, count)| count).sum()
     }
 
     /// Number of requests of a client with this verb, optionally for one resource.
-    pub(super) fn requested(&self, client: &str, verb: &str, resource: &str) -> usize {
+    pub(super) fn count_requests(&self, client: &str, verb: &str, resource: &str) -> usize {
         let matches = |(by, how, what): &(String, &str, String)| {
             by == client && *how == verb && (resource.is_empty() || what == resource)
         };

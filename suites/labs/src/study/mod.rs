@@ -1,7 +1,7 @@
 //! Experiments on the KEPs: KEP-1472 and KEP-4049 argue with measurements and rejected designs, and each study reproduces such an argument.
 //!
 //! A study is a function of a [`Setup`], without clock and with a seed as the only source of randomness. Two studies run the references in
-//! simulated time, or other programs in real time. The result is a [`Study`]: tables, plots, and findings, each with a statement, a
+//! simulated time; `burst` can also run other programs in real time. The result is a [`Study`]: tables, plots, and findings, each with a statement, a
 //! measured value, and the bound for which the statement holds.
 
 pub mod autoscaler;
@@ -34,7 +34,7 @@ use journal::Runner;
 pub use result::{Axis, Bound, Cell, Finding, Line, Plot, Setup, Size, Study, Table};
 pub use text::text;
 
-/// Runs a study.
+/// A function that runs a study.
 pub type RunStudy = fn(Setup) -> Study;
 
 /// The studies that need no cluster, by name.
@@ -48,11 +48,11 @@ pub const STUDIES: &[(&str, RunStudy)] = &[
 #[derive(Args)]
 pub struct StudyArgs {
     #[command(subcommand)]
-    what: What,
+    what: StudyCommand,
 }
 
 #[derive(Subcommand)]
-enum What {
+enum StudyCommand {
     /// Compare an autoscaler with and without the configuration of the KEP
     Autoscaler(Common),
     /// Create a burst of pods with ephemeral volumes that fills all nodes, with and without tracking
@@ -106,25 +106,27 @@ impl StudyArgs {
     /// The arguments common to all studies.
     pub fn common(&self) -> &Common {
         match &self.what {
-            What::Burst(args) => &args.common,
-            What::Cost(args) => &args.common,
-            What::Autoscaler(common) | What::Designs(common) | What::Scoring(common) => common,
+            StudyCommand::Burst(args) => &args.common,
+            StudyCommand::Cost(args) => &args.common,
+            StudyCommand::Autoscaler(common)
+            | StudyCommand::Designs(common)
+            | StudyCommand::Scoring(common) => common,
         }
     }
 
-    /// The defect of the references.
+    /// The defect to inject into the references, if any.
     pub fn defect(&self) -> Option<Defect> {
         match &self.what {
-            What::Burst(args) => args.broken.defect,
-            What::Cost(args) => args.broken.defect,
-            What::Autoscaler(_) | What::Designs(_) | What::Scoring(_) => None,
+            StudyCommand::Burst(args) => args.broken.defect,
+            StudyCommand::Cost(args) => args.broken.defect,
+            StudyCommand::Autoscaler(_) | StudyCommand::Designs(_) | StudyCommand::Scoring(_) => None,
         }
     }
 
     /// The manifest of the programs that replace the references.
     pub fn sut(&self) -> Option<&Path> {
         match &self.what {
-            What::Burst(args) => args.sut.as_deref(),
+            StudyCommand::Burst(args) => args.sut.as_deref(),
             _ => None,
         }
     }
@@ -133,14 +135,14 @@ impl StudyArgs {
     pub fn run(&self, manifest: Option<Manifest>) -> Result<Study, BoxError> {
         let setup = self.common().setup();
         match &self.what {
-            What::Autoscaler(_) => Ok(autoscaler::run(setup)),
-            What::Burst(args) => burst::study(setup, &args.runner(manifest), &args.burst()),
-            What::Cost(args) => {
+            StudyCommand::Autoscaler(_) => Ok(autoscaler::run(setup)),
+            StudyCommand::Burst(args) => burst::study(setup, &args.runner(manifest), &args.burst()),
+            StudyCommand::Cost(args) => {
                 let runner = Runner::simulated(setup.seed, args.broken.defect);
                 cost::study(setup, &runner, args.cluster())
             }
-            What::Designs(_) => Ok(designs::run(setup)),
-            What::Scoring(_) => Ok(scoring::run(setup)),
+            StudyCommand::Designs(_) => Ok(designs::run(setup)),
+            StudyCommand::Scoring(_) => Ok(scoring::run(setup)),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::study::{Axis, Line, Plot};
 use maud::{Markup, html};
 
-/// Pixels: plot area and margins.
+/// Size of the plot area, and width of the margins, in pixels.
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 260.0;
 const LEFT: f64 = 90.0;
@@ -27,7 +27,7 @@ pub(super) fn size() -> (f64, f64) {
     (LEFT + WIDTH + RIGHT, TOP + HEIGHT + BOTTOM)
 }
 
-/// Renders axes and lines.
+/// Renders axes and lines of the plot, without title and legend.
 pub(super) fn field(plot: &Plot) -> Markup {
     let (x, y) = (
         Scale::of(&plot.x, plot, |point| point.0),
@@ -123,7 +123,7 @@ fn y_px(scale: &Scale, value: f64) -> f64 {
     TOP + HEIGHT * (1.0 - scale.share(value))
 }
 
-/// A coordinate with one decimal.
+/// Formats a coordinate with one decimal.
 fn px(pixels: f64) -> String {
     format!("{pixels:.1}")
 }
@@ -166,7 +166,7 @@ fn drawn(line: &Line, style: usize, x: &Scale, y: &Scale) -> Markup {
     }
 }
 
-/// A circle, a square or a triangle.
+/// Renders a marker: a circle, a square or a triangle, depending on the line style.
 fn mark(style: usize, x: f64, y: f64) -> Markup {
     let (width, corner) = (2.0 * MARK, MARK + 1.0);
     html! {
@@ -202,7 +202,7 @@ pub(super) fn sample(number: usize) -> Markup {
     }
 }
 
-/// A number in short form, such as `1.5 M`.
+/// Formats a number in short form, such as `1.5 M`.
 fn short(value: f64) -> String {
     let (value, unit) = match value.abs() {
         large if large >= 1e9 => (value / 1e9, " G"),

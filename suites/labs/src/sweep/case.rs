@@ -11,7 +11,7 @@ use super::point::Point;
 const SWEPT: &str = "sweep";
 
 /// The case to sweep, with the specification as the expectation of each step.
-pub struct Document {
+pub struct CaseTemplate {
     id: String,
     value: Value,
 }
@@ -19,7 +19,7 @@ pub struct Document {
 /// Name of the last step, in which the specification is checked after all programs have become idle again.
 const AFTERWARDS: &str = "afterwards";
 
-impl Document {
+impl CaseTemplate {
     /// Parses a case.
     pub fn of(scenario: &Scenario) -> Result<Self, ScenarioError> {
         let mut value: Value = serde_saphyr::from_str(&scenario.text).map_err(|error| {
@@ -35,7 +35,7 @@ impl Document {
         if let Some(fields) = value.as_object_mut() {
             fields.remove("catches");
         }
-        Ok(Document {
+        Ok(CaseTemplate {
             id: scenario.id.clone(),
             value,
         })
@@ -47,13 +47,13 @@ impl Document {
     }
 
     /// The case file with a fault at a point.
-    pub(super) fn with(&self, point: &Point, fault: &Fault) -> Result<String, ScenarioError> {
+    pub(super) fn with_fault(&self, point: &Point, fault: &Fault) -> Result<String, ScenarioError> {
         let role = point.role.as_str();
         let last = match fault.kills && !self.leaves_stopped(role) {
             true => json!({"do": [{"stop": role}, {"start": role}]}),
             false => json!({}),
         };
-        self.text(&fault.at(point), fault.actions(point), last)
+        self.text(&fault.cell_name(point), fault.actions(point), last)
     }
 
     /// Whether the case stops the programs of a role without restarting them.
@@ -66,7 +66,7 @@ impl Document {
 
     fn text(&self, name: &str, faults: Vec<Value>, mut last: Value) -> Result<String, ScenarioError> {
         let mut value = self.value.clone();
-        value["id"] = format!("{SWEPT}/{}/{name}", plain(&self.id)).into();
+        value["id"] = format!("{SWEPT}/{}/{name}", sanitize_id(&self.id)).into();
         last["id"] = AFTERWARDS.into();
         last["expect"] = "specification".into();
         if let Some(steps) = value["steps"].as_array_mut() {
@@ -85,8 +85,8 @@ impl Document {
     }
 }
 
-/// Replaces the characters of an id that the id of a case file must not contain: names of axis values can contain others.
-fn plain(id: &str) -> String {
+/// Replaces characters that the id of a case file must not contain. An id has such characters if it contains names of axis values.
+fn sanitize_id(id: &str) -> String {
     let is_usual =
         |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || "/-".contains(letter);
     id.chars()
@@ -103,7 +103,7 @@ mod tests {
         let left_stopped = |turns: Value| {
             let value = json!({"steps": [{"id": "a"}, {"do": turns}]});
             let id = String::new();
-            Document { id, value }.leaves_stopped("publisher")
+            CaseTemplate { id, value }.leaves_stopped("publisher")
         };
         assert!(left_stopped(
             json!([{"start": "publisher"}, {"stop": "publisher"}, {"stop": "cleaner"}])

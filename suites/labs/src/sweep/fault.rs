@@ -86,7 +86,7 @@ impl Fault {
     }
 
     /// The name of the cell for this fault at a point.
-    pub(super) fn at(&self, point: &Point) -> String {
+    pub(super) fn cell_name(&self, point: &Point) -> String {
         format!("{}-{}", point.name(), self.name)
     }
 

@@ -26,10 +26,10 @@ use suites::harness::scenario::{Role, Scenario, ScenarioError};
 use suites::harness::system::Systems;
 use suites::harness::{Outcome, RunOptions, StartError};
 
-use suites::{FailureText, KnownFailureMatch, explain_failure, generated, match_known_failure};
+use suites::{FailureText, KnownFailureMatch, explain_failure, match_known_failure, resolve_generated_case};
 
 use crate::concurrently::run_concurrently;
-pub use case::Document;
+pub use case::CaseTemplate;
 pub use fault::{FAULTS, Fault};
 pub use page::page;
 pub use point::{Kind, Point, points};
@@ -75,7 +75,7 @@ pub enum CellResult {
     Internal(String),
 }
 
-/// A case cannot be swept.
+/// The reason that a case cannot be swept.
 #[derive(Debug, thiserror::Error)]
 pub enum SweepError {
     /// The case has an action that the specification does not model.
@@ -119,9 +119,13 @@ impl Sweep {
     /// Runs the case once without a fault, and returns its cells, sorted by point. `roles`: the roles whose requests, watch events and
     /// calls are points.
     pub async fn cells(&self, scenario: &Scenario, roles: &[Role]) -> Result<Vec<Cell>, SweepError> {
-        let document = Document::of(scenario)?;
+        let document = CaseTemplate::of(scenario)?;
         let plan = self.plan(&document.without_fault()?)?;
-        if let Some(why) = self.manifest.as_ref().and_then(|manifest| manifest.skips(&plan)) {
+        if let Some(why) = self
+            .manifest
+            .as_ref()
+            .and_then(|manifest| manifest.skip_reason(&plan))
+        {
             return Err(SweepError::Skipped(why));
         }
         let outcome = suites::harness::run(Arc::clone(&plan), &self.systems, self.options.clone()).await?;
@@ -141,11 +145,15 @@ impl Sweep {
             let fitting: Vec<_> = FAULTS.iter().filter(|fault| fault.fits(&point)).collect();
             fitting.into_iter().map(move |fault| (point.clone(), fault))
         });
-        let skips = |plan: &Plan| self.manifest.as_ref().and_then(|manifest| manifest.skips(plan));
+        let skips = |plan: &Plan| {
+            self.manifest
+                .as_ref()
+                .and_then(|manifest| manifest.skip_reason(plan))
+        };
         // Leaves out faults that a case file may not contain, and faults that the program need not survive.
         Ok(cells
             .filter_map(|(point, fault)| {
-                let text = document.with(&point, fault).ok()?;
+                let text = document.with_fault(&point, fault).ok()?;
                 let plan = self.plan(&text).ok().filter(|plan| skips(plan).is_none())?;
                 Some(Cell {
                     case: scenario.id.clone(),
@@ -159,7 +167,7 @@ impl Sweep {
     }
 
     fn plan(&self, text: &str) -> Result<Arc<Plan>, ScenarioError> {
-        let plan = generated("sweep.yaml", text)?;
+        let plan = resolve_generated_case("sweep.yaml", text)?;
         // A case that cannot be adapted to the driver under test stays unchanged, and is skipped later.
         let adapted = self
             .manifest
@@ -206,7 +214,7 @@ impl Sweep {
 
     async fn run_cell(&self, cell: &Cell) -> CellResult {
         match suites::harness::run(Arc::clone(&cell.plan), &self.systems, self.options.clone()).await {
-            Ok(outcome) => self.judged(cell, &outcome),
+            Ok(outcome) => self.cell_result(cell, &outcome),
             // An action of the case needs an object that the killed program would have written.
             Err(StartError::Refused { .. }) if cell.fault.kills => CellResult::Unmet,
             Err(error @ StartError::Panicked { .. }) => CellResult::Internal(error.to_string()),
@@ -214,7 +222,7 @@ impl Sweep {
         }
     }
 
-    fn judged(&self, cell: &Cell, outcome: &Outcome) -> CellResult {
+    fn cell_result(&self, cell: &Cell, outcome: &Outcome) -> CellResult {
         let Some(failure) = outcome.verdict.failure() else {
             let facts: Vec<Fact> = outcome.journal.since(0);
             return match cell.point.is_reached(&facts) {
@@ -240,6 +248,6 @@ impl Sweep {
 impl Cell {
     /// Name of the cell on the command line.
     pub fn name(&self) -> String {
-        self.fault.at(&self.point)
+        self.fault.cell_name(&self.point)
     }
 }

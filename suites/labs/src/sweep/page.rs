@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::{CellRecord, CellResult, FAULTS, Fault};
-use suites::report::escape::plain;
+use suites::report::escape::printable_text;
 use suites::report::whole_page;
 
 /// The page of one case.
@@ -70,7 +70,7 @@ fn failures(cells: &[CellRecord]) -> Markup {
             @if let CellResult::Failed { text, .. } = &cell.held {
                 section {
                     h2 { code { (cell.name) } }
-                    pre { (plain(text)) }
+                    pre { (printable_text(text)) }
                 }
             }
         }

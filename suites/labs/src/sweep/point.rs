@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use suites::harness::journal::{Fact, What};
+use suites::harness::journal::{Fact, Observation};
 use suites::harness::scenario::Role;
 
 /// The kind of a point, which determines the faults that can be injected there.
@@ -54,7 +54,7 @@ impl Point {
         words.join("-")
     }
 
-    /// The points that differ only in their numbers. They form one row of the grid.
+    /// Name of the group of points that differ only in their numbers. A group is one row of the grid in the terminal.
     pub fn group(&self) -> String {
         match self.kind {
             Kind::Delivery => format!("{} event of {}", self.role.as_str(), self.resource),
@@ -69,12 +69,14 @@ impl Point {
         match self.kind {
             Kind::Call => {
                 let calls = facts.iter().filter(|fact| match &fact.what {
-                    What::Call(call) => call.method.as_str() == self.verb,
+                    Observation::Call(call) => call.method.as_str() == self.verb,
                     _ => false,
                 });
                 calls.count() >= self.number as usize
             }
-            _ => facts.iter().any(|fact| matches!(fact.what, What::Fault(_))),
+            _ => facts
+                .iter()
+                .any(|fact| matches!(fact.what, Observation::Fault(_))),
         }
     }
 }
@@ -97,7 +99,7 @@ pub fn points(facts: &[Fact]) -> Vec<Point> {
     let mut points = Vec::new();
     for fact in facts {
         let (client, kind, verb, resource) = match &fact.what {
-            What::Request(request) if !request.resource.is_empty() => {
+            Observation::Request(request) if !request.resource.is_empty() => {
                 let kind = match request.verb.as_str() {
                     "get" | "list" => Kind::Read,
                     "watch" => Kind::Watch,
@@ -105,8 +107,10 @@ pub fn points(facts: &[Fact]) -> Vec<Point> {
                 };
                 (&*request.client, kind, request.verb.as_str(), &*request.resource)
             }
-            What::Delivery(delivery) => (&*delivery.client, Kind::Delivery, "watch", &*delivery.resource),
-            What::Call(call) => ("publisher", Kind::Call, call.method.as_str(), ""),
+            Observation::Delivery(delivery) => {
+                (&*delivery.client, Kind::Delivery, "watch", &*delivery.resource)
+            }
+            Observation::Call(call) => ("publisher", Kind::Call, call.method.as_str(), ""),
             _ => continue,
         };
         let Some(role) = Role::of_client(client) else {

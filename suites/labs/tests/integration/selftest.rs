@@ -122,7 +122,7 @@ fn an_interrupted_selftest_reports_the_defects_that_ran_with_all_cases() {
         trial("scheduler-a", CASES[0], TrialResult::Failed),
         trial("scheduler-a", CASES[1], TrialResult::Passed),
     ];
-    let (part, complete_trials) = selftest.finished(begun.clone());
+    let (part, complete_trials) = selftest.finished_part(begun.clone());
     let names: Vec<&str> = part.defects.iter().map(|defect| defect.name.as_str()).collect();
     assert_eq!(
         (names.as_slice(), complete_trials),
@@ -136,7 +136,7 @@ fn an_interrupted_selftest_reports_the_defects_that_ran_with_all_cases() {
         trial("scheduler-a", CASES[0], TrialResult::Undecided),
         trial("scheduler-a", CASES[1], TrialResult::Passed),
     ];
-    let (part, complete_trials) = selftest.finished(open);
+    let (part, complete_trials) = selftest.finished_part(open);
     assert!(part.defects.is_empty() && complete_trials.is_empty());
 }
 

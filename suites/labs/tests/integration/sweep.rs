@@ -4,7 +4,7 @@ use std::path::Path;
 
 use labs::sweep::{Cell, CellResult, Sweep, SweepError};
 use suites::harness::manifest::Manifest;
-use suites::harness::scenario::{Role, load_row};
+use suites::harness::scenario::{Role, load_case};
 use suites::{Defects, case_files};
 
 use crate::systems::{manifest, simulated, with_wire_rules};
@@ -12,7 +12,7 @@ use crate::systems::{manifest, simulated, with_wire_rules};
 /// Features of a publisher that survives a closed CSI connection.
 const RECONNECTS: &str = "publisher.central, publisher.reconnect";
 const CASE: &str = "publisher/value/maximum";
-/// Name of the cell that closes the connection at the first GetCapacity call. It fails if the publisher does not reconnect.
+/// Name of the cell that closes the connection at the first GetCapacity call. The cell fails if the publisher does not reconnect.
 const CELL: &str = "publisher-getcapacity-1-cut";
 const UNANSWERED: &str = "it answered UNAVAILABLE a fault rule cut the connection";
 
@@ -27,12 +27,12 @@ fn sweep(defect: &str, manifest: Manifest) -> Sweep {
 }
 
 async fn cells(sweep: &Sweep) -> Result<Vec<Cell>, SweepError> {
-    let case = load_row(&case_files(), CASE).unwrap().unwrap();
+    let case = load_case(&case_files(), CASE).unwrap().unwrap();
     sweep.cells(&case, &[Role::Publisher]).await
 }
 
 /// Runs `CELL` with these known failures (case or cell, and pattern) in the manifest, and returns the result.
-async fn held(entries: &[(&str, &str)]) -> CellResult {
+async fn run_cell(entries: &[(&str, &str)]) -> CellResult {
     let sweep = sweep("publisher-connects-once", manifest(RECONNECTS, entries));
     let mut cells = cells(&sweep).await.unwrap();
     cells.retain(|cell| cell.name() == CELL);
@@ -47,7 +47,7 @@ fn is_in_manifest(place: &str) -> bool {
 #[tokio::test]
 async fn an_entry_for_sweeps_or_for_the_case_excuses_a_cell_with_its_pattern() {
     for case in ["sweep", "sweep/publisher/value", CASE, "publisher"] {
-        let held = held(&[(case, UNANSWERED)]).await;
+        let held = run_cell(&[(case, UNANSWERED)]).await;
         assert!(
             matches!(&held, CellResult::Known(place) if is_in_manifest(place)),
             "{case}: {held:?}"
@@ -63,7 +63,7 @@ async fn entries_with_another_pattern_or_case_excuse_no_cell() {
         ("publisher/class", UNANSWERED),
         ("explore", UNANSWERED),
     ] {
-        let held = held(&[entry]).await;
+        let held = run_cell(&[entry]).await;
         assert!(matches!(held, CellResult::Failed { .. }), "{entry:?}: {held:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! Writes of capacity objects by name, by other clients, valid and invalid, to test the validation by the API server.
+//! Valid and invalid writes of capacity objects by clients other than the publisher, to test the validation by the API server.
 
 use capacity_types::capacity_api::RESOURCE;
 use harness::plan::{NAMESPACE, WORKLOADS};
@@ -22,13 +22,13 @@ const SIZES: [&str; 3] = ["1Gi", "7Gi", "20Gi"];
 pub(super) fn write_by_name(generator: &mut Generator) -> Option<Event> {
     let known = generator.rng.any(generator.state.written.values().cloned());
     match known.filter(|_| !generator.rng.one_in(3)) {
-        Some(known) => Some(changed(generator, &known)),
-        None => Some(Event::Object(created(generator))),
+        Some(known) => Some(patch_or_replacement(generator, &known)),
+        None => Some(Event::Object(object_to_create(generator))),
     }
 }
 
 /// An object to create. Every second object is invalid, or has a generateName.
-fn created(generator: &mut Generator) -> Value {
+fn object_to_create(generator: &mut Generator) -> Value {
     let name = generator.name('x');
     let mut object = object(generator, &name);
     match generator.rng.below(8) {
@@ -49,7 +49,7 @@ fn created(generator: &mut Generator) -> Value {
 }
 
 /// A patch of an object that may exist.
-fn changed(generator: &mut Generator, known: &Value) -> Event {
+fn patch_or_replacement(generator: &mut Generator, known: &Value) -> Event {
     let size = *generator.rng.pick(&SIZES);
     let merge = match generator.rng.below(8) {
         0 => json!({"storageClassName": *generator.rng.pick(&CLASSES)}),
@@ -69,7 +69,7 @@ fn changed(generator: &mut Generator, known: &Value) -> Event {
     })
 }
 
-/// A replacement with the current or an outdated resourceVersion, of an object that may not exist.
+/// A replacement of an object that may not exist, with the current or an outdated resourceVersion.
 fn replaced(generator: &mut Generator, known: &Value) -> Event {
     let mut object = known.clone();
     object["apiVersion"] = version(generator).into();
@@ -97,7 +97,7 @@ fn object(generator: &mut Generator, name: &str) -> Value {
 
 /// A node topology that selects all nodes, no node, or one node.
 fn topology(generator: &mut Generator) -> Value {
-    // Longer names are invalid as selector values.
+    // A longer node name is invalid as a label value in a selector.
     let nodes = generator
         .state
         .nodes

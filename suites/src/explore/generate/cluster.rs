@@ -45,8 +45,8 @@ pub(super) fn generate(rng: &mut SeededRng, focus: &Focus) -> GeneratedCluster {
         .map(|name| storage::class(rng, driver, name))
         .collect();
     cluster.backend = backend(rng, &cluster);
-    if State::of(&cluster).is_served() {
-        cluster.capacity_objects = objects::existing(rng, focus, &cluster);
+    if State::of(&cluster).serves_capacity_objects() {
+        cluster.capacity_objects = objects::objects_before_start(rng, focus, &cluster);
     }
     if focus.has(Role::Scheduler) && rng.one_in(3) {
         cluster.volumes = volumes(rng, &cluster);
@@ -57,7 +57,7 @@ pub(super) fn generate(rng: &mut SeededRng, focus: &Focus) -> GeneratedCluster {
 fn publisher(rng: &mut SeededRng, focus: &Focus, mode: Mode) -> super::super::cluster::Publisher {
     let mut publisher = settings::publisher(rng, mode);
     if focus.has(Role::Cleaner) {
-        // This publisher identifies its objects by labels, not by owner.
+        // In the focus on the cleaner, the publisher has a namespace and identifies its objects by labels, not by owner.
         publisher.identify_by_owner = false;
         publisher.namespace = true;
     }
@@ -96,13 +96,13 @@ fn backend(rng: &mut SeededRng, cluster: &GeneratedCluster) -> BTreeMap<String, 
     with_storage.collect()
 }
 
-/// Pre-provisioned volumes of a class.
+/// One or two pre-provisioned volumes, each of a random class.
 fn volumes(rng: &mut SeededRng, cluster: &GeneratedCluster) -> Vec<Volume> {
     let mut volumes = Vec::new();
     for index in 1..=rng.between(1, 2) {
         let classes = cluster.classes.iter().map(|class| class.name.clone());
         let nodes = cluster.nodes.iter().map(|node| node.name.clone());
-        // Longer names are invalid as selector values.
+        // A longer node name is invalid as a label value in a selector.
         let nodes = nodes.filter(|name| name.len() <= LABEL_MAX);
         volumes.push(Volume {
             name: format!("v{index}"),

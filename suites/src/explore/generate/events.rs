@@ -80,7 +80,7 @@ impl Generator {
         self.rng.any(self.state.classes.clone())
     }
 
-    /// A random segment of the existing nodes, or a segment without nodes if no node has one.
+    /// A random segment of the existing nodes; if no node has a segment, a segment without nodes.
     pub(super) fn segment(&mut self) -> String {
         objects::segment(&mut self.rng, self.state.nodes.values(), &self.cluster)
     }
@@ -155,7 +155,7 @@ fn storage_capacity_set(generator: &mut Generator) -> Option<Event> {
     Some(Event::CsiDriver(CsiDriverEvent::StorageCapacity(on)))
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "the table requires this type")]
+#[expect(clippy::unnecessary_wraps, reason = "`Kind::generate` requires this type")]
 fn csi_driver_deleted(_: &mut Generator) -> Option<Event> {
     Some(Event::CsiDriver(CsiDriverEvent::Delete))
 }
@@ -165,17 +165,17 @@ fn csi_driver_created(generator: &mut Generator) -> Option<Event> {
     Some(Event::CsiDriver(CsiDriverEvent::Create(flag)))
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "the table requires this type")]
+#[expect(clippy::unnecessary_wraps, reason = "`Kind::generate` requires this type")]
 fn stopped(_: &mut Generator, role: Role) -> Option<Event> {
     Some(Event::Stop(role))
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "the table requires this type")]
+#[expect(clippy::unnecessary_wraps, reason = "`Kind::generate` requires this type")]
 fn started(_: &mut Generator, role: Role) -> Option<Event> {
     Some(Event::Start(role))
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "the table requires this type")]
+#[expect(clippy::unnecessary_wraps, reason = "`Kind::generate` requires this type")]
 fn scheduler_reconfigured(generator: &mut Generator) -> Option<Event> {
     Some(Event::Scheduler(settings::scheduler(&mut generator.rng)))
 }

@@ -8,7 +8,7 @@ use harness::standalone::{CsiCut, CsiMethod, CsiRuleText};
 use super::super::event::Event;
 use super::Generator;
 
-/// The requests that the program of a role sends, and the resources that it watches. Faults are injected there.
+/// The requests that the program of a role sends, and the resources that it watches. Faults are injected into these.
 struct Traffic {
     role: Role,
     requests: &'static [&'static str],
@@ -24,7 +24,7 @@ macro_rules! traffic {
 }
 
 traffic! {
-    // RESOURCE is listed twice to double its weight: by this watch the publisher receives its own writes.
+    // RESOURCE is listed twice, so that its watch is selected twice as often: the publisher receives its own writes from this watch.
     Publisher: requests ["create csistoragecapacities", "update csistoragecapacities", "delete csistoragecapacities", "update persistentvolumeclaims", "create persistentvolumes", "get pods", "get replicasets", "get deployments"],
         watches [RESOURCE, RESOURCE, "storageclasses", "nodes", "csinodes", "*"];
     Scheduler: requests ["update persistentvolumeclaims", "create pods/binding", "update|patch pods/status", "list csidrivers", "list csistoragecapacities", "list storageclasses"],
@@ -33,7 +33,7 @@ traffic! {
         watches ["csinodes", "nodes"];
 }
 
-/// The traffic of a randomly selected running program.
+/// The traffic of a random program of the focus.
 fn traffic(generator: &mut Generator) -> Option<&'static Traffic> {
     let focus = generator.focus;
     let running = TRAFFIC.iter().filter(|traffic| focus.has(traffic.role));
@@ -49,7 +49,7 @@ fn fault(generator: &mut Generator, api: String, times: Option<u32>, effect: Fau
     }
 }
 
-/// A fault that does nothing except what `set` adds.
+/// A fault with only the fields that `set` sets.
 fn fault_with(set: impl FnOnce(&mut FaultSpec)) -> FaultSpec {
     let mut fault = FaultSpec::default();
     set(&mut fault);
@@ -61,8 +61,8 @@ pub(super) fn delay() -> FaultSpec {
     fault_with(|fault| fault.delay = Some("50ms".to_owned()))
 }
 
-/// A write request of a randomly selected running program.
-pub(super) fn write(generator: &mut Generator) -> Option<(Role, &'static str)> {
+/// A write request of a random program of the focus, with the role of the program.
+pub(super) fn write_request(generator: &mut Generator) -> Option<(Role, &'static str)> {
     let traffic = traffic(generator)?;
     let reads = ["get ", "list "];
     let is_write = |api: &&&str| !reads.iter().any(|verb| api.starts_with(verb));

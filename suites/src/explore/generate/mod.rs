@@ -106,7 +106,7 @@ impl Generator {
         steps
     }
 
-    /// An event that is possible now.
+    /// A random event that is possible now, applied to the state; `None` if no attempt yields a possible event.
     fn event(&mut self) -> Option<Event> {
         for _ in 0..ATTEMPTS {
             let generated = events::event(self);

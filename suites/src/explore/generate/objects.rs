@@ -18,9 +18,13 @@ use super::{Generator, topology};
 const PUBLISHER: &str = "external-provisioner";
 
 /// Objects that exist before the publisher starts.
-pub(super) fn existing(rng: &mut SeededRng, focus: &Focus, cluster: &GeneratedCluster) -> Vec<Capacity> {
+pub(super) fn objects_before_start(
+    rng: &mut SeededRng,
+    focus: &Focus,
+    cluster: &GeneratedCluster,
+) -> Vec<Capacity> {
     if !focus.has(Role::Publisher) {
-        return without_publisher(rng, cluster);
+        return objects_without_publisher(rng, cluster);
     }
     if rng.one_in(2) {
         return Vec::new();
@@ -38,8 +42,8 @@ pub(super) fn existing(rng: &mut SeededRng, focus: &Focus, cluster: &GeneratedCl
     objects
 }
 
-/// Without a publisher: objects for most classes and segments.
-fn without_publisher(rng: &mut SeededRng, cluster: &GeneratedCluster) -> Vec<Capacity> {
+/// Objects of a cluster without a publisher: one for most pairs of class and segment.
+fn objects_without_publisher(rng: &mut SeededRng, cluster: &GeneratedCluster) -> Vec<Capacity> {
     let mut objects = Vec::new();
     for segment in topology::segments(&cluster.nodes, &cluster.driver) {
         for class in &cluster.classes {
@@ -72,7 +76,7 @@ fn unlabelled_object(rng: &mut SeededRng, class: &str, segment: &str) -> Capacit
     }
 }
 
-/// A random node selector that is not the segment of a node: the selector for all nodes, or an expression; `None`: unset, for no node.
+/// A random node selector that is not the segment of a node: all nodes, or an expression; `None` for no selector, which selects no node.
 fn topology(rng: &mut SeededRng) -> Option<Value> {
     let expression = |key: &str, operator: &str, values: &[&str]| json!({"matchExpressions": [{"key": key, "operator": operator, "values": values}]});
     match rng.below(5) {
@@ -95,7 +99,7 @@ fn from_earlier_run(rng: &mut SeededRng, cluster: &GeneratedCluster) -> Capacity
         false => class(rng, cluster),
     };
     let object = unlabelled_object(rng, &class, &segment);
-    let object = with_owner(rng, cluster, object);
+    let object = with_publisher_labels(rng, cluster, object);
     match rng.below(8) {
         // Correct capacity values, if the segment has a single pool.
         0..=3 => match cluster.backend.get(&segment) {
@@ -116,8 +120,8 @@ fn from_earlier_run(rng: &mut SeededRng, cluster: &GeneratedCluster) -> Capacity
     }
 }
 
-/// Adds the owner and labels of a random publisher, or none.
-fn with_owner(rng: &mut SeededRng, cluster: &GeneratedCluster, object: Capacity) -> Capacity {
+/// Adds the labels of a random publisher or other program, or no labels.
+fn with_publisher_labels(rng: &mut SeededRng, cluster: &GeneratedCluster, object: Capacity) -> Capacity {
     let mut labels: BTreeMap<String, String> = BTreeMap::new();
     let managed_by = match (rng.below(10), cluster.mode) {
         (0, _) => return object,
@@ -127,7 +131,7 @@ fn with_owner(rng: &mut SeededRng, cluster: &GeneratedCluster, object: Capacity)
                 .nodes
                 .iter()
                 .map(|node| format!("{PUBLISHER}-{}", node.name));
-            // The publisher encodes longer values in a way that is not specified.
+            // Longer values are left out: how the publisher shortens a value that exceeds the limit is not specified.
             let labels = nodes.filter(|label| label.len() <= topology::LABEL_MAX);
             rng.any(labels).unwrap_or_else(|| format!("{PUBLISHER}-n9"))
         }
@@ -150,7 +154,7 @@ fn with_owner(rng: &mut SeededRng, cluster: &GeneratedCluster, object: Capacity)
     Capacity { labels, ..object }
 }
 
-/// A random segment of these nodes, or a segment that may not exist if none of them has a segment.
+/// A random segment of these nodes; if no node has a segment, a segment that may not exist.
 pub(super) fn segment<'n>(
     rng: &mut SeededRng,
     nodes: impl Iterator<Item = &'n Node>,
@@ -169,7 +173,7 @@ fn class(rng: &mut SeededRng, cluster: &GeneratedCluster) -> String {
 pub(super) fn object(generator: &mut Generator, class: &str, segment: &str) -> Capacity {
     let object = unlabelled_object(&mut generator.rng, class, segment);
     match generator.focus.has(Role::Publisher) {
-        true => with_owner(&mut generator.rng, &generator.cluster, object),
+        true => with_publisher_labels(&mut generator.rng, &generator.cluster, object),
         false => object,
     }
 }
@@ -186,7 +190,7 @@ pub(super) fn created(generator: &mut Generator) -> Option<Event> {
         };
     }
     if generator.focus.has(Role::Publisher) {
-        object = with_owner(&mut generator.rng, &generator.cluster, object);
+        object = with_publisher_labels(&mut generator.rng, &generator.cluster, object);
     }
     Some(Event::Capacity(CapacityEvent::Create(object)))
 }

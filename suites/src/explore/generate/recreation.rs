@@ -28,7 +28,7 @@ pub(super) fn events(generator: &mut Generator) -> Vec<Event> {
             .into_iter()
             .map(|segment| storage_changed(generator, segment)),
     );
-    let recreated = recreated(generator);
+    let recreated = recreate_object(generator);
     if recreated.is_empty() {
         return Vec::new();
     }
@@ -41,7 +41,7 @@ pub(super) fn events(generator: &mut Generator) -> Vec<Event> {
 
 /// Adds a fault that delays one of the next writes of a program.
 fn delayed_write(generator: &mut Generator) -> Option<Event> {
-    let (role, api) = faults::write(generator)?;
+    let (role, api) = faults::write_request(generator)?;
     let (id, skip) = (generator.name('f'), generator.rng.below(WRITES));
     Some(Event::Fault(Box::new(FaultSpec {
         id: Some(id),
@@ -53,7 +53,7 @@ fn delayed_write(generator: &mut Generator) -> Option<Event> {
     })))
 }
 
-/// Changes all storage, so that every object is written.
+/// Changes the storage of a segment, so that the publisher writes the objects of the segment.
 fn storage_changed(generator: &mut Generator, segment: String) -> Event {
     let pool: Pool = storage::pool(&mut generator.rng);
     Event::Backend([(segment, Some(pool))].into())
@@ -64,19 +64,19 @@ type Kind = fn(&mut Generator, bool) -> Option<Vec<Event>>;
 
 /// Deletes an object of a random kind and, in three of four cases, recreates the object under the same name. Returns no events if there is
 /// no such object.
-fn recreated(generator: &mut Generator) -> Vec<Event> {
+fn recreate_object(generator: &mut Generator) -> Vec<Event> {
     let is_created = !generator.rng.one_in(4);
     let kinds: [Kind; 10] = [
-        class,
-        class,
-        node,
-        registration,
-        csi_driver,
-        capacity,
-        pod,
-        claim,
-        volume,
-        publisher,
+        recreate_class,
+        recreate_class,
+        recreate_node,
+        recreate_registration,
+        recreate_csi_driver,
+        recreate_capacity,
+        recreate_pod,
+        recreate_claim,
+        recreate_volume,
+        reinstall_publisher,
     ];
     generator.rng.pick(&kinds)(generator, is_created).unwrap_or_default()
 }
@@ -86,40 +86,40 @@ fn delete_and_recreate(deleted: Event, created: Event, is_created: bool) -> Opti
     Some([deleted].into_iter().chain(created).collect())
 }
 
-fn class(generator: &mut Generator, is_created: bool) -> Option<Vec<Event>> {
+fn recreate_class(generator: &mut Generator, is_created: bool) -> Option<Vec<Event>> {
     let name = generator.class()?;
     let class = storage::class(&mut generator.rng, &generator.cluster.driver, &name);
     let (deleted, created) = (ClassEvent::Delete(name), ClassEvent::Create(class));
     delete_and_recreate(Event::Class(deleted), Event::Class(created), is_created)
 }
 
-fn node(generator: &mut Generator, is_created: bool) -> Option<Vec<Event>> {
+fn recreate_node(generator: &mut Generator, is_created: bool) -> Option<Vec<Event>> {
     let name = generator.node()?;
     let node: Node = cluster::node(&mut generator.rng, &generator.cluster.driver, &name);
     let (deleted, created) = (NodeEvent::Leave(name), NodeEvent::Join(node));
     delete_and_recreate(Event::Node(deleted), Event::Node(created), is_created)
 }
 
-fn registration(generator: &mut Generator, is_created: bool) -> Option<Vec<Event>> {
+fn recreate_registration(generator: &mut Generator, is_created: bool) -> Option<Vec<Event>> {
     let name = generator.node()?;
     let (deleted, created) = (NodeEvent::Unregister(name.clone()), NodeEvent::Register(name));
     delete_and_recreate(Event::Node(deleted), Event::Node(created), is_created)
 }
 
-fn csi_driver(_: &mut Generator, is_created: bool) -> Option<Vec<Event>> {
+fn recreate_csi_driver(_: &mut Generator, is_created: bool) -> Option<Vec<Event>> {
     let (deleted, created) = (CsiDriverEvent::Delete, CsiDriverEvent::Create(Some(true)));
     delete_and_recreate(Event::CsiDriver(deleted), Event::CsiDriver(created), is_created)
 }
 
-fn capacity(generator: &mut Generator, is_created: bool) -> Option<Vec<Event>> {
+fn recreate_capacity(generator: &mut Generator, is_created: bool) -> Option<Vec<Event>> {
     let (class, segment) = (generator.class()?, generator.segment());
     let created = CapacityEvent::Create(objects::object(generator, &class, &segment));
     let deleted = CapacityEvent::Delete { class, segment };
     delete_and_recreate(Event::Capacity(deleted), Event::Capacity(created), is_created)
 }
 
-/// Replaces a pod, as a StatefulSet controller does: together with its claims. One of the claims may be recreated under the same name.
-fn pod(generator: &mut Generator, is_created: bool) -> Option<Vec<Event>> {
+/// Replaces a pod by a pod with the same name and claims, as a StatefulSet controller does. May recreate one of the claims too.
+fn recreate_pod(generator: &mut Generator, is_created: bool) -> Option<Vec<Event>> {
     let (name, claims) = generator.rng.any(generator.state.pods.clone())?;
     let mut events = vec![Event::Delete(DeleteEvent::Pod(name.clone()))];
     if generator.rng.one_in(2)
@@ -144,7 +144,7 @@ fn pod(generator: &mut Generator, is_created: bool) -> Option<Vec<Event>> {
 }
 
 /// Replaces a claim that no pod mounts.
-fn claim(generator: &mut Generator, is_created: bool) -> Option<Vec<Event>> {
+fn recreate_claim(generator: &mut Generator, is_created: bool) -> Option<Vec<Event>> {
     let mounted = generator.state.pods.values().flatten();
     let mounted: BTreeSet<String> = mounted.cloned().collect();
     let name = generator.rng.any(&generator.state.claims - &mounted)?;
@@ -153,8 +153,8 @@ fn claim(generator: &mut Generator, is_created: bool) -> Option<Vec<Event>> {
     delete_and_recreate(Event::Delete(deleted), Event::Claim(created), is_created)
 }
 
-/// Replaces a pre-provisioned volume. A bound volume is deleted together with its claim.
-fn volume(generator: &mut Generator, is_created: bool) -> Option<Vec<Event>> {
+/// Replaces a pre-provisioned volume. If the volume is bound, its deletion completes only after its claim was deleted.
+fn recreate_volume(generator: &mut Generator, is_created: bool) -> Option<Vec<Event>> {
     let volume = generator.rng.any(generator.cluster.volumes.clone())?;
     let created = json!({
         "apiVersion": "v1",
@@ -174,7 +174,7 @@ fn volume(generator: &mut Generator, is_created: bool) -> Option<Vec<Event>> {
 
 /// Reinstalls the publisher: deletes its pod, an owner of the pod or the namespace while the publisher is stopped, and recreates them when
 /// it starts. With leader election, deletes the Lease while the publisher runs.
-fn publisher(generator: &mut Generator, is_created: bool) -> Option<Vec<Event>> {
+fn reinstall_publisher(generator: &mut Generator, is_created: bool) -> Option<Vec<Event>> {
     if generator.cluster.mode != Mode::Central {
         return None;
     }

@@ -47,14 +47,14 @@ pub(super) fn publisher(rng: &mut SeededRng, mode: Mode) -> Publisher {
     let publish = !rng.one_in(20);
     let polls = !rng.one_in(6);
     let owner_level: Option<u8> = rng.one_in(4).then(|| *rng.pick(&[0, 1, 2]));
-    // The DaemonSet of a distributed publisher has no owner.
+    // With one publisher per node, the owner of the pods is a DaemonSet, which has no owner itself.
     let highest = if mode == Mode::Distributed { 1 } else { 2 };
     let owner_level = owner_level.map(|level| level.min(highest));
     Publisher {
         publish,
         namespace: !(publish && rng.one_in(60)),
         polls,
-        // A call delayed by the rate limit is not observable without a next poll.
+        // Without polls, no later call shows that the rate limit delayed a call.
         get_capacity_qps: (polls && rng.one_in(12)).then_some(5),
         immediate: rng.one_in(5),
         zero_capacity_objects: rng.one_in(5),
@@ -95,7 +95,7 @@ pub(super) fn scheduler(rng: &mut SeededRng) -> Scheduler {
     settings
 }
 
-/// A scoring shape that rises, falls, or has its maximum in between.
+/// A scoring shape that rises, falls, is constant, or has its maximum in between.
 fn shape(rng: &mut SeededRng) -> Vec<ShapePoint> {
     let points: &[(u8, u8)] = match rng.below(4) {
         0 => &[(0, 0), (100, 10)],

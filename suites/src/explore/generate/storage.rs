@@ -13,7 +13,7 @@ const OTHER_DRIVER: &str = "tape.example.com";
 /// A class parameter, and the value with which volumes use more raw storage.
 const PARAMETER: (&str, &str) = ("kind", "mirrored");
 
-/// A class parameter for the sidecars, which do not pass the parameter to the driver.
+/// A class parameter that a publisher removes before it calls the driver.
 const SIDECAR_PARAMETER: &str = "csi.storage.k8s.io/fstype";
 
 /// The storage of a segment.
@@ -34,7 +34,7 @@ pub(super) fn pool(rng: &mut SeededRng) -> Pool {
     }
 }
 
-/// A few disks, for all classes and access types or for some.
+/// A few disks. Some can only be used with a class parameter, or with one access type.
 fn disks(rng: &mut SeededRng) -> Pool {
     let mut devices = BTreeMap::new();
     for number in 1..=rng.between(1, 3) {
@@ -61,7 +61,7 @@ pub(super) fn class(rng: &mut SeededRng, driver: &Driver, name: &str) -> Class {
         0 => parameter(PARAMETER.0, "mirrored"),
         1 => parameter(PARAMETER.0, "plain"),
         2 => parameter(SIDECAR_PARAMETER, "ext4"),
-        // The driver ignores empty and non-ASCII values.
+        // A parameter that the driver does not know, with a non-ASCII name, and an empty or a non-ASCII value.
         3 => parameter("größe", if rng.one_in(2) { "" } else { "日本" }),
         _ => BTreeMap::new(),
     };

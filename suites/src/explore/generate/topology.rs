@@ -130,7 +130,7 @@ pub(super) fn segments<'n>(nodes: impl IntoIterator<Item = &'n Node>, driver: &D
         .collect()
 }
 
-/// A segment that may not exist.
+/// A segment that no generated node has, except in a cluster without topology.
 pub(super) fn another_segment(driver: &Driver) -> String {
     let node = Node {
         labels: keys_of(driver)

@@ -33,7 +33,7 @@ pub(super) fn pod(generator: &mut Generator) -> Option<Event> {
             .is_some_and(|before| before.class == claim.class)
             && generator.rng.one_in(2)
         {
-            // With several classes, the score of a node is the mean over the classes.
+            // Claims of several classes, because the score of a node is then the mean over the classes.
             claim.class = generator.class().or(claim.class);
         }
         if count > 1 {
@@ -55,7 +55,7 @@ pub(super) fn pod(generator: &mut Generator) -> Option<Event> {
     }
     if generator.rng.one_in(8)
         && let Some(node) = generator.rng.any(generator.state.nodes.keys().cloned())
-        // Longer names are invalid as selector values.
+        // A longer node name is invalid as a label value in a selector.
         && node.len() <= LABEL_MAX
     {
         pod.node_selector

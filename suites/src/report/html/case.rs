@@ -5,7 +5,7 @@ use std::path::Path;
 use harness::judge::{DiffRow, RowState};
 use maud::{Markup, html};
 
-use super::super::escape::plain;
+use super::super::escape::printable_text;
 use super::super::{CaseRecord, IndicatorRecord, IndicatorState};
 use super::anchor::{anchor, to_requirement};
 use super::filter::kind;
@@ -23,7 +23,7 @@ pub(super) fn article(case: &CaseRecord, catalogue: &Catalogue, folder: &Path) -
             p {
                 code { (case.id) } (format_args!(" · {:.2} s · ", case.seconds)) code { (case.file) ":" (case.line) }
             }
-            p.reason { (plain(&case.reason)) }
+            p.reason { (printable_text(&case.reason)) }
             (requirements(case, catalogue))
             @if let Some(stored_run) = &stored_run {
                 (journal_sections(stored_run, case))
@@ -34,20 +34,20 @@ pub(super) fn article(case: &CaseRecord, catalogue: &Catalogue, folder: &Path) -
             @if let Some(explanation) = &case.explanation {
                 details {
                     summary { "Terminal output, with the commands to run the case and to evaluate the stored run again" }
-                    pre { (plain(explanation)) }
+                    pre { (printable_text(explanation)) }
                 }
             }
         }
     }
 }
 
-/// The health indicators, each with the question that it answers.
+/// The health indicators, grouped by the question that they answer.
 fn health(indicators: &[IndicatorRecord]) -> Markup {
     let groups = indicators.chunk_by(|one, next| one.question == next.question);
     html! {
         @if !indicators.is_empty() {
             details {
-                summary { "Health indicators of the cluster at the end" }
+                summary { "Health indicators of the cluster at the end of the run" }
                 @for group in groups {
                     h4 { (group[0].question) }
                     ul {
@@ -59,7 +59,7 @@ fn health(indicators: &[IndicatorRecord]) -> Markup {
                                     IndicatorState::Untidy => "– ",
                                     IndicatorState::Unknown => "? ",
                                 }
-                                (plain(&indicator.subject)) ": " (plain(&indicator.message))
+                                (printable_text(&indicator.subject)) ": " (printable_text(&indicator.message))
                             }
                         }
                     }
@@ -72,7 +72,7 @@ fn health(indicators: &[IndicatorRecord]) -> Markup {
 /// A case in one line, for reports with too many cases to explain each.
 pub(super) fn line(case: &CaseRecord) -> Markup {
     html! {
-        p id=(anchor(case)) data-kind=(kind(case)) { (case.verdict.words()) " " code { (case.id) } ": " (plain(&case.reason)) }
+        p id=(anchor(case)) data-kind=(kind(case)) { (case.verdict.words()) " " code { (case.id) } ": " (printable_text(&case.reason)) }
     }
 }
 
@@ -96,10 +96,10 @@ fn requirements(case: &CaseRecord, catalogue: &Catalogue) -> Markup {
     }
 }
 
-/// The sections of the page that are computed from the journal of the case.
+/// The parts of the case that are computed from its journal: actions, table, causal chain, diagram and plots.
 fn journal_sections(stored_run: &StoredRun, case: &CaseRecord) -> Markup {
     html! {
-        (step(stored_run))
+        (step_actions(stored_run))
         (rows(&stored_run.failure.rows))
         (chain(stored_run))
         (diagram::figure(stored_run, case))
@@ -107,8 +107,8 @@ fn journal_sections(stored_run: &StoredRun, case: &CaseRecord) -> Markup {
     }
 }
 
-/// The harness's actions in the step, and the failed expectation with its reason.
-fn step(stored_run: &StoredRun) -> Markup {
+/// The actions of the harness in the step that failed, and the reason for the failed expectation.
+fn step_actions(stored_run: &StoredRun) -> Markup {
     let (plan, failure) = (&stored_run.plan, &stored_run.failure);
     let Some(step) = plan.steps.get(failure.step) else {
         return Markup::default();
@@ -118,7 +118,7 @@ fn step(stored_run: &StoredRun) -> Markup {
         h4 { "Actions of step " (failure.step + 1) " of " (plan.steps.len()) ", “" (step.id) "”" }
         @if !step.actions.is_empty() {
             ol {
-                @for (_, text) in &step.actions { li { (plain(text)) } }
+                @for (_, text) in &step.actions { li { (printable_text(text)) } }
             }
         } @else if failure.step == 0 {
             p { "None: the programs had just been started." }
@@ -163,20 +163,21 @@ fn compared(row: &DiffRow) -> Markup {
     };
     html! {
         tr class=(class) {
-            th scope="row" { (plain(&row.subject.cells().join(" "))) }
-            td { (plain(&row.want)) }
-            td { (plain(&row.got)) }
+            th scope="row" { (printable_text(&row.subject.cells().join(" "))) }
+            td { (printable_text(&row.want)) }
+            td { (printable_text(&row.got)) }
             td { (note) }
         }
     }
 }
 
-/// The causal chain up to its first missing link.
+/// The causal chain, with its first missing link marked.
 fn chain(stored_run: &StoredRun) -> Markup {
     let links = &stored_run.failure.chain.links;
     let first_missing = links.iter().position(|link| link.fact.is_none());
     let seen = |at: usize| match links[at].fact {
         Some(_) => ("seen", "✓ seen:"),
+        None if links[at].is_violation => ("missing", "✗ violated:"),
         None if first_missing == Some(at) => ("missing", "✗ first missing:"),
         None => ("missing", "✗ missing:"),
     };
@@ -187,8 +188,8 @@ fn chain(stored_run: &StoredRun) -> Markup {
                 @for (at, link) in links.iter().enumerate() {
                     @let (class, mark) = seen(at);
                     li class=(class) {
-                        (mark) " " (plain(&link.text))
-                        @if !link.note.is_empty() { " — " strong { (plain(&link.note)) } }
+                        (mark) " " (printable_text(&link.text))
+                        @if !link.note.is_empty() { " — " strong { (printable_text(&link.note)) } }
                     }
                 }
             }

@@ -4,11 +4,11 @@ use harness::report::{Message, Participant, SequenceDiagram, sequence_diagram};
 use maud::{Markup, html};
 
 use super::super::CaseRecord;
-use super::super::escape::plain;
+use super::super::escape::printable_text;
 use super::anchor::anchor;
 use super::stored_run::StoredRun;
 
-/// Pixels: width of the time column, distance of columns, height of a text line, and space around a fact.
+/// Pixels: width of the time column, distance of columns, height of a text line, space after a fact, and height of the header.
 const TIMES: usize = 84;
 const COLUMN: usize = 104;
 const LINE: usize = 16;
@@ -47,7 +47,7 @@ fn drawing(diagram: &SequenceDiagram, id: &str) -> Markup {
         .messages
         .iter()
         .map(|message| {
-            let (lines, at) = (wrap(&plain(&message.text)), y);
+            let (lines, at) = (wrap(&printable_text(&message.text)), y);
             y += lines.len() * LINE + SPACE;
             (message, lines, at)
         })
@@ -75,7 +75,7 @@ fn middle(participant: usize) -> usize {
     TIMES + participant * COLUMN + COLUMN / 2
 }
 
-/// Clips the name to the column; a tooltip shows it in full.
+/// The name of a participant, clipped to the width of the column. A tooltip shows the full name.
 fn name(participant: &Participant) -> Markup {
     const FITTING: usize = 13;
     let name = participant.name();
@@ -114,7 +114,7 @@ fn row(message: &Message, lines: &[String], participants: &[Participant], y: usi
     }
 }
 
-/// Wraps a text at spaces, and marks a cut.
+/// Wraps a text at spaces. A text with too many lines is cut, and ends with `…`.
 fn wrap(text: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {

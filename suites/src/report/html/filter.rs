@@ -24,7 +24,7 @@ pub(super) fn buttons(report: &Report) -> Markup {
     if kinds.len() < 2 {
         return Markup::default();
     }
-    // Void elements, which `maud` does not close as XML requires. The contents are plain words.
+    // Written as text, because `maud` does not close `input` as XML requires. Needs no escapes: kinds are plain words.
     let mut buttons = button("all", "all", true);
     let mut rules = String::new();
     for kind in kinds {

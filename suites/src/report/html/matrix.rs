@@ -24,7 +24,7 @@ pub(super) fn table(report: &Report) -> Markup {
                         }
                     }
                     tbody {
-                        @for (area, counts) in report.matrix() {
+                        @for (area, counts) in report.verdicts_by_area() {
                             @let count = |verdict: CaseVerdict| counts.get(&verdict).copied();
                             @let run = counts.values().sum::<usize>() - count(CaseVerdict::Skip).unwrap_or_default();
                             @let (class, word) = result(report, &area, run, count(CaseVerdict::Pass).unwrap_or_default());

@@ -14,17 +14,17 @@ use std::path::Path;
 use harness::invocation::program;
 use maud::{Markup, html};
 
-use super::escape::plain;
+use super::escape::printable_text;
 use super::{CaseRecord, CaseVerdict, Report, page};
 use crate::Catalogue;
 use anchor::{anchor, to_requirement};
 
 pub(super) use anchor::{CASES, REQUIREMENTS};
 
-/// Maximum number of cases that are explained; the others are listed with their reason.
+/// Maximum number of cases per section that are explained. Further cases are listed with their reason.
 const EXPLAINED: usize = 100;
 
-/// The page. `folder`: base of the paths in the report.
+/// Renders `report.html`. `folder`: base of the paths in the report.
 pub(super) fn page(report: &Report, folder: &Path) -> String {
     let headline = headline(report);
     let system = format!("{} {}", report.system.name, report.system.version);
@@ -47,8 +47,8 @@ pub(super) fn page(report: &Report, folder: &Path) -> String {
                     }
                 }
             }
-            (listed(report, catalogue, CaseVerdict::Pass, "Passed"))
-            (listed(report, catalogue, CaseVerdict::Skip, "Skipped"))
+            (folded_case_list(report, catalogue, CaseVerdict::Pass, "Passed"))
+            (folded_case_list(report, catalogue, CaseVerdict::Skip, "Skipped"))
         }
         (footer(report))
     };
@@ -72,7 +72,7 @@ fn headline(report: &Report) -> String {
     }
 }
 
-/// The system under test, and what a case is.
+/// Introduction: the system under test, counts, causes of failures, findings, stale entries, and what a case is.
 fn about(report: &Report) -> Markup {
     let system = &report.system;
     html! {
@@ -88,11 +88,11 @@ fn about(report: &Report) -> Markup {
             ul { @for reason in &report.partial { li { (reason) } } }
         }
         @if !report.findings.is_empty() {
-            p { strong { "Findings" } ": violations of rules that no case was testing" }
+            p { strong { "Findings" } ": violations of rules that the harness checks in every case" }
             ul {
                 @for finding in &report.findings {
                     li {
-                        (finding.role) " " code { (finding.rule) } ": " (plain(&finding.text)) " "
+                        (finding.role) " " code { (finding.rule) } ": " (printable_text(&finding.text)) " "
                         span.quiet {
                             (finding.extent())
                             @if finding.known.is_some() { " (known)" }
@@ -126,7 +126,7 @@ fn causes(report: &Report) -> Markup {
             ol.causes {
                 @for group in &causes {
                     li {
-                        strong { (plain(&group.link)) }
+                        strong { (printable_text(&group.link)) }
                         ul {
                             @for case in &group.cases {
                                 li { a href={ "#" (anchor(case)) } { (case.id) } ": " (case.title) }
@@ -169,7 +169,7 @@ fn sections(report: &Report) -> [(&'static str, &'static str, Vec<&CaseRecord>);
 }
 
 /// A folded list of the cases whose verdict needs no explanation.
-fn listed(report: &Report, catalogue: &Catalogue, verdict: CaseVerdict, heading: &str) -> Markup {
+fn folded_case_list(report: &Report, catalogue: &Catalogue, verdict: CaseVerdict, heading: &str) -> Markup {
     let of_verdict = report.cases.iter().filter(|case| case.verdict == verdict);
     let cases: Vec<&CaseRecord> = of_verdict.collect();
     html! {
@@ -181,7 +181,7 @@ fn listed(report: &Report, catalogue: &Catalogue, verdict: CaseVerdict, heading:
                         @for case in cases {
                             li id=(anchor(case)) data-kind=(filter::kind(case)) {
                                 code { (case.id) } " " (case.title)
-                                @if !case.reason.is_empty() { " — " em { (plain(&case.reason)) } }
+                                @if !case.reason.is_empty() { " — " em { (printable_text(&case.reason)) } }
                                 (requirement_links(case, catalogue))
                             }
                         }

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use harness::journal::What;
+use harness::journal::Observation;
 use harness::judge::{RowState, Subject};
-use harness::report::{CapacityField, Point, Series, format_bytes, series};
+use harness::report::{CapacityField, Point, Series, capacity_series, format_bytes};
 use maud::{Markup, html};
 
 use super::super::CaseRecord;
@@ -23,9 +23,9 @@ const RIGHT: f64 = 20.0;
 const PLOTS: usize = 4;
 const POINTS: usize = 400;
 
-/// The plots of a case, starting with those of the failed expectation.
+/// The plots of a case, starting with the capacities that differ from the failed expectation.
 pub(super) fn figures(stored_run: &StoredRun, case: &CaseRecord) -> Markup {
-    // `None` if no object was expected.
+    // The expected value of each capacity that differs; `None` if no object was expected.
     let wrong: BTreeMap<(String, String), Option<&str>> = stored_run
         .failure
         .rows
@@ -44,8 +44,8 @@ pub(super) fn figures(stored_run: &StoredRun, case: &CaseRecord) -> Markup {
             .get(&(series.class.clone(), series.segment.clone()))
             .copied()
     };
-    let mut all = series(&stored_run.plan, &stored_run.facts, wrong.keys().cloned());
-    all.sort_by_key(|series| (want(series).is_none(), agrees(series)));
+    let mut all = capacity_series(&stored_run.plan, &stored_run.facts, wrong.keys().cloned());
+    all.sort_by_key(|series| (want(series).is_none(), is_published_correctly(series)));
     html! {
         @if !all.is_empty() {
             figure {
@@ -58,7 +58,7 @@ pub(super) fn figures(stored_run: &StoredRun, case: &CaseRecord) -> Markup {
                     }
                 }
                 @for series in all.iter().take(PLOTS) { (plot(series, want(series), stored_run, case)) }
-                @if all.len() > PLOTS { p.quiet { (all.len() - PLOTS) " more are not drawn." } }
+                @if all.len() > PLOTS { p.quiet { (all.len() - PLOTS) " more plots are not drawn." } }
             }
         }
     }
@@ -68,7 +68,7 @@ fn last(points: &[Point]) -> Option<i128> {
     points.last().and_then(|point| point.bytes)
 }
 
-fn agrees(series: &Series) -> bool {
+fn is_published_correctly(series: &Series) -> bool {
     last(&series.truth) == last(&series.published)
 }
 
@@ -103,8 +103,8 @@ fn px(pixels: f64) -> String {
     format!("{pixels:.1}")
 }
 
-/// Draws one plot. `want`: if the expectation failed, the value that it expects for this class and segment; inner `None` if it expects no
-/// object.
+/// Draws one plot. `want`: the value that the failed expectation demands for this class and segment; `None` if the value is as expected,
+/// inner `None` if no object is expected.
 fn plot(series: &Series, want: Option<Option<&str>>, stored_run: &StoredRun, case: &CaseRecord) -> Markup {
     let end_us = stored_run.facts.last().map_or(0, |fact| fact.at_us);
     let scale = Scale::of(series, end_us);
@@ -118,7 +118,7 @@ fn plot(series: &Series, want: Option<Option<&str>>, stored_run: &StoredRun, cas
         Some(Some(want)) => format!(", where {want} was expected"),
         None => String::new(),
     };
-    let (class, segment, ended) = (&series.class, &series.segment, at_the_end(series));
+    let (class, segment, ended) = (&series.class, &series.segment, describe_final_values(series));
     let sentence = format!("{what} of class {class} at {segment}: {ended}{wanted}");
     html! {
         p.wrong[want.is_some()] { (sentence) "." }
@@ -128,14 +128,14 @@ fn plot(series: &Series, want: Option<Option<&str>>, stored_run: &StoredRun, cas
                 (frame(series, stored_run, &scale))
                 path.truth d=(steps(&series.truth, &scale, end_us)) {}
                 path.published d=(steps(&series.published, &scale, end_us)) {}
-                (answers(&series.reported, &scale))
+                (driver_responses(&series.reported, &scale))
             }
         }
     }
 }
 
 /// The final values as text.
-fn at_the_end(series: &Series) -> String {
+fn describe_final_values(series: &Series) -> String {
     let format = |points| last(points).map_or_else(|| "nothing".to_owned(), format_bytes);
     let published = format(&series.published);
     match series.truth.iter().any(|point| point.bytes.is_some()) {
@@ -149,7 +149,7 @@ fn at_the_end(series: &Series) -> String {
 }
 
 /// Circles at the responses of the driver. Overlapping circles are left out.
-fn answers(points: &[Point], scale: &Scale) -> Markup {
+fn driver_responses(points: &[Point], scale: &Scale) -> Markup {
     const APART: f64 = 9.0;
     let mut drawn: Vec<(f64, f64)> = Vec::new();
     for point in points {
@@ -195,7 +195,7 @@ fn step_marks<'s>(stored_run: &'s StoredRun, scale: &Scale) -> Vec<(f64, Option<
     let mut free_from = LEFT;
     let mut marks = Vec::new();
     for fact in &stored_run.facts {
-        if let What::StepStarted(mark) = fact.what {
+        if let Observation::StepStarted(mark) = fact.what {
             let x = scale.x(fact.at_us);
             let step = stored_run.plan.steps.get(mark.step);
             let name = step.map(|step| step.id.as_str()).filter(|_| x >= free_from);
@@ -231,7 +231,7 @@ fn ticks(series: &Series, scale: &Scale) -> Vec<i128> {
     ticks
 }
 
-/// A step line, interrupted where there is no value.
+/// SVG path of a step line, interrupted where there is no value.
 fn steps(points: &[Point], scale: &Scale, end_us: u64) -> String {
     let mut path = String::new();
     let mut before: Option<i128> = None;
@@ -257,7 +257,7 @@ fn steps(points: &[Point], scale: &Scale, end_us: u64) -> String {
     path
 }
 
-/// Leaves out points that the resolution cannot distinguish, except for the last point.
+/// Every n-th point, so that at most about `POINTS` points remain, and the last point.
 fn thinned(points: &[Point]) -> impl Iterator<Item = &Point> {
     let every = points.len().div_ceil(POINTS).max(1);
     let end = points.len().saturating_sub(1);

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use maud::{Markup, html};
 
-use super::super::escape::plain;
+use super::super::escape::printable_text;
 use super::super::{CaseRecord, CaseVerdict, Report, page};
 use super::anchor::{CASES, to_case};
 use crate::{Catalogue, Entry};
@@ -98,7 +98,7 @@ fn about(report: &Report, catalogue: &Catalogue, cases: &Cases<'_>) -> Markup {
             a href=(CASES) { "this run" } " on " (report.started) " against " strong { (report.system.name) " " (report.system.version) }
             ": " @if !cases.is_empty() { (counts(cases)) ". " }
             "Of the " (without_case.len()) " without a case in this run, " (otherwise) " have other evidence, " (reason)
-            " cannot be tested for the given reason, and " (without_case.len() - otherwise - reason) " have no evidence here."
+            " cannot be tested, for the reason given in the table, and " (without_case.len() - otherwise - reason) " have no evidence here."
         }
         p.quiet {
             "A requirement has failed if one of its cases has. Other evidence is not run here: a test or a recorded exchange of this \
@@ -143,7 +143,7 @@ fn row(id: &str, entry: &Entry, cases: &[&CaseRecord]) -> Markup {
             td { (entry.text) }
             td class=(class) { (words) }
             td {
-                (listed(cases))
+                (case_links(cases))
                 @for evidence in &entry.shown_by {
                     p { (evidence.kind()) " " code { (evidence) } }
                 }
@@ -156,7 +156,7 @@ fn row(id: &str, entry: &Entry, cases: &[&CaseRecord]) -> Markup {
     }
 }
 
-/// CSS class and text for the result of a requirement, which is that of its first case.
+/// CSS class and text for the result of a requirement, given its most significant case.
 fn result(case: Option<&CaseRecord>) -> (&'static str, String) {
     let Some(case) = case else {
         return ("none", "not run".to_owned());
@@ -164,15 +164,15 @@ fn result(case: Option<&CaseRecord>) -> (&'static str, String) {
     let words = case.verdict.words();
     match rank(case) {
         0 => ("bad", format!("✗ {words}")),
-        1 => ("part", format!("◐ {words}, and does not count")),
+        1 => ("part", format!("◐ {words} (provisional)")),
         5 => ("good", format!("✓ {words}")),
         6 => ("none", format!("– {words}")),
         _ => ("part", format!("◐ {words}")),
     }
 }
 
-/// Links to the cases, with their verdict unless passed.
-fn listed(cases: &[&CaseRecord]) -> Markup {
+/// Links to the cases. Each case that did not pass is shown with its verdict.
+fn case_links(cases: &[&CaseRecord]) -> Markup {
     let (first, rest) = cases.split_at(cases.len().min(SHOWN));
     html! {
         @for case in first { (line(case)) }
@@ -188,7 +188,7 @@ fn listed(cases: &[&CaseRecord]) -> Markup {
 fn line(case: &CaseRecord) -> Markup {
     html! {
         p {
-            a href=(to_case(case)) { code { (plain(&case.id)) } }
+            a href=(to_case(case)) { code { (printable_text(&case.id)) } }
             @if case.verdict != CaseVerdict::Pass { " " (case.verdict.words()) }
         }
     }

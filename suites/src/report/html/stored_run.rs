@@ -1,4 +1,4 @@
-//! Loads and evaluates the stored run of a case, for details that the report does not contain.
+//! Loads and evaluates the stored run of a case, to show details that the report does not contain.
 
 use std::path::Path;
 

@@ -217,7 +217,7 @@ impl Cluster {
         let mut config = kube::Config::new(self.server.url().parse().unwrap());
         config.auth_info.token = Some(self.api.add_user(User::new(user)).into());
         config.default_retry = false;
-        // The URL is plain HTTP; without this the client would load the system's CA certificates.
+        // An empty list, because the client would otherwise load the CA certificates of the system, which plain HTTP does not need.
         config.root_cert = Some(Vec::new());
         kube::Client::try_from(config).unwrap()
     }
@@ -229,7 +229,7 @@ impl Cluster {
         ControllerClient::new(endpoint.connect().await.unwrap())
     }
 
-    /// Requests that RBAC denied.
+    /// Kinds of requests that RBAC denied, as `refused <resource>`.
     pub(crate) fn denied_requests(&self) -> Vec<String> {
         let counts = self.seen.counts.lock();
         counts
@@ -261,7 +261,7 @@ impl Cluster {
         self.until(|cluster| cluster.count("ADDED csistoragecapacities") >= objects)
             .await;
         self.api.quiet().await;
-        self.driver.quiet().await;
+        self.driver.wait_until_idle().await;
     }
 
     pub(crate) fn capacities(&self) -> ResourceRef {

@@ -40,7 +40,7 @@ async fn a_stopped_leader_releases_its_lease_and_the_next_one_adopts_its_objects
     assert_eq!(lease["spec"]["leaseDurationSeconds"], 15);
     first.stop().await;
     assert_eq!(cluster.admin.get(&place).unwrap()["spec"]["holderIdentity"], "");
-    // Faster than the lease duration of 15 s, so the previous leader has released the lease.
+    // The second instance publishes within less than the lease duration of 15 s, because the first instance released the lease.
     let second = cluster.publish("second", elected());
     cluster.create_class(1);
     cluster.until_published(2).await;

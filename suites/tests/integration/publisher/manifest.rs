@@ -20,7 +20,7 @@ fn manifest() -> Vec<Value> {
     serde_saphyr::from_multiple(MANIFEST).unwrap()
 }
 
-/// `<verb> <group>/<resource>` of every rule.
+/// The permissions that the RBAC manifest grants, as `<verb> <group>/<resource>`.
 fn permissions_in_manifest() -> BTreeSet<String> {
     let texts = |list: &Value| -> Vec<String> { serde_json::from_value(list.clone()).unwrap() };
     let mut found = BTreeSet::new();

@@ -17,8 +17,8 @@ fn calls(code: &str) -> String {
     )
 }
 
-/// A fault rule of the API server that denies requests with these verbs.
-fn denial(verbs: Vec<Verb>) -> Rule {
+/// A fault rule of the API server: requests for capacity objects with these verbs fail with status 500.
+fn server_error_rule(verbs: Vec<Verb>) -> Rule {
     let about = Match {
         verbs,
         resource: Some("csistoragecapacities".to_owned()),
@@ -137,7 +137,10 @@ async fn obsolete_objects_count_until_they_are_deleted() {
     };
     let publisher = cluster.publish("publisher", options);
     cluster.until_published(3).await;
-    let refused = cluster.api.add_fault_rule(denial(vec![Verb::Delete])).unwrap();
+    let refused = cluster
+        .api
+        .add_fault_rule(server_error_rule(vec![Verb::Delete]))
+        .unwrap();
     cluster
         .admin
         .delete(&ResourceRef::new("storage.k8s.io", "storageclasses").name("c0"))
@@ -166,7 +169,7 @@ async fn objects_with_outdated_capacity_are_not_obsolete() {
     cluster.until_published(1).await;
     let refused = cluster
         .api
-        .add_fault_rule(denial(vec![Verb::Update, Verb::Patch]))
+        .add_fault_rule(server_error_rule(vec![Verb::Update, Verb::Patch]))
         .unwrap();
     cluster.driver.clear_rules();
     cluster.script_get_capacity(
@@ -192,7 +195,7 @@ async fn objects_with_outdated_capacity_are_not_obsolete() {
 async fn metrics_of_an_instance_name_its_node_and_report_call_latency() {
     const DELAY: Duration = Duration::from_millis(50);
     let cluster = Cluster::start(1, 2, Authorization::AlwaysAllow).await;
-    // The first matching rule with a response decides, so the delay must be added before the rule that fails.
+    // The first matching rule with a response ends the evaluation, so the delay must precede the rule with the capacity.
     cluster.driver.clear_rules();
     cluster.script_get_capacity(Effect::Delay(DELAY), None);
     cluster.script_get_capacity(
@@ -226,7 +229,10 @@ async fn metrics_of_an_instance_name_its_node_and_report_call_latency() {
 #[tokio::test(flavor = "multi_thread")]
 async fn objects_that_cannot_be_created_count_as_missing_and_stay_queued() {
     let cluster = Cluster::start(3, 2, Authorization::AlwaysAllow).await;
-    let refused = cluster.api.add_fault_rule(denial(vec![Verb::Create])).unwrap();
+    let refused = cluster
+        .api
+        .add_fault_rule(server_error_rule(vec![Verb::Create]))
+        .unwrap();
     let address = free_address().await;
     let options = Options {
         http: served_at(address),

@@ -1,4 +1,4 @@
-//! Permissions that the publisher uses. RBAC is enabled, and grants only these permissions.
+//! Permissions that the publisher needs. Each test enables RBAC, and grants only the listed rules.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -33,7 +33,7 @@ fn grant(cluster: &Cluster, user: &str, everywhere: Vec<Value>, here: Vec<Value>
 const READ: [&str; 3] = ["get", "list", "watch"];
 
 /// Cluster-wide rules for provisioning and central publishing, as external-provisioner documents them.
-fn everywhere() -> Vec<Value> {
+fn cluster_wide_rules() -> Vec<Value> {
     vec![
         rule("storage.k8s.io", "storageclasses", &READ),
         rule("storage.k8s.io", "csinodes", &READ),
@@ -48,7 +48,7 @@ fn everywhere() -> Vec<Value> {
     ]
 }
 
-/// Rules for publishing in the publisher's namespace.
+/// Rule for capacity objects in the publisher's namespace.
 fn objects() -> Value {
     let all = ["get", "list", "watch", "create", "update", "patch", "delete"];
     rule("storage.k8s.io", "csistoragecapacities", &all)
@@ -117,7 +117,7 @@ async fn looking_up_an_owner_needs_get_on_the_objects_below_it_only() {
             .map(|resource| rule(group(resource), resource, &["get"]))
             .collect();
         here.push(objects());
-        grant(&cluster, "publisher", everywhere(), here);
+        grant(&cluster, "publisher", cluster_wide_rules(), here);
         let publisher = cluster.publish("publisher", owned(&cluster, pod, level));
         cluster.until_published(1).await;
         assert_eq!(owners(&cluster), BTreeSet::from([format!("{kind:?}")]));
@@ -131,7 +131,7 @@ async fn an_unreadable_owner_fails_the_start_with_its_name() {
         let cluster = Cluster::start(1, 1, Authorization::Rbac).await;
         create_owners(&cluster);
         let here = [readable, vec![objects()]].concat();
-        grant(&cluster, "publisher", everywhere(), here);
+        grant(&cluster, "publisher", cluster_wide_rules(), here);
         let publisher = cluster.publish("publisher", owned(&cluster, "publisher-1-a", 2));
         let ended = tokio::time::timeout(Duration::from_secs(20), publisher.task).await;
         let text = ended.unwrap().unwrap().unwrap_err().to_string();
@@ -143,7 +143,7 @@ async fn an_unreadable_owner_fails_the_start_with_its_name() {
 #[tokio::test(flavor = "multi_thread")]
 async fn publishing_waits_until_nodes_may_be_read() {
     let cluster = Cluster::start(2, 1, Authorization::Rbac).await;
-    let without: Vec<Value> = everywhere()
+    let without: Vec<Value> = cluster_wide_rules()
         .into_iter()
         .filter(|rule| rule["resources"][0] != "csinodes")
         .collect();
@@ -173,7 +173,7 @@ async fn publishing_waits_until_nodes_may_be_read() {
 #[tokio::test(flavor = "multi_thread")]
 async fn without_publishing_no_rule_for_capacity_objects_is_needed() {
     let cluster = Cluster::start(1, 0, Authorization::Rbac).await;
-    grant(&cluster, "publisher", everywhere(), vec![]);
+    grant(&cluster, "publisher", cluster_wide_rules(), vec![]);
     cluster.create(json!({
         "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "now"},
         "provisioner": DRIVER, "volumeBindingMode": "Immediate",
@@ -204,7 +204,7 @@ async fn without_publishing_no_rule_for_capacity_objects_is_needed() {
 async fn a_viewer_may_read_capacity_objects_but_not_write_them() {
     let cluster = Cluster::start(1, 1, Authorization::Rbac).await;
     let publisher_rules = vec![objects()];
-    grant(&cluster, "publisher", everywhere(), publisher_rules);
+    grant(&cluster, "publisher", cluster_wide_rules(), publisher_rules);
     let publisher = cluster.publish("publisher", cluster.options());
     cluster.until_published(1).await;
     publisher.stop().await;
@@ -228,7 +228,7 @@ async fn a_viewer_may_read_capacity_objects_but_not_write_them() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_documented_rules_suffice_to_publish() {
     let cluster = Cluster::start(2, 1, Authorization::Rbac).await;
-    grant(&cluster, "publisher", everywhere(), vec![objects()]);
+    grant(&cluster, "publisher", cluster_wide_rules(), vec![objects()]);
     let publisher = cluster.publish("publisher", cluster.options());
     cluster.until_published(2).await;
     cluster

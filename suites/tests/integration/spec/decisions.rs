@@ -151,7 +151,7 @@ fn world_of_scores(file: &Value, case: &Value) -> World {
 }
 
 fn put(world: &mut World, resource: &str, object: Value) {
-    world.apply(Change::set(resource, object).unwrap().unwrap());
+    world.apply(Change::of_object(resource, object).unwrap().unwrap());
 }
 
 fn put_driver(world: &mut World, name: &str, flag: &Value) {

@@ -1,5 +1,5 @@
 //! Replaces the expectations of cases by the specification. References that pass a case must also pass it with the specification as its
-//! expectation, most defects must violate the specification, and what it demands must be expressible as a case that a stored run passes.
+//! expectation, most defects must violate the specification, and its demands must be expressible as a case that the run passes.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use suites::harness::expectation::ExpectSpecs;
 use suites::harness::interposer::WireRule;
 use suites::harness::journal::Fact;
 use suites::harness::judge::{Verdict, verdict};
-use suites::harness::oracle::demands;
+use suites::harness::oracle::required_states;
 use suites::harness::plan::{Plan, resolve};
 use suites::harness::scenario::{Scenario, load_tree, parse};
 use suites::harness::{RunOptions, run};
@@ -35,7 +35,7 @@ const CASES: [&str; 16] = [
     "story/volumes/shrunk",
 ];
 
-/// Number of concurrent runs, most of which wait.
+/// Number of concurrent runs. More than cores, because runs mostly wait.
 const CONCURRENCY: usize = 16;
 
 /// Minimum percentage of wire defects that violate the specification in a case that must detect them. The other defects affect volumes or
@@ -148,7 +148,7 @@ async fn demands_can_be_written_as_a_case() {
         let mut file: Value = serde_saphyr::from_str(&scenario.text).unwrap();
         let plan = Arc::new(resolve(&expecting_specification(scenario)).unwrap());
         let (_, facts) = run_case(plan.clone(), None).await;
-        let demanded = demands(&plan, facts.iter().cloned());
+        let demanded = required_states(&plan, facts.iter().cloned());
         assert_eq!(demanded.len(), plan.steps.len());
         for (step, demands) in file["steps"].as_array_mut().unwrap().iter_mut().zip(&demanded) {
             step["expect"] = demands.expectations();

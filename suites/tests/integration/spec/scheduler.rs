@@ -190,7 +190,7 @@ fn objects() -> impl Strategy<Value = Objects> {
 fn world(objects: &Objects) -> World {
     let mut world = World::default();
     for (resource, object) in objects {
-        world.apply(Change::set(resource, object).unwrap().unwrap());
+        world.apply(Change::of_object(resource, object).unwrap().unwrap());
     }
     world
 }
@@ -220,7 +220,7 @@ fn snapshot(objects: &Objects) -> Snapshot {
 }
 
 /// The feasible nodes according to the reference, with their scores; empty if the pod cannot be scheduled.
-fn by_reference(objects: &Objects, rules: &Rules) -> BTreeMap<String, i64> {
+fn reference_scores(objects: &Objects, rules: &Rules) -> BTreeMap<String, i64> {
     let (_, pod) = objects.last().unwrap();
     let pod = Pod::read(&serde_json::from_value(pod.clone()).unwrap()).unwrap();
     // An error also means that the pod cannot be scheduled, for example because a claim is not ready.
@@ -248,7 +248,7 @@ proptest! {
             world.scheduler.shape = Some(points.map(point).to_vec());
         }
         let decision: Decision = IndexedWorld::new(&world).decide(&NamespacedName::new("default", "pod"));
-        let found = by_reference(&objects, &rules);
+        let found = reference_scores(&objects, &rules);
         let feasible: BTreeSet<&str> = decision.feasible().collect();
         prop_assert_eq!(&feasible, &found.keys().map(String::as_str).collect(), "{:?}", decision);
         for (node, scores) in decision.scores().filter(|_| feasible.len() > 1) {

@@ -46,7 +46,7 @@ fn objects_left_by_external_provisioner_are_demanded_or_allowed() {
 }
 
 fn replay(recording: &Recording, recorded: &RecordedCluster, tally: &mut Tally) {
-    let mut world = at_first(recording, recorded);
+    let mut world = initial_world(recording, recorded);
     let mut expected = BTreeSet::new();
     let moments = std::iter::once(None).chain(recorded.steps.iter().map(Some));
     for (step, after) in moments.zip(&recorded.after) {
@@ -89,16 +89,16 @@ fn replay(recording: &Recording, recorded: &RecordedCluster, tally: &mut Tally) 
     }
 }
 
-fn at_first(recording: &Recording, recorded: &RecordedCluster) -> World {
+fn initial_world(recording: &Recording, recorded: &RecordedCluster) -> World {
     let mut world = World::default();
     for node in &recorded.nodes {
         put_node(recording, &mut world, node);
     }
     for class in &recorded.classes {
-        put(&mut world, "storageclasses", named(class, None));
+        put(&mut world, "storageclasses", with_metadata(class, None));
     }
     for object in &recorded.objects {
-        let object = named(object, Some(&recording.namespace));
+        let object = with_metadata(object, Some(&recording.namespace));
         put(&mut world, "csistoragecapacities", object);
     }
     let mut driver = Driver::default();
@@ -137,7 +137,7 @@ fn at_first(recording: &Recording, recorded: &RecordedCluster) -> World {
 fn act(recording: &Recording, world: &mut World, step: &Step) {
     match step {
         Step::CreateNode(node) => put_node(recording, world, node),
-        Step::CreateClass(class) => put(world, "storageclasses", named(class, None)),
+        Step::CreateClass(class) => put(world, "storageclasses", with_metadata(class, None)),
         Step::DeleteClass(name) => world.apply(Change::Class(name.clone(), None)),
         Step::DeleteObjects(all) => {
             assert!(all, "the recording does not list the selected objects");
@@ -173,11 +173,11 @@ fn put_node(recording: &Recording, world: &mut World, node: &Node) {
 }
 
 fn put(world: &mut World, resource: &str, object: Value) {
-    world.apply(Change::set(resource, object).unwrap().unwrap());
+    world.apply(Change::of_object(resource, object).unwrap().unwrap());
 }
 
 /// Moves name and labels, which recordings contain at the top level, into `metadata`.
-fn named(recorded: &Value, namespace: Option<&str>) -> Value {
+fn with_metadata(recorded: &Value, namespace: Option<&str>) -> Value {
     let mut object = recorded.clone();
     object["metadata"] = json!({
         "name": recorded["name"], "namespace": namespace, "labels": recorded["labels"],
@@ -201,7 +201,7 @@ fn stored(recording: &Recording, recorded: &[Value]) -> Objects {
         put(
             &mut read,
             "csistoragecapacities",
-            named(&row, Some(&recording.namespace)),
+            with_metadata(&row, Some(&recording.namespace)),
         );
     }
     read.objects

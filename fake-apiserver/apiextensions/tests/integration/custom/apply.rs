@@ -1,10 +1,10 @@
 //! Server-side apply of custom resources: lists are merged by the list type in the schema.
 
-use super::super::client::{Answer, Wire};
+use super::super::client::{TestResponse, TestServer};
 use super::{FOOS, foos, with_spec};
 use serde_json::{Value, json};
 
-async fn apply(wire: &Wire, manager: &str, spec: Value) -> Answer {
+async fn apply(wire: &TestServer, manager: &str, spec: Value) -> TestResponse {
     let object =
         json!({"apiVersion": "example.com/v1", "kind": "Foo", "metadata": {"name": "a"}, "spec": spec});
     let media = [("content-type", "application/apply-patch+yaml")];
@@ -24,7 +24,7 @@ fn lists() -> Value {
 
 #[tokio::test]
 async fn managers_share_set_and_map_lists() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     foos(&wire, lists()).await;
     let made = apply(
         &wire,
@@ -47,7 +47,7 @@ async fn managers_share_set_and_map_lists() {
 
 #[tokio::test]
 async fn applying_a_field_of_another_manager_conflicts() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     foos(&wire, lists()).await;
     apply(
         &wire,
@@ -70,7 +70,7 @@ async fn applying_a_field_of_another_manager_conflicts() {
 
 #[tokio::test]
 async fn managed_fields_of_custom_resources_follow_the_schema() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     foos(&wire, lists()).await;
     wire.create(FOOS, super::foo("a", json!({"set": ["a"]}))).await;
     let found = wire.get(&format!("{FOOS}/a")).await.body;
@@ -82,7 +82,7 @@ async fn managed_fields_of_custom_resources_follow_the_schema() {
 
 #[tokio::test]
 async fn applied_fields_must_be_in_the_schema() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     foos(&wire, lists()).await;
     let refused = apply(&wire, "one", json!({"bad": 1})).await;
     assert_eq!(refused.code, 500);

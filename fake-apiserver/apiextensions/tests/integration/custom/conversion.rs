@@ -1,6 +1,6 @@
 //! Tests of conversion webhooks: which objects are converted when, and errors.
 
-use super::super::client::Wire;
+use super::super::client::TestServer;
 use super::super::webhook_server::{Hook, patch};
 use super::{DEFINITIONS, causes, definition, version};
 use serde_json::{Value, json};
@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 const FIRST: &str = "/apis/example.com/v1/namespaces/default/foos";
 const V2_PROTOBUF: &str = "/apis/example.com/v2/namespaces/default/foos";
 
-/// A CRD with two versions: one field of the first version corresponds to two fields of the second.
-fn two(hook: &Hook, stored: &str) -> Value {
+/// A CRD with two versions: `hostPort` in `v1` corresponds to `host` and `port` in `v2`.
+fn crd_with_two_versions(hook: &Hook, stored: &str) -> Value {
     let text = json!({"type": "string"});
     let version = |name: &str, properties: Value| {
         let mut schema = json!({"type": "object"});
@@ -34,7 +34,7 @@ fn two(hook: &Hook, stored: &str) -> Value {
 
 /// A conversion webhook that fails for objects named `bad`.
 async fn converter() -> Hook {
-    Hook::raw(|_, review| {
+    Hook::start_raw(|_, review| {
         let request = &review["request"];
         let wanted = request["desiredAPIVersion"].as_str().unwrap();
         let all = request["objects"].as_array().unwrap().iter();
@@ -69,24 +69,24 @@ fn convert(object: &Value, wanted: &str) -> Value {
     object
 }
 
-fn first(name: &str, text: &str) -> Value {
+fn foo_v1(name: &str, text: &str) -> Value {
     json!({"apiVersion": "example.com/v1", "kind": "Foo", "metadata": {"name": name}, "hostPort": text})
 }
 
-fn second(name: &str, host: &str, port: &str) -> Value {
+fn foo_v2(name: &str, host: &str, port: &str) -> Value {
     json!({"apiVersion": "example.com/v2", "kind": "Foo", "metadata": {"name": name}, "host": host, "port": port})
 }
 
 #[tokio::test]
 async fn each_version_is_read_and_written_through_the_webhook() {
-    let (wire, hook) = (Wire::start().await, converter().await);
-    wire.create(DEFINITIONS, two(&hook, "v1")).await;
-    let made = wire.create(FIRST, first("a", "here:80")).await;
+    let (wire, hook) = (TestServer::start().await, converter().await);
+    wire.create(DEFINITIONS, crd_with_two_versions(&hook, "v1")).await;
+    let made = wire.create(FIRST, foo_v1("a", "here:80")).await;
     assert!(hook.reviews().is_empty(), "the stored version was sent");
     let found = wire.get(&format!("{V2_PROTOBUF}/a")).await.body;
     assert_eq!((&found["host"], &found["port"]), (&json!("here"), &json!("80")));
     assert_eq!(found["metadata"], made["metadata"]);
-    let made = wire.create(V2_PROTOBUF, second("b", "there", "81")).await;
+    let made = wire.create(V2_PROTOBUF, foo_v2("b", "there", "81")).await;
     assert_eq!(
         (&made["apiVersion"], &made["port"]),
         (&json!("example.com/v2"), &json!("81"))
@@ -105,7 +105,7 @@ async fn each_version_is_read_and_written_through_the_webhook() {
     let mut whole = changed.body;
     whole["host"] = "elsewhere".into();
     assert_eq!(wire.put(&format!("{V2_PROTOBUF}/b"), whole).await.code, 200);
-    let applied = second("b", "applied", "82");
+    let applied = foo_v2("b", "applied", "82");
     let apply = [("content-type", "application/apply-patch+yaml")];
     let path = format!("{V2_PROTOBUF}/b?fieldManager=me&force=true");
     let applied = wire.send("PATCH", &path, &apply, applied.to_string()).await;
@@ -124,19 +124,19 @@ async fn each_version_is_read_and_written_through_the_webhook() {
 
 #[tokio::test]
 async fn lists_are_converted_in_one_review() {
-    let (wire, hook) = (Wire::start().await, converter().await);
-    wire.create(DEFINITIONS, two(&hook, "v1")).await;
-    wire.create(FIRST, first("a", "here:80")).await;
-    wire.create(FIRST, first("b", "here:81")).await;
+    let (wire, hook) = (TestServer::start().await, converter().await);
+    wire.create(DEFINITIONS, crd_with_two_versions(&hook, "v1")).await;
+    wire.create(FIRST, foo_v1("a", "here:80")).await;
+    wire.create(FIRST, foo_v1("b", "here:81")).await;
     let place = format!("{DEFINITIONS}/foos.example.com");
-    let versions = two(&hook, "v2")["spec"]["versions"].clone();
+    let versions = crd_with_two_versions(&hook, "v2")["spec"]["versions"].clone();
     assert_eq!(
         wire.merge(&place, json!({"spec": {"versions": versions}}))
             .await
             .code,
         200
     );
-    wire.create(V2_PROTOBUF, second("c", "there", "82")).await;
+    wire.create(V2_PROTOBUF, foo_v2("c", "there", "82")).await;
     let reviews = hook.reviews().len();
     let list = wire.get(V2_PROTOBUF).await.body;
     let ports: Vec<&Value> = list["items"]
@@ -163,9 +163,9 @@ async fn lists_are_converted_in_one_review() {
 
 #[tokio::test]
 async fn watches_return_converted_objects() {
-    let (wire, hook) = (Wire::start().await, converter().await);
-    wire.create(DEFINITIONS, two(&hook, "v1")).await;
-    wire.create(FIRST, first("a", "here:80")).await;
+    let (wire, hook) = (TestServer::start().await, converter().await);
+    wire.create(DEFINITIONS, crd_with_two_versions(&hook, "v1")).await;
+    wire.create(FIRST, foo_v1("a", "here:80")).await;
     let mut watch = wire.watch(&format!("{V2_PROTOBUF}?watch=true")).await;
     let added = watch.next().await.unwrap();
     assert_eq!(
@@ -185,7 +185,7 @@ async fn watches_return_converted_objects() {
         (&deleted["type"], &deleted["object"]["port"]),
         (&json!("DELETED"), &json!("81"))
     );
-    wire.create(FIRST, first("bad", "x:1")).await;
+    wire.create(FIRST, foo_v1("bad", "x:1")).await;
     let failed = watch.next().await.unwrap();
     assert_eq!(failed["type"], "ERROR");
     wire.server.quiet().await;
@@ -193,16 +193,16 @@ async fn watches_return_converted_objects() {
 
 #[tokio::test]
 async fn conversion_errors_have_the_message_of_kube_apiserver() {
-    let (wire, hook) = (Wire::start().await, converter().await);
-    wire.create(DEFINITIONS, two(&hook, "v1")).await;
-    wire.create(FIRST, first("bad", "x:1")).await;
+    let (wire, hook) = (TestServer::start().await, converter().await);
+    wire.create(DEFINITIONS, crd_with_two_versions(&hook, "v1")).await;
+    wire.create(FIRST, foo_v1("bad", "x:1")).await;
     let reported = |what: &str, why: &str| format!("conversion webhook for example.com/{what} failed: {why}");
     let refused = wire.get(&format!("{V2_PROTOBUF}/bad")).await;
     assert_eq!(
         (refused.code, &refused.body["message"]),
         (500, &json!(reported("v1, Kind=Foo", "cannot do that one")))
     );
-    let refused = wire.post(V2_PROTOBUF, second("bad", "x", "2")).await;
+    let refused = wire.post(V2_PROTOBUF, foo_v2("bad", "x", "2")).await;
     assert_eq!(
         (refused.code, &refused.body["message"]),
         (500, &json!(reported("v2, Kind=Foo", "cannot do that one")))
@@ -216,7 +216,7 @@ async fn conversion_errors_have_the_message_of_kube_apiserver() {
     );
     let gone = hook.address;
     drop(hook);
-    wire.create(FIRST, first("good", "x:1")).await;
+    wire.create(FIRST, foo_v1("good", "x:1")).await;
     let refused = wire.get(&format!("{V2_PROTOBUF}/good")).await;
     let why =
         format!("Post \"https://{gone}/convert?timeout=30s\": dial tcp {gone}: connect: connection refused");
@@ -236,8 +236,8 @@ async fn conversion_errors_have_the_message_of_kube_apiserver() {
 
 #[tokio::test]
 async fn client_configs_of_conversion_webhooks_are_validated() {
-    let (wire, hook) = (Wire::start().await, converter().await);
-    let mut made = two(&hook, "v1");
+    let (wire, hook) = (TestServer::start().await, converter().await);
+    let mut made = crd_with_two_versions(&hook, "v1");
     made["spec"]["conversion"]["webhook"]["clientConfig"]["url"] = "http://example.com/x".into();
     let refused = wire.post(DEFINITIONS, made).await;
     let at = "spec.conversion.webhookClientConfig.url";
@@ -249,8 +249,8 @@ async fn client_configs_of_conversion_webhooks_are_validated() {
 
 #[tokio::test]
 async fn admission_webhooks_receive_the_version_in_their_rules() {
-    let (wire, hook) = (Wire::start().await, converter().await);
-    wire.create(DEFINITIONS, two(&hook, "v1")).await;
+    let (wire, hook) = (TestServer::start().await, converter().await);
+    wire.create(DEFINITIONS, crd_with_two_versions(&hook, "v1")).await;
     let admission = Hook::start(|request| match request["operation"] == "DELETE" {
         true => json!({"allowed": true}),
         false => patch(&json!([{"op": "replace", "path": "/port", "value": "443"}])),
@@ -265,7 +265,7 @@ async fn admission_webhooks_receive_the_version_in_their_rules() {
         json!({"metadata": {"name": "a"}, "webhooks": hooks}),
     )
     .await;
-    let made = wire.create(FIRST, first("a", "here:80")).await;
+    let made = wire.create(FIRST, foo_v1("a", "here:80")).await;
     assert_eq!(
         (&made["apiVersion"], &made["hostPort"]),
         (&json!("example.com/v1"), &json!("here:443"))

@@ -1,19 +1,21 @@
 //! CustomResourceDefinitions: serialization, names, conditions and validation.
 
-use super::super::client::Wire;
+use super::super::client::TestServer;
 use super::super::envelope;
 use super::{DEFINITIONS, FOOS, causes, condition, definition, foo, foos, version, with_spec};
 use serde_json::{Value, json};
 
-fn any() -> Value {
+fn version_without_schema() -> Value {
     version(json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true}))
 }
 
 #[tokio::test]
 async fn resources_are_served_once_their_definition_is_established() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     assert_eq!(wire.get(FOOS).await.code, 404);
-    let made = wire.create(DEFINITIONS, definition("foos", "Foo", any())).await;
+    let made = wire
+        .create(DEFINITIONS, definition("foos", "Foo", version_without_schema()))
+        .await;
     assert_eq!(made["spec"]["conversion"], json!({"strategy": "None"}));
     assert_eq!(made["spec"]["names"]["listKind"], "FooList");
     assert_eq!(made["status"]["storedVersions"], json!(["v1"]));
@@ -26,7 +28,7 @@ async fn resources_are_served_once_their_definition_is_established() {
 
 #[tokio::test]
 async fn definitions_in_yaml_and_protobuf_are_equal() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let yaml = "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, \
         metadata: {name: bars.example.com}, spec: {group: example.com, scope: Cluster, names: {plural: bars, kind: Bar}, \
         versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}}";
@@ -50,9 +52,9 @@ async fn definitions_in_yaml_and_protobuf_are_equal() {
 
 #[tokio::test]
 async fn conflicting_names_are_not_accepted_until_they_are_free() {
-    let wire = Wire::start().await;
-    foos(&wire, any()).await;
-    let mut second = definition("others", "Other", any());
+    let wire = TestServer::start().await;
+    foos(&wire, version_without_schema()).await;
+    let mut second = definition("others", "Other", version_without_schema());
     second["spec"]["names"]["shortNames"] = json!(["foo"]);
     wire.create(DEFINITIONS, second).await;
     let place = format!("{DEFINITIONS}/others.example.com");
@@ -71,7 +73,7 @@ async fn conflicting_names_are_not_accepted_until_they_are_free() {
 
 #[tokio::test]
 async fn invalid_definitions_are_rejected_with_the_field() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let faulty = [
         (
             json!({"type": "object", "properties": {"a": {}}}),
@@ -103,14 +105,14 @@ async fn invalid_definitions_are_rejected_with_the_field() {
             causes(&answer)
         );
     }
-    let mut misnamed = definition("foos", "Foo", any());
+    let mut misnamed = definition("foos", "Foo", version_without_schema());
     misnamed["metadata"]["name"] = "bars.example.com".into();
     let answer = wire.post(DEFINITIONS, misnamed).await;
     assert_eq!(
         causes(&answer),
         ["metadata.name: Invalid value: \"bars.example.com\": must be spec.names.plural+\".\"+spec.group"]
     );
-    let mut unstored = definition("foos", "Foo", any());
+    let mut unstored = definition("foos", "Foo", version_without_schema());
     unstored["spec"]["versions"][0]["storage"] = false.into();
     let answer = wire.post(DEFINITIONS, unstored).await;
     assert_eq!(answer.code, 422, "{}", answer.text);
@@ -124,9 +126,9 @@ async fn invalid_definitions_are_rejected_with_the_field() {
 
 #[tokio::test]
 async fn watches_observe_a_definition_becoming_established() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let mut watch = wire.watch(&format!("{DEFINITIONS}?watch=true")).await;
-    foos(&wire, any()).await;
+    foos(&wire, version_without_schema()).await;
     let mut seen = Vec::new();
     while seen.last() != Some(&("True".to_owned(), "InitialNamesAccepted".to_owned())) {
         let event = watch.next().await.expect("the watch has not ended");
@@ -138,7 +140,7 @@ async fn watches_observe_a_definition_becoming_established() {
 
 #[tokio::test]
 async fn schema_changes_apply_to_later_writes() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     foos(&wire, with_spec(json!({"a": {"type": "integer"}}))).await;
     wire.create(FOOS, foo("a", json!({"a": 1}))).await;
     let place = format!("{DEFINITIONS}/foos.example.com");

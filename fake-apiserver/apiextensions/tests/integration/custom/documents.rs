@@ -1,6 +1,6 @@
 //! Discovery and OpenAPI documents of custom resources.
 
-use super::super::client::Wire;
+use super::super::client::TestServer;
 use super::{DEFINITIONS, definition, foos, with_spec};
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ fn described() -> Value {
 
 #[tokio::test]
 async fn discovery_lists_custom_resources_while_they_are_served() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let mut sent = definition("foos", "Foo", described());
     sent["spec"]["names"]["shortNames"] = json!(["fo"]);
     sent["spec"]["names"]["categories"] = json!(["all"]);
@@ -54,7 +54,7 @@ async fn discovery_lists_custom_resources_while_they_are_served() {
 
 #[tokio::test]
 async fn openapi_v3_describes_custom_resources_in_a_document_of_their_own() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     foos(&wire, described()).await;
     let index = wire.get("/openapi/v3").await.body;
     let place = index["paths"]["apis/example.com/v1"]["serverRelativeURL"]

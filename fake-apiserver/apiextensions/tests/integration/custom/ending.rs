@@ -1,12 +1,12 @@
 //! Deletion of CustomResourceDefinitions, which deletes their objects first.
 
-use super::super::client::Wire;
+use super::super::client::TestServer;
 use super::{DEFINITIONS, FOOS, condition, foo, foos, with_spec};
 use serde_json::json;
 
 #[tokio::test]
 async fn objects_are_deleted_first_and_their_finalizers_block_the_definition() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     foos(&wire, with_spec(json!({}))).await;
     let mut held = foo("held", json!({}));
     held["metadata"]["finalizers"] = json!(["example.com/hold"]);
@@ -36,7 +36,7 @@ async fn objects_are_deleted_first_and_their_finalizers_block_the_definition() {
 
 #[tokio::test]
 async fn recreated_definitions_start_without_objects() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     foos(&wire, with_spec(json!({}))).await;
     wire.create(FOOS, foo("a", json!({}))).await;
     let mut watch = wire.watch(&format!("{FOOS}?watch=true")).await;
@@ -49,7 +49,7 @@ async fn recreated_definitions_start_without_objects() {
 
 #[tokio::test]
 async fn deleting_a_namespace_deletes_its_custom_objects() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     foos(&wire, with_spec(json!({}))).await;
     wire.create("/api/v1/namespaces", json!({"metadata": {"name": "n"}}))
         .await;

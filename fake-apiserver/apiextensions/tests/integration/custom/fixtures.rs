@@ -1,6 +1,6 @@
 //! CRDs, and paths of their custom resources, that several tests use.
 
-use super::client::{Answer, Wire};
+use super::client::{TestResponse, TestServer};
 use serde_json::{Value, json};
 
 /// The path of the CustomResourceDefinition collection.
@@ -19,7 +19,7 @@ pub(crate) fn definition(plural: &str, kind: &str, version: Value) -> Value {
     definition
 }
 
-/// A served version `v1` of a CRD, for its list `spec.versions`.
+/// The version `v1` of a CRD, an entry of `spec.versions`.
 pub(crate) fn version(schema: Value) -> Value {
     let mut version = json!({"name": "v1", "served": true, "storage": true, "schema": {}});
     version["schema"]["openAPIV3Schema"] = schema;
@@ -35,7 +35,7 @@ pub(crate) fn with_spec(properties: Value) -> Value {
 }
 
 /// Creates the CRD of `foos` with this version.
-pub(crate) async fn foos(wire: &Wire, version: Value) {
+pub(crate) async fn foos(wire: &TestServer, version: Value) {
     wire.create(DEFINITIONS, definition("foos", "Foo", version)).await;
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn condition<'a>(definition: &'a Value, of: &str) -> (&'a str, &'a st
 }
 
 /// The causes of an error response, as `field: message`.
-pub(crate) fn causes(answer: &Answer) -> Vec<String> {
+pub(crate) fn causes(answer: &TestResponse) -> Vec<String> {
     let all = answer.body["details"]["causes"].as_array();
     let text = |cause: &Value, name: &str| cause[name].as_str().unwrap_or_default().to_owned();
     all.into_iter()

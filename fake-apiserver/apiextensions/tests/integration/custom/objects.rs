@@ -1,6 +1,6 @@
 //! Custom objects: verbs, media types, lists, selectors, tables, field validation.
 
-use super::super::client::Wire;
+use super::super::client::TestServer;
 use super::{FOOS, causes, foo, foos, with_spec};
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ fn fields() -> Value {
 
 #[tokio::test]
 async fn custom_objects_support_all_verbs() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     foos(&wire, fields()).await;
     let made = wire.create(FOOS, foo("a", json!({"color": "red"}))).await;
     assert_eq!(made["metadata"]["generation"], 1);
@@ -46,7 +46,7 @@ async fn custom_objects_support_all_verbs() {
 
 #[tokio::test]
 async fn watches_return_the_objects_that_lists_return() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     foos(&wire, fields()).await;
     wire.create(FOOS, foo("a", json!({"color": "red"}))).await;
     let mut all = wire.watch("/apis/example.com/v1/foos?watch=true").await;
@@ -63,7 +63,7 @@ async fn watches_return_the_objects_that_lists_return() {
 
 #[tokio::test]
 async fn only_selectable_fields_can_be_selected() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     foos(&wire, fields()).await;
     for (name, color) in [("a", "red"), ("b", "blue")] {
         wire.create(FOOS, foo(name, json!({"color": color}))).await;
@@ -80,7 +80,7 @@ async fn only_selectable_fields_can_be_selected() {
 
 #[tokio::test]
 async fn strategic_merge_patches_are_not_supported() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     foos(&wire, fields()).await;
     wire.create(FOOS, foo("a", json!({"count": 1}))).await;
     let send = |media: &'static str, body: Value| {
@@ -112,7 +112,7 @@ async fn strategic_merge_patches_are_not_supported() {
 
 #[tokio::test]
 async fn protobuf_is_not_supported() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     foos(&wire, fields()).await;
     let media = [("content-type", "application/vnd.kubernetes.protobuf")];
     assert_eq!(wire.send("POST", FOOS, &media, String::new()).await.code, 415);
@@ -125,7 +125,7 @@ async fn protobuf_is_not_supported() {
 
 #[tokio::test]
 async fn tables_have_the_additional_printer_columns() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     foos(&wire, fields()).await;
     wire.create(FOOS, foo("a", json!({"color": "red", "count": 3})))
         .await;
@@ -144,7 +144,7 @@ async fn tables_have_the_additional_printer_columns() {
 
 #[tokio::test]
 async fn unknown_and_duplicate_fields_are_reported_by_field_validation() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     foos(&wire, fields()).await;
     let body = r#"{"apiVersion":"example.com/v1","kind":"Foo","metadata":{"name":"a","bad":1},
         "spec":{"color":"red","color":"blue","x":1,"inner":{"y":2}}}"#;
@@ -169,7 +169,7 @@ async fn unknown_and_duplicate_fields_are_reported_by_field_validation() {
 
 #[tokio::test]
 async fn kind_and_api_version_must_match_the_resource() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     foos(&wire, fields()).await;
     let other = json!({"apiVersion": "example.com/v1", "kind": "Bar", "metadata": {"name": "a"}});
     assert_eq!(
@@ -185,7 +185,7 @@ async fn kind_and_api_version_must_match_the_resource() {
 
 #[tokio::test]
 async fn dependents_are_deleted_with_their_owner() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     foos(&wire, fields()).await;
     let owner = wire.create(FOOS, foo("owner", json!({}))).await;
     let mut dependent = foo("dependent", json!({}));

@@ -1,6 +1,6 @@
 //! Tests of the subresources `status` and `scale` of custom resources.
 
-use super::super::client::Wire;
+use super::super::client::TestServer;
 use super::{FOOS, causes, foo, foos, with_spec};
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ fn scaled() -> Value {
 
 #[tokio::test]
 async fn status_and_main_resource_are_written_separately() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     foos(&wire, scaled()).await;
     let mut sent = foo("a", json!({"x": "1"}));
     sent["status"] = json!({"ready": true});
@@ -35,7 +35,7 @@ async fn status_and_main_resource_are_written_separately() {
 
 #[tokio::test]
 async fn undeclared_subresources_are_not_served() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     foos(&wire, with_spec(json!({}))).await;
     let mut sent = foo("a", json!({}));
     sent["status"] = json!({"ready": true});
@@ -48,7 +48,7 @@ async fn undeclared_subresources_are_not_served() {
 
 #[tokio::test]
 async fn scale_is_read_and_written_through_its_paths() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     foos(&wire, scaled()).await;
     wire.create(FOOS, foo("a", json!({"replicas": 2}))).await;
     let status = json!({"status": {"replicas": 1, "selector": "app=a"}});

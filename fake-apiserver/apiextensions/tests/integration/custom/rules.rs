@@ -1,6 +1,6 @@
 //! CEL validation rules: evaluation for objects, and validation of the rules themselves.
 
-use super::super::client::{Answer, Wire};
+use super::super::client::{TestResponse, TestServer};
 use super::{DEFINITIONS, FOOS, causes, definition, foo, foos, version, with_spec};
 use serde_json::{Value, json};
 
@@ -11,19 +11,19 @@ fn ruled(properties: Value, rules: Value) -> Value {
     version
 }
 
-async fn refused(wire: &Wire, spec: Value) -> Vec<String> {
+async fn create_rejected(wire: &TestServer, spec: Value) -> Vec<String> {
     let answer = wire.post(FOOS, foo("x", spec)).await;
     assert_eq!(answer.code, 422, "{}", answer.text);
     causes(&answer)
 }
 
-async fn defined(wire: &Wire, version: Value) -> Answer {
+async fn create_definition(wire: &TestServer, version: Value) -> TestResponse {
     wire.post(DEFINITIONS, definition("foos", "Foo", version)).await
 }
 
 #[tokio::test]
 async fn objects_must_satisfy_the_rules() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let number = json!({"type": "integer"});
     let rules = json!([
         {"rule": "self.x + self.y > 0"},
@@ -33,18 +33,18 @@ async fn objects_must_satisfy_the_rules() {
     foos(&wire, ruled(json!({"x": number, "y": number}), rules)).await;
     wire.create(FOOS, foo("a", json!({"x": 1, "y": 2}))).await;
     assert_eq!(
-        refused(&wire, json!({"x": -1, "y": 0})).await,
+        create_rejected(&wire, json!({"x": -1, "y": 0})).await,
         ["spec: Invalid value: failed rule: self.x + self.y > 0"]
     );
     assert_eq!(
-        refused(&wire, json!({"x": 11, "y": 12})).await,
+        create_rejected(&wire, json!({"x": 11, "y": 12})).await,
         [
             "spec.x: Forbidden: x is small",
             "spec: Invalid value: y is 12, not below 10"
         ]
     );
     assert_eq!(
-        refused(&wire, json!({"x": 1})).await,
+        create_rejected(&wire, json!({"x": 1})).await,
         [
             "spec: Invalid value: \"object\": no such key: y evaluating rule: self.x + self.y > 0",
             "spec: Invalid value: \"object\": no such key: y evaluating rule: self.y < 10",
@@ -54,11 +54,11 @@ async fn objects_must_satisfy_the_rules() {
 
 #[tokio::test]
 async fn rules_are_not_evaluated_for_values_of_the_wrong_type() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let rules = json!([{"rule": "self.x > 0"}]);
     foos(&wire, ruled(json!({"x": {"type": "integer"}}), rules)).await;
     assert_eq!(
-        refused(&wire, json!({"x": "1"})).await,
+        create_rejected(&wire, json!({"x": "1"})).await,
         [
             "spec.x: Invalid value: \"string\": spec.x in body must be of type integer: \"string\"",
             "<nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct \
@@ -69,7 +69,7 @@ async fn rules_are_not_evaluated_for_values_of_the_wrong_type() {
 
 #[tokio::test]
 async fn transition_rules_use_the_old_value() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let once = json!({"type": "string", "maxLength": 5, "x-kubernetes-validations": [
         {"rule": "self == oldSelf", "message": "it is immutable"}]});
     let item = json!({"type": "object", "required": ["k"], "properties": {"k": {"type": "string"}, "v": once.clone()}});
@@ -107,14 +107,14 @@ async fn transition_rules_use_the_old_value() {
         .await;
     assert_eq!(fine.code, 200, "{}", fine.text);
     assert_eq!(
-        refused(&wire, json!({"first": 2})).await,
+        create_rejected(&wire, json!({"first": 2})).await,
         ["spec.first: Invalid value: 2: failed rule: oldSelf.hasValue() || self == 1"]
     );
 }
 
 #[tokio::test]
 async fn rule_violations_of_unchanged_values_are_warnings() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let text = json!({"type": "string"});
     foos(&wire, with_spec(json!({"a": text, "b": text}))).await;
     wire.create(FOOS, foo("x", json!({"a": "bad", "b": "1"}))).await;
@@ -135,7 +135,7 @@ async fn rule_violations_of_unchanged_values_are_warnings() {
 
 #[tokio::test]
 async fn cel_libraries_are_available() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let text = json!({"type": "string"});
     let properties = json!({
         "t": text, "list": {"type": "array", "items": text}, "map": {"type": "object", "additionalProperties": text},
@@ -171,7 +171,7 @@ async fn cel_libraries_are_available() {
 
 #[tokio::test]
 async fn invalid_rules_are_rejected_with_the_definition() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let properties =
         json!({"x": {"type": "integer"}, "list": {"type": "array", "items": {"type": "string"}}});
     for (rule, expected) in [
@@ -185,7 +185,7 @@ async fn invalid_rules_are_rejected_with_the_definition() {
             "undeclared reference to 'nothing' (in container '')",
         ),
     ] {
-        let answer = defined(&wire, ruled(properties.clone(), json!([{ "rule": rule }]))).await;
+        let answer = create_definition(&wire, ruled(properties.clone(), json!([{ "rule": rule }]))).await;
         assert_eq!(answer.code, 422, "{rule}: {}", answer.text);
         assert!(answer.text.contains(expected), "{rule}: {}", answer.text);
     }
@@ -193,7 +193,7 @@ async fn invalid_rules_are_rejected_with_the_definition() {
         json!({"type": "object", "properties": {"list": {"type": "array", "items": {
         "type": "string", "maxLength": 5, "x-kubernetes-validations": [{"rule": "self == oldSelf"}]}}}}),
     );
-    let answer = defined(&wire, lost).await;
+    let answer = create_definition(&wire, lost).await;
     assert!(
         answer
             .text
@@ -205,13 +205,13 @@ async fn invalid_rules_are_rejected_with_the_definition() {
 
 #[tokio::test]
 async fn too_expensive_rules_are_stopped() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let list = json!({"type": "array", "maxItems": 1_000_000, "items": {"type": "integer"}});
     let rules = json!([{"rule": "self.list.all(x, x >= 0)"}]);
     foos(&wire, ruled(json!({"list": list}), rules)).await;
     let long: Vec<u32> = vec![1; 300_000];
-    let reported = refused(&wire, json!({"list": long})).await;
-    // On a slow host the time limit is reached first.
+    let reported = create_rejected(&wire, json!({"list": long})).await;
+    // On a slow host, the time limit is exceeded before the cost limit.
     let texts = ["call cost exceeds limit for rule", "running out of cost budget"];
     assert!(
         texts.iter().any(|text| reported[0].contains(text)),
@@ -238,7 +238,7 @@ async fn unbounded_rules_are_stopped() {
         &format!("size({quote}) > 0"),
         &copies,
     ] {
-        let wire = Wire::start().await;
+        let wire = TestServer::start().await;
         let properties =
             json!({"text": {"type": "string"}, "list": {"type": "array", "items": {"type": "integer"}}});
         foos(
@@ -247,7 +247,7 @@ async fn unbounded_rules_are_stopped() {
         )
         .await;
         let began = std::time::Instant::now();
-        let reported = refused(&wire, object.clone()).await;
+        let reported = create_rejected(&wire, object.clone()).await;
         assert!(began.elapsed().as_secs() < 20, "{rule}: {:?}", began.elapsed());
         assert!(
             reported[0].contains("cost") || reported[0].contains("the evaluation failed"),

@@ -1,14 +1,14 @@
 //! Effects of structural schemas: pruning, defaulting, null handling, validation.
 
-use super::super::client::Wire;
+use super::super::client::TestServer;
 use super::{FOOS, causes, foo, foos, version, with_spec};
 use serde_json::{Value, json};
 
-async fn made(wire: &Wire, name: &str, spec: Value) -> Value {
+async fn created_spec(wire: &TestServer, name: &str, spec: Value) -> Value {
     wire.create(FOOS, foo(name, spec)).await["spec"].clone()
 }
 
-async fn refused(wire: &Wire, spec: Value) -> Vec<String> {
+async fn create_rejected(wire: &TestServer, spec: Value) -> Vec<String> {
     let answer = wire.post(FOOS, foo("x", spec)).await;
     assert_eq!(answer.code, 422, "{}", answer.text);
     causes(&answer)
@@ -16,7 +16,7 @@ async fn refused(wire: &Wire, spec: Value) -> Vec<String> {
 
 #[tokio::test]
 async fn undeclared_fields_are_pruned_unless_preserved() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let open = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true,
         "properties": {"closed": {"type": "object", "properties": {"a": {"type": "string"}}}}});
     let map = json!({"type": "object", "additionalProperties": {"type": "object", "properties": {
@@ -25,14 +25,14 @@ async fn undeclared_fields_are_pruned_unless_preserved() {
     let sent =
         json!({"x": 1, "open": {"x": 1, "closed": {"a": "1", "x": 1}}, "map": {"k": {"a": "1", "x": 1}}});
     assert_eq!(
-        made(&wire, "a", sent).await,
+        created_spec(&wire, "a", sent).await,
         json!({"open": {"x": 1, "closed": {"a": "1"}}, "map": {"k": {"a": "1"}}})
     );
 }
 
 #[tokio::test]
 async fn defaults_replace_missing_fields_and_disallowed_nulls() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let inner =
         json!({"type": "object", "default": {}, "properties": {"b": {"type": "integer", "default": 2}}});
     let list = json!({"type": "array", "items": {"type": "object", "properties": {
@@ -46,18 +46,18 @@ async fn defaults_replace_missing_fields_and_disallowed_nulls() {
     )
     .await;
     assert_eq!(
-        made(&wire, "a", json!({"a": null, "list": [{}], "maybe": null})).await,
+        created_spec(&wire, "a", json!({"a": null, "list": [{}], "maybe": null})).await,
         json!({"a": "1", "inner": {"b": 2}, "list": [{"c": "x"}], "maybe": null})
     );
     assert_eq!(
-        made(&wire, "b", json!({})).await,
+        created_spec(&wire, "b", json!({})).await,
         json!({"a": "1", "inner": {"b": 2}, "maybe": "d"})
     );
 }
 
 #[tokio::test]
 async fn validation_errors_have_the_message_of_kube_apiserver() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let spec = json!({
         "count": {"type": "integer", "minimum": 1, "maximum": 5},
         "name": {"type": "string", "pattern": "^[a-z]+$", "maxLength": 3},
@@ -99,11 +99,11 @@ async fn validation_errors_have_the_message_of_kube_apiserver() {
         (json!({"inner": {}}), "spec.inner.a: Required value"),
     ];
     for (spec, expected) in cases {
-        assert_eq!(refused(&wire, spec).await, [expected]);
+        assert_eq!(create_rejected(&wire, spec).await, [expected]);
     }
     for port in [json!(80), json!("http")] {
         assert_eq!(
-            made(&wire, &format!("p{}", port.is_string()), json!({"port": port})).await["port"],
+            created_spec(&wire, &format!("p{}", port.is_string()), json!({"port": port})).await["port"],
             port
         );
     }
@@ -111,7 +111,7 @@ async fn validation_errors_have_the_message_of_kube_apiserver() {
 
 #[tokio::test]
 async fn set_and_map_lists_reject_duplicate_items() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let item = json!({"type": "object", "required": ["k"], "properties": {
         "k": {"type": "string"}, "v": {"type": "string"}}});
     let map = json!({"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"],
@@ -119,11 +119,11 @@ async fn set_and_map_lists_reject_duplicate_items() {
     let set = json!({"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}});
     foos(&wire, with_spec(json!({"map": map, "set": set}))).await;
     assert_eq!(
-        refused(&wire, json!({"set": ["a", "a"]})).await,
+        create_rejected(&wire, json!({"set": ["a", "a"]})).await,
         ["spec.set[1]: Duplicate value: \"a\""]
     );
     assert_eq!(
-        refused(
+        create_rejected(
             &wire,
             json!({"map": [{"k": "a", "v": "1"}, {"k": "a", "v": "2"}]})
         )
@@ -134,24 +134,24 @@ async fn set_and_map_lists_reject_duplicate_items() {
 
 #[tokio::test]
 async fn embedded_resources_are_decoded_and_validated() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let embedded = json!({"type": "object", "x-kubernetes-embedded-resource": true,
         "x-kubernetes-preserve-unknown-fields": true});
     foos(&wire, with_spec(json!({"template": embedded}))).await;
     let fine =
         json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "bad": 1}, "spec": {"x": 1}});
-    let stored = made(&wire, "a", json!({"template": fine})).await;
+    let stored = created_spec(&wire, "a", json!({"template": fine})).await;
     assert_eq!(stored["template"]["metadata"], json!({"name": "p"}));
     assert_eq!(stored["template"]["spec"], json!({"x": 1}));
     assert_eq!(
-        refused(&wire, json!({"template": {"kind": "Pod"}})).await,
+        create_rejected(&wire, json!({"template": {"kind": "Pod"}})).await,
         ["spec.template.apiVersion: Required value"]
     );
 }
 
 #[tokio::test]
 async fn invalid_values_may_stay_if_unchanged() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     foos(
         &wire,
         with_spec(json!({"a": {"type": "string"}, "b": {"type": "string"}})),
@@ -177,7 +177,7 @@ async fn invalid_values_may_stay_if_unchanged() {
 
 #[tokio::test]
 async fn one_of_requires_exactly_one_valid_schema() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let mut spec =
         json!({"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}});
     spec["oneOf"] = json!([{"required": ["a"]}, {"required": ["b"]}]);
@@ -186,8 +186,8 @@ async fn one_of_requires_exactly_one_valid_schema() {
         version(json!({"type": "object", "properties": {"spec": spec}})),
     )
     .await;
-    made(&wire, "a", json!({"a": "1"})).await;
-    let both = refused(&wire, json!({"a": "1", "b": "1"})).await;
+    created_spec(&wire, "a", json!({"a": "1"})).await;
+    let both = create_rejected(&wire, json!({"a": "1", "b": "1"})).await;
     assert_eq!(
         both,
         [

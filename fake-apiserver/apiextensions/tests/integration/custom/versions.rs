@@ -1,12 +1,12 @@
 //! Custom resources with several versions, one of which is the storage version.
 
-use super::super::client::Wire;
+use super::super::client::TestServer;
 use super::{DEFINITIONS, FOOS, definition, foo, with_spec};
 use serde_json::{Value, json};
 
 const NEWER: &str = "/apis/example.com/v2/namespaces/default/foos";
 
-fn two() -> Value {
+fn crd_with_two_versions() -> Value {
     let first = with_spec(json!({"a": {"type": "string"}, "old": {"type": "string"}}));
     let mut second = with_spec(json!({"a": {"type": "string"}, "new": {"type": "string", "default": "x"}}));
     second["name"] = "v2".into();
@@ -21,8 +21,8 @@ fn two() -> Value {
 
 #[tokio::test]
 async fn each_version_returns_the_fields_of_its_schema() {
-    let wire = Wire::start().await;
-    wire.create(DEFINITIONS, two()).await;
+    let wire = TestServer::start().await;
+    wire.create(DEFINITIONS, crd_with_two_versions()).await;
     wire.create(FOOS, foo("a", json!({"a": "1", "old": "2"}))).await;
     let found = wire.get(&format!("{NEWER}/a")).await.body;
     assert_eq!(found["apiVersion"], "example.com/v2");
@@ -52,8 +52,8 @@ async fn each_version_returns_the_fields_of_its_schema() {
 
 #[tokio::test]
 async fn stored_versions_are_recorded_and_cannot_be_removed() {
-    let wire = Wire::start().await;
-    wire.create(DEFINITIONS, two()).await;
+    let wire = TestServer::start().await;
+    wire.create(DEFINITIONS, crd_with_two_versions()).await;
     wire.create(FOOS, foo("a", json!({"a": "1"}))).await;
     let place = format!("{DEFINITIONS}/foos.example.com");
     let mut definition = wire.get(&place).await.body;
@@ -75,8 +75,8 @@ async fn stored_versions_are_recorded_and_cannot_be_removed() {
 
 #[tokio::test]
 async fn deprecated_versions_return_a_warning_and_unserved_ones_404() {
-    let wire = Wire::start().await;
-    let mut sent = two();
+    let wire = TestServer::start().await;
+    let mut sent = crd_with_two_versions();
     sent["spec"]["versions"][0]["deprecated"] = true.into();
     sent["spec"]["versions"].as_array_mut().unwrap()[1]["served"] = true.into();
     wire.create(DEFINITIONS, sent).await;

@@ -52,11 +52,11 @@ pub(super) fn usage(pod: &Value) -> Amounts {
     if has_ended {
         return Amounts::default();
     }
-    by_name(&pod_requests(pod), &pod_limits(pod))
+    quota_amounts(&pod_requests(pod), &pod_limits(pod))
 }
 
 /// Names amounts as quotas do: a CPU request is `cpu` and `requests.cpu`, a CPU limit `limits.cpu`.
-fn by_name(requests: &Amounts, limits: &Amounts) -> Amounts {
+fn quota_amounts(requests: &Amounts, limits: &Amounts) -> Amounts {
     let mut used = Amounts::default();
     used.set("pods", Quantity::from_integer(1));
     for (name, amount) in &requests.0 {
@@ -73,7 +73,10 @@ fn by_name(requests: &Amounts, limits: &Amounts) -> Amounts {
 }
 
 /// Quota resources that containers must specify but do not, each with the names of these containers.
-pub(super) fn lacking<'a>(pod: &Value, hard: impl Iterator<Item = &'a str>) -> Vec<(String, Vec<String>)> {
+pub(super) fn unspecified_resources<'a>(
+    pod: &Value,
+    hard: impl Iterator<Item = &'a str>,
+) -> Vec<(String, Vec<String>)> {
     let spec = &pod["spec"];
     let is_said_for_all = ["requests", "limits"]
         .iter()
@@ -89,7 +92,7 @@ pub(super) fn lacking<'a>(pod: &Value, hard: impl Iterator<Item = &'a str>) -> V
     let lacking = hard.filter(|name| DEMANDED.contains(name)).map(|name| {
         let missing = containers().filter(|container| {
             let of = |side: &str| Amounts::read(&container["resources"][side]);
-            by_name(&of("requests"), &of("limits")).get(name).is_none()
+            quota_amounts(&of("requests"), &of("limits")).get(name).is_none()
         });
         let mut names: Vec<String> = missing.map(|one| string(one, "name").to_owned()).collect();
         names.sort();

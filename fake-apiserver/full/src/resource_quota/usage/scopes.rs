@@ -5,27 +5,27 @@ use fake_apiserver::extension::json::{list, string, texts};
 use serde_json::{Value, json};
 
 /// The scopes of a quota, each as a requirement of a scopeSelector.
-pub(super) fn of(spec: &Value) -> Vec<Value> {
+pub(super) fn scope_requirements(spec: &Value) -> Vec<Value> {
     let plain = texts(&spec["scopes"]).into_iter();
     let plain = plain.map(|name| json!({"scopeName": name, "operator": "Exists"}));
     let selected = list(&spec["scopeSelector"]["matchExpressions"]).iter().cloned();
     plain.chain(selected).collect()
 }
 
-pub(super) fn pod(scope: &Value, pod: &Value) -> bool {
+pub(super) fn matches_pod(scope: &Value, pod: &Value) -> bool {
     let is_best_effort = || string(&pod["status"], "qosClass") == "BestEffort";
     match string(scope, "scopeName") {
         "Terminating" => is_terminating(pod),
         "NotTerminating" => !is_terminating(pod),
         "BestEffort" => is_best_effort(),
         "NotBestEffort" => !is_best_effort(),
-        "PriorityClass" => holds(scope, &[string(&pod["spec"], "priorityClassName")]),
+        "PriorityClass" => satisfies_requirement(scope, &[string(&pod["spec"], "priorityClassName")]),
         "CrossNamespacePodAffinity" => crosses_namespaces(&pod["spec"]["affinity"]),
         _ => false,
     }
 }
 
-pub(super) fn claim(scope: &Value, claim: &Value) -> bool {
+pub(super) fn matches_claim(scope: &Value, claim: &Value) -> bool {
     let classes = [
         string(&claim["spec"], "volumeAttributesClassName"),
         string(&claim["status"], "currentVolumeAttributesClassName"),
@@ -34,11 +34,11 @@ pub(super) fn claim(scope: &Value, claim: &Value) -> bool {
             "targetVolumeAttributesClassName",
         ),
     ];
-    string(scope, "scopeName") == "VolumeAttributesClass" && holds(scope, &classes)
+    string(scope, "scopeName") == "VolumeAttributesClass" && satisfies_requirement(scope, &classes)
 }
 
-/// Whether the names, without empty ones, satisfy the scopeSelector requirement.
-fn holds(scope: &Value, names: &[&str]) -> bool {
+/// Whether the class names satisfy a scopeSelector requirement. Empty names are ignored.
+fn satisfies_requirement(scope: &Value, names: &[&str]) -> bool {
     let names: Vec<&str> = names.iter().copied().filter(|name| !name.is_empty()).collect();
     let wanted = texts(&scope["values"]);
     match string(scope, "operator") {

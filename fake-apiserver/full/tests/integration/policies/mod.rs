@@ -5,7 +5,7 @@ mod objects;
 mod parameters;
 mod validating;
 
-use super::client::{Answer, Wire};
+use super::client::{TestResponse, TestServer};
 use serde_json::{Value, json};
 
 const GROUP: &str = "/apis/admissionregistration.k8s.io/v1";
@@ -18,7 +18,7 @@ fn deployments() -> Value {
 }
 
 /// Creates a validating policy and a binding. The policy matches deployments unless `spec` overrides it.
-async fn register_validating(wire: &Wire, spec: Value, binding: Value) {
+async fn register_validating(wire: &TestServer, spec: Value, binding: Value) {
     let mut whole = json!({"matchConstraints": deployments()});
     merge(&mut whole, spec);
     let policies = format!("{GROUP}/validatingadmissionpolicies");
@@ -38,7 +38,7 @@ async fn register_validating(wire: &Wire, spec: Value, binding: Value) {
 }
 
 /// Creates a mutating policy for deployments and a binding.
-async fn register_mutating(wire: &Wire, name: &str, spec: Value) {
+async fn register_mutating(wire: &TestServer, name: &str, spec: Value) {
     let mut whole = json!({"matchConstraints": deployments(), "reinvocationPolicy": "Never"});
     whole["matchConstraints"]["resourceRules"][0]["operations"] = json!(["CREATE", "UPDATE"]);
     merge(&mut whole, spec);
@@ -54,7 +54,7 @@ async fn register_mutating(wire: &Wire, name: &str, spec: Value) {
 }
 
 /// The causes of an error response, as `field: message`.
-fn causes(answer: &Answer) -> Vec<String> {
+fn causes(answer: &TestResponse) -> Vec<String> {
     let all = answer.body["details"]["causes"].as_array();
     let text = |cause: &Value, name: &str| cause[name].as_str().unwrap_or_default().to_owned();
     all.into_iter()
@@ -71,12 +71,12 @@ fn merge(under: &mut Value, over: Value) {
 }
 
 /// A mutation of type ApplyConfiguration.
-fn apply(expression: &str) -> Value {
+fn apply_configuration_mutation(expression: &str) -> Value {
     json!({"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": expression}})
 }
 
 /// A mutation of type JSONPatch.
-fn operations(expression: &str) -> Value {
+fn json_patch_mutation(expression: &str) -> Value {
     json!({"patchType": "JSONPatch", "jsonPatch": {"expression": expression}})
 }
 

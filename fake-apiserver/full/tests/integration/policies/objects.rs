@@ -1,12 +1,12 @@
 //! Tests of validation and defaulting of policies and bindings.
 
-use super::{GROUP, apply, causes, deployments};
-use crate::client::Wire;
+use super::{GROUP, apply_configuration_mutation, causes, deployments};
+use crate::client::TestServer;
 use serde_json::{Value, json};
 
 #[tokio::test]
 async fn policies_are_defaulted() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let spec = json!({"matchConstraints": deployments(), "validations": [{"expression": "true"}]});
     let made = wire
         .post(
@@ -25,7 +25,7 @@ async fn policies_are_defaulted() {
 
 #[tokio::test]
 async fn validation_errors_have_the_message_of_kube_apiserver() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let policy = |own: Value| {
         let mut spec = json!({"matchConstraints": deployments(), "validations": [{"expression": "true"}]});
         super::merge(&mut spec, own);
@@ -33,7 +33,7 @@ async fn validation_errors_have_the_message_of_kube_apiserver() {
     };
     let changing = |own: Value| {
         let mut spec = json!({"matchConstraints": deployments(), "reinvocationPolicy": "Never",
-            "mutations": [apply("Object{}")]});
+            "mutations": [apply_configuration_mutation("Object{}")]});
         super::merge(&mut spec, own);
         ("mutatingadmissionpolicies", spec)
     };
@@ -88,7 +88,7 @@ async fn validation_errors_have_the_message_of_kube_apiserver() {
             "spec.mutations[0].jsonPatch: Required value: must be specified when patchType is JSONPatch",
         ),
         (
-            changing(json!({"mutations": [apply("1")]})),
+            changing(json!({"mutations": [apply_configuration_mutation("1")]})),
             "must evaluate to Object but got int",
         ),
         (

@@ -1,7 +1,7 @@
 //! Tests of the parameter objects of policies (`paramKind`, `paramRef`).
 
 use super::{DEPLOYMENTS, GROUP, deployment, register_validating};
-use crate::client::{CONFIG_MAPS, Wire};
+use crate::client::{CONFIG_MAPS, TestServer};
 use serde_json::{Value, json};
 
 fn spec(kind: &Value) -> Value {
@@ -24,7 +24,7 @@ fn limit(name: &str, most: &str) -> Value {
 
 #[tokio::test]
 async fn parameters_are_read_from_the_namespace_of_the_request() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let reference = json!({"name": "limit", "parameterNotFoundAction": "Deny"});
     register_validating(&wire, spec(&config_maps()), json!({"paramRef": reference})).await;
     let refused = wire.post(DEPLOYMENTS, deployment("a", 3)).await;
@@ -41,7 +41,7 @@ async fn parameters_are_read_from_the_namespace_of_the_request() {
 
 #[tokio::test]
 async fn all_selected_parameters_are_evaluated() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let reference = json!({
         "selector": {"matchLabels": {"limits": "yes"}}, "namespace": "default", "parameterNotFoundAction": "Allow",
     });
@@ -59,7 +59,7 @@ async fn all_selected_parameters_are_evaluated() {
 
 #[tokio::test]
 async fn parameters_may_be_custom_resources_and_must_exist() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let kind = json!({"apiVersion": "example.com/v1", "kind": "Foo"});
     let spec = json!({
         "paramKind": kind,
@@ -88,7 +88,7 @@ async fn parameters_may_be_custom_resources_and_must_exist() {
 
 #[tokio::test]
 async fn params_is_null_without_param_ref() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     register_validating(&wire, spec(&config_maps()), json!({})).await;
     wire.create(DEPLOYMENTS, deployment("a", 9)).await;
     let bindings = format!("{GROUP}/validatingadmissionpolicybindings/b.example.com");

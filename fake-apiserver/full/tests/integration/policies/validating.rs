@@ -1,14 +1,14 @@
 //! Tests of ValidatingAdmissionPolicies: matching, variables, denials and evaluation errors.
 
 use super::{DEPLOYMENTS, GROUP, deployment, register_validating};
-use crate::client::{CONFIG_MAPS, Wire};
+use crate::client::{CONFIG_MAPS, TestServer};
 use serde_json::json;
 
 const DENIED: &str = "ValidatingAdmissionPolicy 'p.example.com' with binding 'b.example.com' denied request";
 
 #[tokio::test]
 async fn denials_have_the_message_of_kube_apiserver() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let validations = json!([
         {"expression": "object.spec.replicas > 1",
             "messageExpression": "'wants replicas > 1, got ' + string(object.spec.replicas)"},
@@ -66,7 +66,7 @@ async fn denials_have_the_message_of_kube_apiserver() {
 
 #[tokio::test]
 async fn variables_may_use_earlier_variables() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let spec = json!({
         "variables": [
             {"name": "replicas", "expression": "object.spec.replicas"},
@@ -95,7 +95,7 @@ async fn variables_may_use_earlier_variables() {
 
 #[tokio::test]
 async fn validation_actions_of_the_binding_are_applied() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let validations = json!([{"expression": "object.spec.replicas > 1", "message": "too few"}]);
     register_validating(
         &wire,
@@ -111,7 +111,7 @@ async fn validation_actions_of_the_binding_are_applied() {
 
 #[tokio::test]
 async fn policies_take_effect_with_their_binding() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let validations = json!([{"expression": "false", "message": "never"}]);
     register_validating(&wire, json!({"validations": validations}), json!({})).await;
     assert_eq!(wire.post(DEPLOYMENTS, deployment("a", 1)).await.code, 422);
@@ -134,7 +134,7 @@ async fn policies_take_effect_with_their_binding() {
 
 #[tokio::test]
 async fn selectors_exclusions_conditions_and_bindings_narrow_the_match() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let spec = json!({
         "matchConstraints": {
             "resourceRules": [{"operations": ["CREATE"], "apiGroups": ["*"], "apiVersions": ["*"],
@@ -167,7 +167,7 @@ async fn selectors_exclusions_conditions_and_bindings_narrow_the_match() {
 
 #[tokio::test]
 async fn evaluation_errors_deny_unless_failure_policy_is_ignore() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let validations = json!([{"expression": "object.spec.nothing.here == 'x'"}]);
     register_validating(&wire, json!({"validations": validations}), json!({})).await;
     let refused = wire.post(DEPLOYMENTS, deployment("a", 1)).await;
@@ -182,7 +182,7 @@ async fn evaluation_errors_deny_unless_failure_policy_is_ignore() {
 
 #[tokio::test]
 async fn deletions_are_validated_with_the_old_object() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let validations = json!([{
         "expression": "request.operation != 'DELETE' || oldObject.spec.replicas == 0", "message": "still in use",
     }]);
@@ -197,7 +197,7 @@ async fn deletions_are_validated_with_the_old_object() {
 
 #[tokio::test]
 async fn policy_status_has_the_observed_generation() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let policies = format!("{GROUP}/validatingadmissionpolicies");
     let validations = json!([{"expression": "object.spec.replicas > 1"}]);
     let policy = json!({"metadata": {"name": "a"}, "spec": {"matchConstraints": super::deployments(),
@@ -213,7 +213,7 @@ async fn policy_status_has_the_observed_generation() {
 /// Each variable is twice as long as the previous one.
 #[tokio::test]
 async fn exponentially_growing_variables_are_stopped() {
-    let wire = Wire::start().await;
+    let wire = TestServer::start().await;
     let mut variables = vec![json!({"name": "v0", "expression": "object.metadata.name"})];
     for i in 1..60 {
         let sum = format!("variables.v{} + variables.v{}", i - 1, i - 1);

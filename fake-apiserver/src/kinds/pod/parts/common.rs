@@ -8,7 +8,7 @@ const MIRROR: &str = "kubernetes.io/config.mirror";
 
 /// Replaces the new pod by the old pod and returns the request body. From the metadata of the body, only uid, resourceVersion and
 /// managedFields are copied to the pod.
-pub(super) fn put_back(new: &mut Value, old: &Value) -> Value {
+pub(super) fn restore_old_pod(new: &mut Value, old: &Value) -> Value {
     let sent = std::mem::replace(new, old.clone());
     for field in ["uid", "resourceVersion", "managedFields"] {
         metadata::set(new, field, sent["metadata"].get(field).cloned());

@@ -2,14 +2,14 @@
 
 use super::super::super::{PartHooks, Subresource};
 use super::super::spec;
-use super::common::{is_static, put_back};
+use super::common::{is_static, restore_old_pod};
 use crate::machinery::error_list::ErrorList;
 use crate::machinery::json::{self, list, string};
 use serde_json::Value;
 
 pub(super) const PART: PartHooks = PartHooks {
     of: Subresource::EphemeralContainers,
-    separate,
+    separate: restrict_to_ephemeral_containers,
     validate: |new, old, errors| {
         spec::validate(new, errors);
         validate_update(new, old, errors);
@@ -19,8 +19,8 @@ pub(super) const PART: PartHooks = PartHooks {
 };
 
 /// Makes `new` the old pod with the new ephemeral containers.
-fn separate(new: &mut Value, old: &Value) {
-    let sent = put_back(new, old)["spec"]["ephemeralContainers"].take();
+fn restrict_to_ephemeral_containers(new: &mut Value, old: &Value) {
+    let sent = restore_old_pod(new, old)["spec"]["ephemeralContainers"].take();
     json::assign(&mut new["spec"], "ephemeralContainers", sent);
 }
 

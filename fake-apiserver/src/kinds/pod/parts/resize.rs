@@ -2,14 +2,14 @@
 
 use super::super::super::{PartHooks, Subresource};
 use super::super::{quality, spec};
-use super::common::{is_static, put_back};
+use super::common::{is_static, restore_old_pod};
 use crate::machinery::error_list::ErrorList;
 use crate::machinery::json::{self, list, string};
 use serde_json::Value;
 
 pub(super) const PART: PartHooks = PartHooks {
     of: Subresource::Resize,
-    separate,
+    separate: restrict_to_container_resources,
     validate,
     // Upstream's strategy defines reset fields, but `GetResetFields` is never called.
     resets: &[],
@@ -19,12 +19,12 @@ const LISTS: [&str; 2] = ["containers", "initContainers"];
 
 /// Makes `new` the old pod with the new container resources. If the number of containers differs, leaves `new` unchanged, and validation
 /// rejects it.
-fn separate(new: &mut Value, old: &Value) {
+fn restrict_to_container_resources(new: &mut Value, old: &Value) {
     let is_as_long = |name: &str| list(&new["spec"][name]).len() == list(&old["spec"][name]).len();
     if !LISTS.into_iter().all(is_as_long) {
         return;
     }
-    let mut sent = put_back(new, old);
+    let mut sent = restore_old_pod(new, old);
     let sent = &mut sent["spec"];
     let spec = &mut new["spec"];
     json::assign(spec, "resources", sent["resources"].take());
@@ -55,7 +55,7 @@ fn validate(new: &Value, old: &Value, errors: &mut ErrorList) {
         return errors.forbidden("", "static pods cannot be resized");
     }
     let class = &new["status"]["qosClass"];
-    if *class != quality::of(&new["spec"]) {
+    if *class != quality::qos_class(&new["spec"]) {
         let why = "Pod QOS Class may not change as a result of resizing";
         errors.invalid("spec", class.clone(), why);
     }

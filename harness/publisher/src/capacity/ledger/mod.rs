@@ -79,8 +79,8 @@ impl Ledger {
         }
     }
 
-    /// Sets the parameters of a class for which objects are published; `None` if none are published for it any more. Returns the affected
-    /// keys.
+    /// Sets the parameters of a class for which objects are published; `None` if the class no longer has published objects. Returns the
+    /// affected keys.
     pub(crate) fn set_class(&mut self, class: &str, parameters: Option<Parameters>) -> Vec<Key> {
         let class: Arc<str> = class.into();
         let changed = match parameters {
@@ -112,7 +112,7 @@ impl Ledger {
         }
     }
 
-    pub(crate) fn desired(&self) -> Vec<Key> {
+    pub(crate) fn desired_keys(&self) -> Vec<Key> {
         self.segments
             .iter()
             .flat_map(|segment| self.keys_in(segment))
@@ -120,7 +120,7 @@ impl Ledger {
     }
 
     /// The desired keys whose class and segment satisfy these predicates.
-    pub(crate) fn desired_where(
+    pub(crate) fn desired_keys_where(
         &self,
         class: impl Fn(&str) -> bool,
         segment: impl Fn(&Segment) -> bool,
@@ -223,12 +223,12 @@ impl Ledger {
         }
     }
 
-    /// Records that a create is in progress.
+    /// Records that a create request for the key is in progress.
     pub(crate) fn begin_create(&mut self, key: &Key) {
         self.creating.insert(key.clone());
     }
 
-    /// Records the end of a create, with the object if it succeeded. Returns whether the key now has duplicates.
+    /// Records the end of a create request. `created`: the object, or `None` if the request failed. Returns whether the key has duplicates.
     pub(crate) fn end_create(&mut self, key: &Key, created: Option<CSIStorageCapacity>) -> bool {
         self.creating.remove(key);
         if let Some(object) = created
@@ -239,7 +239,7 @@ impl Ledger {
         self.by_key.get(key).is_some_and(|uids| uids.len() > 1)
     }
 
-    /// Records the state of an object from the response to a write or get.
+    /// Stores the object from the response to an update or get.
     pub(crate) fn record_written(&mut self, object: CSIStorageCapacity) {
         if let Some(uid) = object.metadata.uid.clone()
             && let Some(known) = self.objects.get_mut(&uid)

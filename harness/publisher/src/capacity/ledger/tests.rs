@@ -5,7 +5,7 @@ use k8s_openapi::{apimachinery::pkg::apis::meta::v1::Time, jiff::Timestamp};
 use proptest::prelude::*;
 
 use super::{key as key_of, *};
-use crate::capacity::desired::{CapacityBytes, ManagedBy, object};
+use crate::capacity::desired::{CapacityBytes, ManagedBy, build_object};
 
 fn zone(name: &str) -> Segment {
     [("zone".to_owned(), name.to_owned())].into()
@@ -20,7 +20,7 @@ fn existing(uid: &str, class: &str, segment: &Segment, version: u64) -> Arc<CSIS
         capacity: version,
         maximum_volume_size: None,
     };
-    let mut object = object(&ManagedBy::new("d", None), class, segment, values, None);
+    let mut object = build_object(&ManagedBy::new("d", None), class, segment, values, None);
     object.metadata.uid = Some(uid.to_owned());
     object.metadata.name = Some(uid.to_owned());
     object.metadata.resource_version = Some(version.to_string());
@@ -48,7 +48,7 @@ fn names(ledger: &Ledger, key: &Key) -> Vec<String> {
 #[test]
 fn changes_of_classes_and_segments_return_the_affected_keys_once() {
     let mut ledger = ledger();
-    assert_eq!(ledger.desired().len(), 2);
+    assert_eq!(ledger.desired_keys().len(), 2);
     assert_eq!(
         ledger.set_class("fast", Some(Parameters::default())),
         [],
@@ -64,7 +64,7 @@ fn changes_of_classes_and_segments_return_the_affected_keys_once() {
     assert_eq!(ledger.remove_segment(&zone("a")), [key("fast", &zone("a"))]);
     assert_eq!(ledger.key_state(&key("fast", &zone("a"))).desired, None);
     assert_eq!(ledger.set_class("fast", None), [key("fast", &zone("b"))]);
-    assert_eq!(ledger.desired(), []);
+    assert_eq!(ledger.desired_keys(), []);
 }
 
 #[test]
@@ -254,7 +254,7 @@ proptest! {
                 prop_assert!(*key.class == *class || key.topology == KeyTopology::Segment(Arc::new(segment.clone())));
             }
         }
-        let desired: BTreeSet<Key> = ledger.desired().into_iter().collect();
+        let desired: BTreeSet<Key> = ledger.desired_keys().into_iter().collect();
         let expected: BTreeSet<Key> = classes.iter().flat_map(|class| segments.iter().map(move |segment| key(class, segment))).collect();
         prop_assert_eq!(&desired, &expected);
         for (class, segment) in &all {
@@ -274,14 +274,17 @@ fn desired_keys_are_filtered_by_class_and_segment() {
     ledger.set_class("slow", Some(Parameters::default()));
     let count = |found: Vec<Key>| found.len();
     assert_eq!(
-        ledger.desired_where(|class| class == "slow", |segment| *segment == zone("b")),
+        ledger.desired_keys_where(|class| class == "slow", |segment| *segment == zone("b")),
         [key("slow", &zone("b"))]
     );
     assert_eq!(
-        count(ledger.desired_where(|_| true, |segment| *segment == zone("a"))),
+        count(ledger.desired_keys_where(|_| true, |segment| *segment == zone("a"))),
         2
     );
-    assert_eq!(count(ledger.desired_where(|class| class == "gone", |_| true)), 0);
+    assert_eq!(
+        count(ledger.desired_keys_where(|class| class == "gone", |_| true)),
+        0
+    );
 }
 
 #[test]

@@ -9,7 +9,7 @@ use capacity_types::Arithmetic;
 use serde_json::{Value, json};
 
 use super::reasons::{BIND, SPACE};
-use super::test_cluster::{DRIVER, TestCluster, on};
+use super::test_cluster::{DRIVER, TestCluster, topology_of_node};
 
 /// One capacity object and one request for class `fast` on node n1.
 struct Row {
@@ -23,7 +23,7 @@ struct Row {
 }
 
 fn rows() -> Vec<Row> {
-    let (here, there) = (on("n1"), on("n2"));
+    let (here, there) = (topology_of_node("n1"), topology_of_node("n2"));
     let table = json!([
         // name, class, topology, capacity, maximum, request, fits
         ["network-attached", "fast", {}, "1Gi", null, "1Gi", true],
@@ -84,7 +84,7 @@ fn fits(row: &Row, rules: &Rules, driver: Option<Value>) -> bool {
         None => cluster.snapshot.drivers = Default::default(),
     }
     cluster.capacity(&row.class, &row.topology, &row.capacity, &row.maximum);
-    cluster.delayed("a", "fast", &row.request);
+    cluster.add_delayed_claim("a", "fast", &row.request);
     match cluster.verdicts(rules).as_slice() {
         [verdict] if verdict == "n1: fits" => true,
         [verdict] if *verdict == format!("n1: {SPACE}") => false,
@@ -147,9 +147,9 @@ fn one_sufficient_object_suffices_and_objects_are_not_added_up() {
     cluster.capacity_on("n1", "1Gi");
     cluster.capacity_on("n1", "5Gi");
     cluster.capacity_on("n1", "7Gi");
-    cluster.delayed("a", "fast", "6Gi");
+    cluster.add_delayed_claim("a", "fast", "6Gi");
     assert_eq!(cluster.verdicts(&Rules::default()), ["n1: fits"]);
-    cluster.delayed("b", "fast", "8Gi");
+    cluster.add_delayed_claim("b", "fast", "8Gi");
     assert_eq!(cluster.verdicts(&Rules::default()), [format!("n1: {SPACE}")]);
 }
 
@@ -159,17 +159,17 @@ fn shortcoming_is_returned_for_every_insufficient_object() {
     let (null, one, nine) = (Value::Null, json!("1Gi"), json!("9Gi"));
     let unknown = json!({"matchExpressions": [{"key": "node", "operator": "Near"}]});
     for (topology, capacity) in [
-        (&on("n1"), &null),
-        (&on("n1"), &one),
+        (&topology_of_node("n1"), &null),
+        (&topology_of_node("n1"), &one),
         (&null, &nine),
         (&unknown, &nine),
-        (&on("n2"), &nine),
-        (&on("n1"), &nine),
+        (&topology_of_node("n2"), &nine),
+        (&topology_of_node("n1"), &nine),
     ] {
         cluster.capacity("fast", topology, capacity, &null);
     }
-    cluster.capacity("slow", &on("n1"), &nine, &null);
-    cluster.delayed("a", "fast", "2Gi");
+    cluster.capacity("slow", &topology_of_node("n1"), &nine, &null);
+    cluster.add_delayed_claim("a", "fast", "2Gi");
 
     let claim = cluster.snapshot.claims.iter().next().unwrap();
     let labels = &cluster.snapshot.nodes.iter().next().unwrap().labels;
@@ -209,7 +209,7 @@ fn the_largest_sufficient_object_is_recorded() {
     for size in ["20Gi", "90Gi", "50Gi"] {
         cluster.capacity_on("n1", size);
     }
-    cluster.delayed("a", "fast", "10Gi");
+    cluster.add_delayed_claim("a", "fast", "10Gi");
     let assessment = cluster.assess(&Rules::default());
     let recorded = assessment.feasible[0].plan.provisions[0]
         .capacity
@@ -223,8 +223,8 @@ fn each_pvc_is_checked_alone_and_one_failure_rejects_the_node() {
     for (second, expected) in [("8Gi", "n1: fits".to_owned()), ("12Gi", format!("n1: {SPACE}"))] {
         let mut cluster = TestCluster::new(&["n1"]);
         cluster.capacity_on("n1", "10Gi");
-        cluster.delayed("a", "fast", "8Gi");
-        cluster.delayed("b", "fast", second);
+        cluster.add_delayed_claim("a", "fast", "8Gi");
+        cluster.add_delayed_claim("b", "fast", second);
         assert_eq!(cluster.verdicts(&Rules::default()), [expected]);
     }
 }
@@ -237,8 +237,8 @@ fn the_first_failing_pvc_determines_the_reason() {
         let only_n2 = json!([{"matchLabelExpressions": [{"key": "node", "values": ["n2"]}]}]);
         cluster.class("slow", json!({"allowedTopologies": only_n2}));
         cluster.capacity("slow", &json!({}), &json!("9Gi"), &Value::Null);
-        cluster.delayed("a", "fast", no_space);
-        cluster.delayed("b", "slow", elsewhere);
+        cluster.add_delayed_claim("a", "fast", no_space);
+        cluster.add_delayed_claim("b", "slow", elsewhere);
         assert_eq!(cluster.verdicts(&Rules::default()), [format!("n1: {expected}")]);
     }
 }
@@ -253,7 +253,7 @@ fn classes_without_provisioner_are_rejected_and_non_csi_provisioners_pass() {
     ] {
         let mut cluster = TestCluster::new(&["n1"]);
         cluster.class("fast", json!({"provisioner": provisioner}));
-        cluster.delayed("a", "fast", "1Gi");
+        cluster.add_delayed_claim("a", "fast", "1Gi");
         assert_eq!(
             cluster.verdicts(&Rules::default()),
             [format!("n1: {expected}")],
@@ -273,7 +273,7 @@ fn allowed_topologies_are_checked_before_capacity() {
     ] {
         let mut cluster = TestCluster::new(&["n1", "n2"]);
         cluster.class("fast", json!({ "allowedTopologies": allowed }));
-        cluster.delayed("a", "fast", "1Gi");
+        cluster.add_delayed_claim("a", "fast", "1Gi");
         let expected = [format!("n1: {}", expected[0]), format!("n2: {}", expected[1])];
         assert_eq!(cluster.verdicts(&Rules::default()), expected, "{allowed}");
     }

@@ -27,7 +27,7 @@ fn values() -> impl Strategy<Value = Value> {
     vec("[xyz]", 0..3).prop_map(|values| json!(values))
 }
 
-/// Generates expressions: most are valid; API servers of current releases reject the others, but may have stored them before.
+/// Generates selector expressions. Most are valid; current API servers reject the invalid ones, but earlier releases may have stored them.
 fn expression() -> impl Strategy<Value = Value> {
     ("[abc]", select(&OPERATORS[..]), values()).prop_map(|(key, operator, values)| {
         let values = if operator.ends_with("ist") || operator == "Exists" {
@@ -97,7 +97,7 @@ proptest! {
         for (index, labels) in nodes.iter().enumerate() {
             cluster.node(&format!("n{index}"), &json!({"labels": labels}), &Value::Null);
         }
-        cluster.delayed("data", "fast", size);
+        cluster.add_delayed_claim("data", "fast", size);
         let request: Quantity = size.parse().unwrap();
         let assessment = cycle::assess(&cluster.snapshot, &Rules::default(), &cluster.pod(json!({}))).unwrap();
         let feasible: Vec<_> = assessment.feasible.iter().map(|feasible| feasible.node.name().to_owned()).collect();
@@ -109,7 +109,7 @@ proptest! {
         prop_assert_eq!(cluster.snapshot.capacities.len(), left.len());
     }
 
-    /// The largest sufficient object is recorded, whether it is found by index order or by comparing all objects.
+    /// The largest sufficient object is recorded, both by a search in index order and by a comparison of all objects.
     #[test]
     fn the_largest_object_is_recorded(objects in vec(object(), 0..24), labels in btree_map("[abc]", "[xyz]", 0..4)) {
         let mut cluster = TestCluster::new(&["n1"]);
@@ -119,7 +119,7 @@ proptest! {
         let class = cluster.snapshot.class("fast").unwrap();
         let labels = NodeLabels::from(labels);
         let demand = Demand::Request("2".parse().unwrap());
-        let found = |rules: &Rules| match capacity_check::check(&cluster.snapshot, rules, &demand, class, &labels) {
+        let found = |rules: &Rules| match capacity_check::check_capacity(&cluster.snapshot, rules, &demand, class, &labels) {
             Sufficiency::Enough(object) => Some(object),
             _ => None,
         };
@@ -131,7 +131,7 @@ proptest! {
         let largest = sufficient.iter().copied().max_by(|a, b| limit(a).cmp(&limit(b)).then(b.key.cmp(&a.key)));
         let recorded = found(&Rules::default());
         prop_assert_eq!(recorded.as_ref(), largest);
-        // `Any` selects one of the sufficient objects, and the same one for equal salts.
+        // `Any` selects one of the sufficient objects; equal salts select the same object.
         for salt in 0..4 {
             let rules = Rules { choice: Choice::Any(salt), ..Rules::default() };
             let any = found(&rules);

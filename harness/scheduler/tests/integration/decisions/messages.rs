@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::reasons::{AFFINITY, SPACE};
 use super::test_cluster::TestCluster;
 
-/// The expected message, and a function that adds the PVCs for which it is returned.
+/// The expected message, and a function that adds the PVCs that cause this message.
 type Row = (&'static str, fn(&mut TestCluster));
 
 /// Pods whose PVCs exclude every node, each with the expected message.
@@ -52,12 +52,14 @@ fn pvcs_that_rule_out_every_node_determine_the_message() {
         }),
         (unbound_immediate, |cluster| {
             cluster.class("fast", json!({"volumeBindingMode": "Immediate"}));
-            cluster.delayed("a", "fast", "1Gi");
+            cluster.add_delayed_claim("a", "fast", "1Gi");
         }),
         (unbound_immediate, |cluster| {
-            cluster.delayed("a", "no-such-class", "1Gi");
+            cluster.add_delayed_claim("a", "no-such-class", "1Gi");
         }),
-        (unbound_immediate, |cluster| cluster.delayed("a", "", "1Gi")),
+        (unbound_immediate, |cluster| {
+            cluster.add_delayed_claim("a", "", "1Gi");
+        }),
         (unbound_immediate, |cluster| {
             cluster.claim("a", "fast", "1Gi", json!({"spec": {"volumeName": "v"}}));
         }),
@@ -89,8 +91,8 @@ fn the_pods_own_ephemeral_pvc_is_checked_like_others() {
 fn reasons_are_counted_per_node() {
     let mut cluster = TestCluster::new(&["n1", "n2", "n3"]);
     cluster.volume("v", "fast", "1Gi", "n1", json!({"status": {"phase": "Bound"}}));
-    cluster.bound("a", "v");
-    cluster.delayed("b", "fast", "1Gi");
+    cluster.add_bound_claim("a", "v");
+    cluster.add_delayed_claim("b", "fast", "1Gi");
     let expected = format!("0/3 nodes are available: 2 {AFFINITY}, 3 {SPACE}. ");
     assert!(
         message(&cluster, json!({})).starts_with(&expected),
@@ -102,7 +104,7 @@ fn reasons_are_counted_per_node() {
 #[test]
 fn nodes_rejected_by_other_filters_have_no_storage_reason() {
     let mut cluster = TestCluster::new(&["n1", "n2"]);
-    cluster.delayed("a", "fast", "1Gi");
+    cluster.add_delayed_claim("a", "fast", "1Gi");
     let selector = message(&cluster, json!({"nodeSelector": {"node": "n1"}}));
     let expected = format!("available: 1 {SPACE}, 1 node(s) didn't match Pod's node affinity/selector. ");
     assert!(selector.contains(&expected), "{selector}");

@@ -110,7 +110,7 @@ fn node_with(cluster: &mut TestCluster, pods: &[Value]) {
     }
 }
 
-fn requesting(containers: &[Value], init: &[Value]) -> Value {
+fn pod_requesting(containers: &[Value], init: &[Value]) -> Value {
     let named = |all: &[Value]| -> Vec<Value> {
         all.iter()
             .map(|requests| json!({"name": "c", "resources": {"requests": requests}}))
@@ -125,47 +125,51 @@ fn cpu_memory_and_pod_count_are_limited() {
     for (others, pod, expected) in [
         (
             vec![],
-            requesting(&[json!({"cpu": "1", "memory": "1Gi"})], &[]),
+            pod_requesting(&[json!({"cpu": "1", "memory": "1Gi"})], &[]),
             "fits",
         ),
         (
             vec![],
-            requesting(&[json!({"cpu": "1001m"})], &[]),
+            pod_requesting(&[json!({"cpu": "1001m"})], &[]),
             "Insufficient cpu",
         ),
         (
             vec![],
-            requesting(&[json!({"memory": "1025Mi"})], &[]),
+            pod_requesting(&[json!({"memory": "1025Mi"})], &[]),
             "Insufficient memory",
         ),
         (
             vec![],
-            requesting(&[json!({"cpu": "600m"}), json!({"cpu": "600m"})], &[]),
+            pod_requesting(&[json!({"cpu": "600m"}), json!({"cpu": "600m"})], &[]),
             "Insufficient cpu",
         ),
         (
             vec![],
-            requesting(&[json!({"cpu": "600m"})], &[json!({"cpu": "600m"})]),
+            pod_requesting(&[json!({"cpu": "600m"})], &[json!({"cpu": "600m"})]),
             "fits",
         ),
         (
             vec![],
-            requesting(&[json!({"cpu": "1m"})], &[json!({"cpu": "2"})]),
+            pod_requesting(&[json!({"cpu": "1m"})], &[json!({"cpu": "2"})]),
             "Insufficient cpu",
         ),
         (
             vec![small.clone()],
-            requesting(&[json!({"cpu": "900m"})], &[]),
+            pod_requesting(&[json!({"cpu": "900m"})], &[]),
             "fits",
         ),
         (
             vec![small.clone()],
-            requesting(&[json!({"cpu": "901m", "memory": "1Gi"})], &[]),
+            pod_requesting(&[json!({"cpu": "901m", "memory": "1Gi"})], &[]),
             "Insufficient cpu, Insufficient memory",
         ),
-        (vec![small.clone(), small], requesting(&[], &[]), "Too many pods"),
+        (
+            vec![small.clone(), small],
+            pod_requesting(&[], &[]),
+            "Too many pods",
+        ),
         // A pod without requests fits even if other pods request more than the node has.
-        (vec![json!({"cpu": "7"})], requesting(&[], &[]), "fits"),
+        (vec![json!({"cpu": "7"})], pod_requesting(&[], &[]), "fits"),
     ] {
         let mut cluster = TestCluster::default();
         node_with(&mut cluster, &others);
@@ -182,7 +186,7 @@ fn a_node_without_allocatable_has_no_limit() {
     let mut cluster = TestCluster::default();
     cluster.node("n1", &json!({}), &Value::Null);
     assert_eq!(
-        verdicts(&cluster, &requesting(&[json!({"cpu": "1000"})], &[])),
+        verdicts(&cluster, &pod_requesting(&[json!({"cpu": "1000"})], &[])),
         ["n1: fits"]
     );
 }
@@ -191,10 +195,10 @@ fn a_node_without_allocatable_has_no_limit() {
 fn resources_are_released_by_deleted_pods_and_used_by_assumed_pods() {
     let mut cluster = TestCluster::default();
     node_with(&mut cluster, &[json!({"cpu": "1"})]);
-    let pod = Arc::new(cluster.pod(requesting(&[json!({"cpu": "1"})], &[])));
+    let pod = Arc::new(cluster.pod(pod_requesting(&[json!({"cpu": "1"})], &[])));
     let pods = &mut cluster.snapshot.pods;
-    let cpu = |pods: &NodePods| pods.on("n1").map_or(0, |on| on.requested.cpu_milli);
-    let count = |pods: &NodePods| pods.on("n1").map_or(0, |on| on.pods.len());
+    let cpu = |pods: &NodePods| pods.node_info("n1").map_or(0, |on| on.requested.cpu_milli);
+    let count = |pods: &NodePods| pods.node_info("n1").map_or(0, |on| on.pods.len());
     pods.remove("other-0");
     assert_eq!(cpu(pods), 0);
     pods.assume(&pod, "n1");
@@ -231,8 +235,8 @@ fn the_message_combines_storage_and_other_reasons() {
         &json!({}),
         &json!({"taints": [{"key": "k", "value": "v", "effect": "NoSchedule"}]}),
     );
-    cluster.delayed("data", "fast", "1Gi");
-    let pod = requesting(&[json!({"cpu": "1"})], &[]);
+    cluster.add_delayed_claim("data", "fast", "1Gi");
+    let pod = pod_requesting(&[json!({"cpu": "1"})], &[]);
     let message = |release: &str| {
         let release: Release = release.parse().unwrap();
         let rules = Options {
@@ -283,11 +287,11 @@ fn before_1_21_maximum_volume_size_is_ignored() {
     let mut cluster = TestCluster::new(&["n1"]);
     cluster.capacity(
         "fast",
-        &super::test_cluster::on("n1"),
+        &super::test_cluster::topology_of_node("n1"),
         &json!("100Gi"),
         &json!("5Gi"),
     );
-    cluster.delayed("data", "fast", "10Gi");
+    cluster.add_delayed_claim("data", "fast", "10Gi");
     for (release, fits) in [("1.20", true), ("1.21", false)] {
         let options = Options {
             release: release.parse().unwrap(),

@@ -13,7 +13,7 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 use serde_json::{Value, json};
 
-use super::test_cluster::{TestCluster, on};
+use super::test_cluster::{TestCluster, topology_of_node};
 
 const NODES: [&str; 3] = ["n1", "n2", "n3"];
 
@@ -24,7 +24,7 @@ fn default_shape() -> Rules {
     }
 }
 
-fn shaped(text: &str) -> Rules {
+fn rules_with_shape(text: &str) -> Rules {
     Rules {
         shape: Some(Shape::new(&parse_points(text).unwrap()).unwrap()),
         ..Rules::default()
@@ -35,7 +35,7 @@ fn shaped(text: &str) -> Rules {
 fn cluster(claims: &[&str], capacities: [&str; 3]) -> TestCluster {
     let mut cluster = TestCluster::new(&NODES);
     for (index, size) in claims.iter().enumerate() {
-        cluster.delayed(&format!("c{index}"), "fast", size);
+        cluster.add_delayed_claim(&format!("c{index}"), "fast", size);
     }
     for (node, capacity) in NODES.iter().zip(capacities) {
         cluster.capacity_on(node, capacity);
@@ -81,18 +81,18 @@ fn large_requests_overflow_only_with_wrapping_arithmetic() {
 #[test]
 fn a_shape_can_reverse_the_preference() {
     let cluster = cluster(&["10Gi"], ["100Gi", "20Gi", "10Gi"]);
-    assert_eq!(cluster.scores(&shaped("0=0,100=10")), [10, 50, 100]);
-    assert_eq!(cluster.scores(&shaped("0=10,100=0")), [90, 50, 0]);
-    assert_eq!(cluster.scores(&shaped("50=7")), [70, 70, 70]);
+    assert_eq!(cluster.scores(&rules_with_shape("0=0,100=10")), [10, 50, 100]);
+    assert_eq!(cluster.scores(&rules_with_shape("0=10,100=0")), [90, 50, 0]);
+    assert_eq!(cluster.scores(&rules_with_shape("50=7")), [70, 70, 70]);
 }
 
 #[test]
 fn scores_use_capacity_and_not_maximum_volume_size() {
     let mut cluster = TestCluster::new(&NODES);
     for (node, capacity) in NODES.iter().zip(["5Gi", "50Gi", "20Gi"]) {
-        cluster.capacity("fast", &on(node), &json!(capacity), &json!("100Gi"));
+        cluster.capacity("fast", &topology_of_node(node), &json!(capacity), &json!("100Gi"));
     }
-    cluster.delayed("a", "fast", "10Gi");
+    cluster.add_delayed_claim("a", "fast", "10Gi");
     assert_eq!(cluster.scores(&default_shape()), [0, 80, 50]);
 }
 
@@ -100,15 +100,15 @@ fn scores_use_capacity_and_not_maximum_volume_size() {
 #[test]
 fn unset_capacity_and_a_class_annotation_are_scored() {
     let mut cluster = TestCluster::new(&["n1", "n2"]);
-    cluster.capacity("fast", &on("n1"), &Value::Null, &json!("20Gi"));
-    cluster.capacity("fast", &on("n2"), &Value::Null, &json!("40Gi"));
+    cluster.capacity("fast", &topology_of_node("n1"), &Value::Null, &json!("20Gi"));
+    cluster.capacity("fast", &topology_of_node("n2"), &Value::Null, &json!("40Gi"));
     let annotation = json!({"volume.beta.kubernetes.io/storage-class": "fast"});
     let fields = json!({"metadata": {"annotations": annotation}, "spec": {"storageClassName": null}});
     cluster.claim("a", "", "10Gi", fields);
     assert_eq!(cluster.scores(&default_shape()), [50, 75]);
 }
 
-/// If the capacity were added once per PVC, the scores would be 78 and 70, and the other node would be chosen.
+/// If a class's capacity were added once per PVC, the scores would be 78 and 70, and the other node would be chosen.
 #[test]
 fn classes_have_equal_weight_and_a_class_capacity_counts_once() {
     let mut cluster = TestCluster::new(&["n1", "n2"]);
@@ -118,11 +118,11 @@ fn classes_have_equal_weight_and_a_class_capacity_counts_once() {
         ("slow", "n1", "1000Gi"),
         ("slow", "n2", "80Gi"),
     ] {
-        cluster.capacity(class, &on(node), &json!(capacity), &Value::Null);
+        cluster.capacity(class, &topology_of_node(node), &json!(capacity), &Value::Null);
     }
-    cluster.delayed("a", "fast", "40Gi");
-    cluster.delayed("b", "fast", "40Gi");
-    cluster.delayed("c", "slow", "40Gi");
+    cluster.add_delayed_claim("a", "fast", "40Gi");
+    cluster.add_delayed_claim("b", "fast", "40Gi");
+    cluster.add_delayed_claim("c", "slow", "40Gi");
     assert_eq!(cluster.scores(&default_shape()), [58, 65]);
 }
 
@@ -133,7 +133,7 @@ fn each_node_is_scored_by_its_own_volume_plan() {
     cluster.volume("v1", "fast", "100Gi", "n1", json!({}));
     cluster.volume("v2", "fast", "200Gi", "n2", json!({}));
     cluster.capacity_on("n3", "10Gi");
-    cluster.delayed("a", "fast", "10Gi");
+    cluster.add_delayed_claim("a", "fast", "10Gi");
     assert_eq!(cluster.scores(&default_shape()), [90, 95, 0]);
 }
 
@@ -146,8 +146,8 @@ fn a_static_binding_excludes_dynamic_pvcs_from_the_score() {
             cluster.volume(&format!("v-{node}"), "slow", "100Gi", node, json!({}));
             cluster.capacity_on(node, capacity);
         }
-        cluster.delayed("a", "slow", "50Gi");
-        cluster.delayed("b", "fast", "10Gi");
+        cluster.add_delayed_claim("a", "slow", "50Gi");
+        cluster.add_delayed_claim("b", "fast", "10Gi");
         scores.insert(cluster.scores(&default_shape()));
     }
     assert_eq!(scores, [vec![50, 50]].into());

@@ -39,7 +39,7 @@ impl TestCluster {
     /// Adds a node with additional metadata fields and this spec.
     pub(crate) fn node(&mut self, name: &str, metadata: &Value, spec: &Value) {
         let named = json!({"metadata": {"name": name}});
-        let source = with(named, json!({"metadata": metadata}), json!({"spec": spec}));
+        let source = merge_objects(named, json!({"metadata": metadata}), json!({"spec": spec}));
         put(&mut self.snapshot.nodes, source);
     }
 
@@ -65,7 +65,7 @@ impl TestCluster {
         let source = json!({"provisioner": DRIVER, "volumeBindingMode": "WaitForFirstConsumer"});
         put(
             &mut self.snapshot.classes,
-            with(source, json!({"metadata": {"name": name}}), fields),
+            merge_objects(source, json!({"metadata": {"name": name}}), fields),
         );
     }
 
@@ -84,7 +84,7 @@ impl TestCluster {
 
     /// Adds a capacity object of class `fast` for one node.
     pub(crate) fn capacity_on(&mut self, node: &str, capacity: &str) {
-        self.capacity("fast", &on(node), &json!(capacity), &Value::Null);
+        self.capacity("fast", &topology_of_node(node), &json!(capacity), &Value::Null);
     }
 
     /// Adds a PVC. `fields` override the defaults.
@@ -96,18 +96,21 @@ impl TestCluster {
             },
         });
         let metadata = json!({"metadata": {"name": name, "namespace": "ns", "uid": name}});
-        put(&mut self.snapshot.claims, with(defaults, metadata, fields));
+        put(
+            &mut self.snapshot.claims,
+            merge_objects(defaults, metadata, fields),
+        );
         self.volumes
             .push(json!({"name": name, "persistentVolumeClaim": {"claimName": name}}));
     }
 
     /// Adds an unbound PVC of a WaitForFirstConsumer class.
-    pub(crate) fn delayed(&mut self, name: &str, class: &str, size: &str) {
+    pub(crate) fn add_delayed_claim(&mut self, name: &str, class: &str, size: &str) {
         self.claim(name, class, size, json!({}));
     }
 
     /// Adds a PVC that is bound to this volume.
-    pub(crate) fn bound(&mut self, name: &str, volume: &str) {
+    pub(crate) fn add_bound_claim(&mut self, name: &str, volume: &str) {
         let annotations = json!({"annotations": {"pv.kubernetes.io/bind-completed": ""}});
         self.claim(
             name,
@@ -129,7 +132,7 @@ impl TestCluster {
         });
         put(
             &mut self.snapshot.volumes,
-            with(defaults, json!({"metadata": {"name": name}}), fields),
+            merge_objects(defaults, json!({"metadata": {"name": name}}), fields),
         );
     }
 
@@ -142,11 +145,11 @@ impl TestCluster {
     pub(crate) fn pod(&self, spec: Value) -> Pod {
         let defaults = json!({"containers": [], "volumes": self.volumes});
         let metadata = json!({"name": "p", "namespace": "ns", "uid": "uid-of-p"});
-        let source = json!({"metadata": metadata, "spec": with(defaults, json!({}), spec)});
+        let source = json!({"metadata": metadata, "spec": merge_objects(defaults, json!({}), spec)});
         Pod::read(&serde_json::from_value(source).unwrap()).unwrap()
     }
 
-    /// For each node, in order, `n1: fits` or the node with the reasons for its rejection.
+    /// For each node, by name: `n1: fits`, or the node and the reasons for its rejection.
     pub(crate) fn verdicts(&self, rules: &Rules) -> Vec<String> {
         let assessment = self.assess(rules);
         let feasible = assessment
@@ -180,12 +183,12 @@ impl TestCluster {
 }
 
 /// A `nodeTopology` that matches one node.
-pub(crate) fn on(node: &str) -> Value {
+pub(crate) fn topology_of_node(node: &str) -> Value {
     json!({"matchLabels": {"node": node}})
 }
 
 /// Merges objects field by field; later objects take precedence.
-fn with(mut base: Value, first: Value, second: Value) -> Value {
+fn merge_objects(mut base: Value, first: Value, second: Value) -> Value {
     merge(&mut base, first);
     merge(&mut base, second);
     base

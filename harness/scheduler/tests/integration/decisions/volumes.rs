@@ -81,7 +81,7 @@ fn with_a_matching_volume_capacity_is_not_checked() {
     ] {
         let mut cluster = TestCluster::new(&["n1"]);
         cluster.volume("v", "fast", size, "n1", fields);
-        cluster.delayed("a", "fast", "10Gi");
+        cluster.add_delayed_claim("a", "fast", "10Gi");
         assert_eq!(
             cluster.verdicts(&Rules::default()),
             [format!("n1: {expected}")],
@@ -101,7 +101,7 @@ fn a_pvc_with_an_inaccessible_reserved_volume_is_provisioned() {
         json!({"spec": {"claimRef": {"namespace": "ns", "name": "a"}}}),
     );
     cluster.volume("v2", "fast", "10Gi", "n2", json!({}));
-    cluster.delayed("a", "fast", "10Gi");
+    cluster.add_delayed_claim("a", "fast", "10Gi");
     let expected = ["n1: fits".to_owned(), format!("n2: {SPACE}")];
     assert_eq!(cluster.verdicts(&Rules::default()), expected);
 }
@@ -112,8 +112,8 @@ fn the_smallest_pvcs_get_the_smallest_volumes() {
     for (name, size) in [("v1", "50Gi"), ("v2", "5Gi"), ("v3", "20Gi")] {
         cluster.volume(name, "fast", size, "n1", json!({}));
     }
-    cluster.delayed("a", "fast", "10Gi");
-    cluster.delayed("b", "fast", "1Gi");
+    cluster.add_delayed_claim("a", "fast", "10Gi");
+    cluster.add_delayed_claim("b", "fast", "1Gi");
     let assessment = cluster.assess(&Rules::default());
     let bindings = &assessment.feasible[0].plan.bindings;
     let pairs: Vec<_> = bindings
@@ -144,18 +144,18 @@ fn a_pvc_selects_volumes_by_label() {
 fn bound_and_delayed_pvcs_are_checked_independently() {
     let mut cluster = TestCluster::new(&["n1", "n2"]);
     cluster.volume("v", "fast", "1Gi", "n1", json!({"status": {"phase": "Bound"}}));
-    cluster.bound("a", "v");
+    cluster.add_bound_claim("a", "v");
     assert_eq!(
         cluster.verdicts(&Rules::default()),
         ["n1: fits".to_owned(), format!("n2: {AFFINITY}")]
     );
-    cluster.delayed("b", "fast", "1Gi");
+    cluster.add_delayed_claim("b", "fast", "1Gi");
     let expected = [format!("n1: {SPACE}"), format!("n2: {AFFINITY}, {SPACE}")];
     assert_eq!(cluster.verdicts(&Rules::default()), expected);
 
     let mut cluster = TestCluster::new(&["n1"]);
-    cluster.bound("a", "gone");
-    cluster.delayed("b", "fast", "1Gi");
+    cluster.add_bound_claim("a", "gone");
+    cluster.add_delayed_claim("b", "fast", "1Gi");
     let before_volume_zone = Rules {
         wording: Wording::WithPreemption,
         ..Rules::default()

@@ -103,45 +103,49 @@ impl Cluster {
     }
 
     /// Waits for the selected-node annotation of a PVC, and returns its value.
-    pub(crate) async fn selected(&self, claim: &str) -> String {
+    pub(crate) async fn wait_for_selected_node(&self, claim: &str) -> String {
         let is_selected = |object: &Value| named(object, claim) && selected_node(object).is_some();
         let found = self
             .server
-            .until("a selected node", "persistentvolumeclaims", is_selected)
+            .wait_until("a selected node", "persistentvolumeclaims", is_selected)
             .await;
         selected_node(&found).unwrap().to_owned()
     }
 
     /// Waits until a pod is bound and returns its node.
-    pub(crate) async fn bound(&self, pod: &str) -> String {
+    pub(crate) async fn wait_until_bound(&self, pod: &str) -> String {
         let is_bound = |object: &Value| named(object, pod) && object["spec"]["nodeName"].is_string();
-        let found = self.server.until("a bound pod", "pods", is_bound).await;
+        let found = self.server.wait_until("a bound pod", "pods", is_bound).await;
         found["spec"]["nodeName"].as_str().unwrap().to_owned()
     }
 
     /// Waits for the nominated node of a pod.
-    pub(crate) async fn nominated(&self, pod: &str) -> String {
+    pub(crate) async fn wait_for_nominated_node(&self, pod: &str) -> String {
         let is_nominated =
             |object: &Value| named(object, pod) && object["status"]["nominatedNodeName"].is_string();
-        let found = self.server.until("a nominated node", "pods", is_nominated).await;
+        let found = self
+            .server
+            .wait_until("a nominated node", "pods", is_nominated)
+            .await;
         found["status"]["nominatedNodeName"].as_str().unwrap().to_owned()
     }
 
     /// Waits until a pod's PodScheduled condition contains this text, and returns the condition.
-    pub(crate) async fn unscheduled(&self, pod: &str, text: &str) -> Value {
+    pub(crate) async fn wait_until_unscheduled(&self, pod: &str, text: &str) -> Value {
         let contains_text = |object: &Value| {
             named(object, pod)
                 && object["status"]["conditions"][0]["message"]
                     .as_str()
                     .is_some_and(|found| found.contains(text))
         };
-        self.server.until(text, "pods", contains_text).await["status"]["conditions"][0].clone()
+        self.server.wait_until(text, "pods", contains_text).await["status"]["conditions"][0].clone()
     }
 
     /// Waits for the selected node of a PVC, then acts as the provisioner and the PersistentVolume controller.
     pub(crate) async fn provision(&self, claim: &str) {
         let volume = format!("pv-{claim}");
-        let on_node = json!({"key": "node", "operator": "In", "values": [self.selected(claim).await]});
+        let on_node =
+            json!({"key": "node", "operator": "In", "values": [self.wait_for_selected_node(claim).await]});
         let affinity = json!({"required": {"nodeSelectorTerms": [{"matchExpressions": [on_node]}]}});
         self.server.put(
             "persistentvolumes",
@@ -155,24 +159,24 @@ impl Cluster {
         let annotations = json!({"pv.kubernetes.io/bind-completed": "yes"});
         let patch = json!({"metadata": {"annotations": annotations}, "spec": {"volumeName": volume}});
         self.server
-            .change("persistentvolumeclaims", "default", claim, &patch);
+            .patch_as_other_client("persistentvolumeclaims", "default", claim, &patch);
     }
 
     /// Acts as a provisioner without capacity on the selected node: removes the selected-node annotation.
     pub(crate) fn clear_selected_node(&self, claim: &str) {
         let patch = json!({"metadata": {"annotations": {"volume.kubernetes.io/selected-node": null, "provisioner": "x"}}});
         self.server
-            .change("persistentvolumeclaims", "default", claim, &patch);
+            .patch_as_other_client("persistentvolumeclaims", "default", claim, &patch);
     }
 
     /// Waits for an Event about a pod with this reason and at least this count.
-    pub(crate) async fn event(&self, pod: &str, reason: &str, count: i64) -> Value {
+    pub(crate) async fn wait_for_event(&self, pod: &str, reason: &str, count: i64) -> Value {
         let matches = |event: &Value| {
             event["regarding"]["name"] == pod
                 && event["reason"] == reason
                 && event["series"]["count"].as_i64().unwrap_or(1) >= count
         };
-        self.server.until(reason, "events", matches).await
+        self.server.wait_until(reason, "events", matches).await
     }
 }
 

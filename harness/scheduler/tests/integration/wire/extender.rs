@@ -172,10 +172,10 @@ async fn the_extender_returns_the_nodes_that_the_loop_finds_feasible() {
         cluster.start(options);
         if best.is_empty() {
             cluster
-                .unscheduled("p", "3 node(s) did not have enough free storage")
+                .wait_until_unscheduled("p", "3 node(s) did not have enough free storage")
                 .await;
         } else {
-            let chosen = cluster.selected("p").await;
+            let chosen = cluster.wait_for_selected_node("p").await;
             assert!(best.contains(&chosen.as_str()), "{chosen} of {scores}");
         }
     }

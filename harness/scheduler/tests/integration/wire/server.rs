@@ -77,7 +77,7 @@ impl Server {
     }
 
     /// Applies a merge patch to an object as another client.
-    pub(crate) fn change(&self, resource: &str, namespace: &str, name: &str, patch: &Value) {
+    pub(crate) fn patch_as_other_client(&self, resource: &str, namespace: &str, name: &str, patch: &Value) {
         let key = (resource.to_owned(), namespace.to_owned(), name.to_owned());
         let mut object = self.state.lock().objects[&key].clone();
         merge(&mut object, patch);
@@ -98,13 +98,20 @@ impl Server {
         self.version.send_replace(version);
     }
 
-    /// Makes the next request fail whose method and path start with `request`.
+    /// Makes the next request whose `METHOD PATH` starts with `request` fail with this status code.
     pub(crate) fn fail_next(&self, request: &str, code: u16) {
         self.state.lock().failures.push((request.to_owned(), code));
     }
 
-    /// Changes an object, as another client, right before the next request whose method and path start with `request`.
-    pub(crate) fn race(&self, request: &str, resource: &str, namespace: &str, name: &str, patch: Value) {
+    /// Changes an object, as another client, right before the next request whose `METHOD PATH` starts with `request`.
+    pub(crate) fn change_before_request(
+        &self,
+        request: &str,
+        resource: &str,
+        namespace: &str,
+        name: &str,
+        patch: Value,
+    ) {
         let key = (resource.to_owned(), namespace.to_owned(), name.to_owned());
         self.state.lock().races.push((request.to_owned(), key, patch));
     }
@@ -125,14 +132,14 @@ impl Server {
     }
 
     /// All objects of a resource.
-    pub(crate) fn all(&self, resource: &str) -> Vec<Value> {
+    pub(crate) fn objects_of(&self, resource: &str) -> Vec<Value> {
         let state = self.state.lock();
         let found = state.objects.iter().filter(|((kind, ..), _)| kind == resource);
         found.map(|(_, object)| object.clone()).collect()
     }
 
     /// Waits until an object of the resource satisfies the condition. The timeout is in virtual time.
-    pub(crate) async fn until(
+    pub(crate) async fn wait_until(
         &self,
         what: &str,
         resource: &str,
@@ -142,7 +149,7 @@ impl Server {
         let found = async {
             loop {
                 versions.borrow_and_update();
-                if let Some(object) = self.all(resource).into_iter().find(&condition) {
+                if let Some(object) = self.objects_of(resource).into_iter().find(&condition) {
                     return object;
                 }
                 versions.changed().await.unwrap();
@@ -153,7 +160,7 @@ impl Server {
             Ok(object) => object,
             Err(_) => panic!(
                 "{what} is missing after one day of virtual time; {resource}: {:#?}",
-                self.all(resource)
+                self.objects_of(resource)
             ),
         }
     }
@@ -231,14 +238,14 @@ impl Server {
         };
         let (_, (resource, namespace, name), patch) = state.races.remove(position);
         drop(state);
-        self.change(&resource, &namespace, &name, &patch);
+        self.patch_as_other_client(&resource, &namespace, &name, &patch);
     }
 
     fn list(&self, resource: &str) -> Response<Body> {
         let version = self.version.borrow().to_string();
         respond(
             StatusCode::OK,
-            &json!({"metadata": {"resourceVersion": version}, "items": self.all(resource)}),
+            &json!({"metadata": {"resourceVersion": version}, "items": self.objects_of(resource)}),
         )
     }
 

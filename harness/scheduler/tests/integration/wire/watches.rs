@@ -10,7 +10,7 @@ use proptest::sample::select;
 use super::cluster::Cluster;
 use super::server::WatchFault;
 
-/// One step between the creation of the pods and the creation of the capacity that they all need.
+/// One step between the creation of the pods and the creation of the capacity object that all pods need.
 #[derive(Clone, Debug)]
 enum Step {
     Capacity(&'static str, &'static str),
@@ -72,7 +72,7 @@ async fn run_steps(steps: Vec<Step>) {
     cluster.capacity("n2", "10Gi");
     for pod in PODS {
         cluster.provision(pod).await;
-        cluster.bound(pod).await;
+        cluster.wait_until_bound(pod).await;
     }
 }
 

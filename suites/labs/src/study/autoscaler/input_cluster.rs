@@ -90,7 +90,7 @@ pub(super) struct Node {
 pub(super) type Disks = Vec<u64>;
 
 impl Group {
-    /// A group without initial nodes and with up to twenty nodes, each for any number of pods.
+    /// A group without initial nodes, with up to 20 nodes of up to 110 pods each (the kubelet's default).
     pub(super) fn new(name: &str, zone: &str) -> Self {
         Self {
             name: name.to_owned(),

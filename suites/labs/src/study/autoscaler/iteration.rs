@@ -9,7 +9,7 @@ use capacity_types::{Arithmetic, Labels};
 
 use super::input_cluster::{InputCluster, Node, Pod};
 use super::recipe::{Readiness, Recipe};
-use super::state::{State, feasible};
+use super::state::{State, feasible_nodes};
 
 /// The label whose value the autoscaler makes unique for each template node.
 const HOSTNAME: &str = "kubernetes.io/hostname";
@@ -21,7 +21,7 @@ pub struct AutoscalerFeatures {
     pub rewrites: bool,
     /// Applies the labels of the pool's configuration to template nodes.
     pub uses_pool_labels: bool,
-    /// Waits until a new node is ready as configured.
+    /// Treats a new node as ready only if it meets the configured readiness condition.
     pub waits_for_readiness: bool,
     /// Evaluates volumes with the scheduler's filter.
     pub runs_filter: bool,
@@ -72,17 +72,17 @@ impl<'l> Iteration<'l> {
     /// The labels of the template node of a group: from an existing node, or from the configuration.
     pub(super) fn template_labels(&self, group: usize) -> Labels {
         let of_group = self.state.nodes.iter().filter(|node| node.group == group);
-        // The oldest node has received all labels, including those that drivers add.
+        // The oldest node has all labels, including the labels that drivers add.
         let labels = match of_group.min_by_key(|node| node.since) {
-            Some(node) if self.features.rewrites => self.recipe.rewritten(&node.labels),
+            Some(node) if self.features.rewrites => self.recipe.rewrite_labels(&node.labels),
             Some(node) => node.labels.clone(),
-            None => self.configured(group),
+            None => self.configured_labels(group),
         };
         let unique = (HOSTNAME.to_owned(), format!("template-{group}"));
         labels.into_iter().chain([unique]).collect()
     }
 
-    fn configured(&self, group: usize) -> Labels {
+    fn configured_labels(&self, group: usize) -> Labels {
         let group = &self.cluster.groups[group];
         let mut labels = group.labels.clone();
         if self.features.uses_pool_labels {
@@ -125,7 +125,7 @@ impl<'l> Iteration<'l> {
         best.map(|(_, group, nodes)| (group, nodes))
     }
 
-    /// Pending pods that fit neither an existing node nor one that is not ready yet.
+    /// Pending pods that fit none of the nodes that are not ready yet, so that further nodes are needed.
     fn unschedulable_pods(&self) -> Vec<&'l Pod> {
         let unready = self.state.nodes.iter().filter(|node| !self.is_ready(node));
         let slots = |node: &Node| self.cluster.groups[node.group].slots;
@@ -133,7 +133,7 @@ impl<'l> Iteration<'l> {
             .map(|node| (self.template_labels(node.group), slots(node)))
             .collect();
         let mut unschedulable = Vec::new();
-        for number in self.state.waiting(self.cluster) {
+        for number in self.state.pending_pods(self.cluster) {
             let pod = &self.cluster.pods[number];
             let node = coming
                 .iter_mut()
@@ -148,7 +148,7 @@ impl<'l> Iteration<'l> {
 
     pub(super) fn fits(&self, labels: &Labels, pod: &Pod) -> bool {
         let node = ("template".to_owned(), labels.clone());
-        !self.features.runs_filter || !feasible(self.cluster, &[node], &self.objects, pod).is_empty()
+        !self.features.runs_filter || !feasible_nodes(self.cluster, &[node], &self.objects, pod).is_empty()
     }
 
     /// Number of nodes that these pods need. Unless `counts_volumes` is set, only the number of pods per node is limited: the storage that
@@ -169,7 +169,7 @@ impl<'l> Iteration<'l> {
         nodes.max(by_slots)
     }
 
-    /// The capacity of the template node according to the capacity objects that match it.
+    /// The maximum volume size for the pod's class in the capacity objects that match the template node.
     fn template_capacity(&self, template: &Labels, pod: &Pod) -> u64 {
         let of_class = self.objects.iter().filter(|it| it.class == pod.class);
         let limits = of_class

@@ -7,7 +7,7 @@ use super::iteration::{AutoscalerFeatures, Iteration};
 use super::recipe::{Object, Readiness, Recipe, Rewrite};
 use super::run::{SimulationResult, simulate, simulate_with_scale_down};
 use super::setting::{HOSTPATH, NODE_CAPACITY, OTHER_NAMES, PODS};
-use super::state::{State, feasible};
+use super::state::{State, feasible_nodes};
 use crate::study::cluster;
 use crate::study::result::{Bound, Finding, findings};
 
@@ -86,12 +86,17 @@ fn template_label_findings(features: AutoscalerFeatures) -> Vec<Finding> {
     ]
 }
 
-/// Number of volume sizes for which the template node gives a wrong answer to whether a volume fits a new node. `left`: free capacity of
-/// the node from which the template is made.
+/// Number of volume sizes for which the template node wrongly predicts whether a volume fits a new node. `left`: free capacity of the
+/// node from which the template is made.
 fn wrong_predictions(cluster: &InputCluster, template: &Labels, left: u64) -> usize {
     let segment: Labels = [(HOSTPATH.key.to_owned(), format!("{}-0", HOSTPATH.group))].into();
-    let real = cluster::capacity("real", HOSTPATH.class, cluster::labelled(&segment), Some(left));
-    let template_segment = cluster::labelled(&HOSTPATH.template());
+    let real = cluster::capacity(
+        "real",
+        HOSTPATH.class,
+        cluster::topology_with_labels(&segment),
+        Some(left),
+    );
+    let template_segment = cluster::topology_with_labels(&HOSTPATH.template());
     let manual = cluster::capacity("manual", HOSTPATH.class, template_segment, Some(NODE_CAPACITY));
     let objects = [real, manual];
     let node = [("template".to_owned(), template.clone())];
@@ -100,7 +105,7 @@ fn wrong_predictions(cluster: &InputCluster, template: &Labels, left: u64) -> us
             class: HOSTPATH.class.to_owned(),
             bytes: *bytes,
         };
-        feasible(cluster, &node, &objects, &pod).is_empty() == (*bytes <= NODE_CAPACITY)
+        feasible_nodes(cluster, &node, &objects, &pod).is_empty() == (*bytes <= NODE_CAPACITY)
     };
     (1..=2 * NODE_CAPACITY).filter(is_wrong).count()
 }
@@ -138,7 +143,7 @@ fn capacity_object_findings(features: AutoscalerFeatures) -> Vec<Finding> {
     ]
 }
 
-/// Number of volume sizes that the filter accepts on only one of template node and real node.
+/// Number of volume sizes for which the filter decides differently about the template node and the real node.
 fn different_sizes(features: AutoscalerFeatures) -> usize {
     let cluster = HOSTPATH.local();
     let state = State::new(&cluster);
@@ -156,7 +161,7 @@ fn different_sizes(features: AutoscalerFeatures) -> usize {
             class: HOSTPATH.class.to_owned(),
             bytes: *bytes,
         };
-        let on_real = !feasible(&cluster, &real, &published, &pod).is_empty();
+        let on_real = !feasible_nodes(&cluster, &real, &published, &pod).is_empty();
         iteration.fits(&template, &pod) != on_real
     };
     (0..=2 * NODE_CAPACITY).filter(differs).count()

@@ -25,19 +25,19 @@ use run::{SimulationResult, simulate};
 
 use crate::study::result::{Axis, Cell, Line, Plot, Setup, Study, Table};
 
-/// The autoscaler as the KEP describes it. Deterministic and small, so that size and seed make no difference.
+/// Runs the study with the autoscaler as the KEP describes it. Size and seed have no effect: simulations are small and deterministic.
 pub fn run(setup: Setup) -> Study {
     study(AutoscalerFeatures::default(), setup)
 }
 
-/// The study for an autoscaler with these features.
+/// Runs the study for an autoscaler with these features.
 pub fn study(features: AutoscalerFeatures, setup: Setup) -> Study {
     let mut study = Study::new(
         "autoscaler",
         "Scaling up a cluster for storage: with the configuration of the KEP, with parts of it, and without",
         setup,
     );
-    let courses = courses(features);
+    let courses = run_simulations(features);
     study.tables.push(table(&courses));
     study.plots.push(plot(
         "Pending pods, with a local and a zonal driver at once",
@@ -50,13 +50,13 @@ pub fn study(features: AutoscalerFeatures, setup: Setup) -> Study {
         .push(plot("Nodes", "nodes", &courses, |round| round.0));
     study.findings.extend(local::findings(features));
     study.findings.extend(network::findings(features));
-    study.findings.sort_by_key(|finding| finding.order());
+    study.findings.sort_by_key(|finding| finding.sort_key());
     study
 }
 
 /// Simulations of the same pods, with different configurations of the autoscaler.
-fn courses(features: AutoscalerFeatures) -> Vec<(&'static str, SimulationResult)> {
-    let (cluster, recipe) = network::both_kinds();
+fn run_simulations(features: AutoscalerFeatures) -> Vec<(&'static str, SimulationResult)> {
+    let (cluster, recipe) = network::local_and_zonal();
     let without_objects = Recipe {
         readiness: Readiness::Kubelet,
         ..recipe.clone()
@@ -120,8 +120,8 @@ fn plot(
     });
     Plot {
         title: title.to_owned(),
-        x: Axis::even("rounds of the autoscaler"),
-        y: Axis::even(what),
+        x: Axis::linear("rounds of the autoscaler"),
+        y: Axis::linear(what),
         lines: lines.collect(),
     }
 }

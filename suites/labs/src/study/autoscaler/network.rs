@@ -53,8 +53,8 @@ pub(super) fn findings(features: AutoscalerFeatures) -> Vec<Finding> {
     findings
 }
 
-/// Local and network storage combined.
-pub(super) fn both_kinds() -> (InputCluster, Recipe) {
+/// A cluster with a local and a zonal driver, and the KEP's configuration for the local driver.
+pub(super) fn local_and_zonal() -> (InputCluster, Recipe) {
     let (local, network) = (HOSTPATH.local(), zonal(1, FIRST_ZONE));
     let mut cluster = local;
     cluster.groups.extend(network.groups);
@@ -63,9 +63,9 @@ pub(super) fn both_kinds() -> (InputCluster, Recipe) {
     (cluster, HOSTPATH.recipe())
 }
 
-/// A finding on two node groups with the local driver, where the configuration rewrites the driver's label in only one of them.
+/// A finding on a cluster with a local and a zonal driver, where the autoscaler is configured only for the local driver.
 fn combined_findings(features: AutoscalerFeatures) -> Vec<Finding> {
-    let (cluster, recipe) = both_kinds();
+    let (cluster, recipe) = local_and_zonal();
     let course = simulate(&cluster, &recipe, features);
     findings![
         none "AUTO-10", "pods that stay pending with a local and a zonal driver at once", course.pending_pods();

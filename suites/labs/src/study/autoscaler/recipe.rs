@@ -41,15 +41,15 @@ pub(super) enum Readiness {
     /// The kubelet reports Ready.
     #[default]
     Kubelet,
-    /// When at least one capacity object matches the node.
+    /// At least one capacity object matches the node.
     AnyObject,
-    /// When the node has an equivalent of every object for the template node.
+    /// For each class with an object for the template node, an object also matches the node.
     Counterparts,
 }
 
 impl Recipe {
     /// The labels of a template node, rewritten from the labels of an existing node.
-    pub(super) fn rewritten(&self, labels: &Labels) -> Labels {
+    pub(super) fn rewrite_labels(&self, labels: &Labels) -> Labels {
         labels
             .iter()
             .map(|(key, value)| self.rewrite(key, value))

@@ -104,7 +104,7 @@ fn run(
         course.added.push(added);
         course
             .rounds
-            .push((state.nodes.len(), state.waiting(cluster).len()));
+            .push((state.nodes.len(), state.pending_pods(cluster).len()));
         course.published = state.published(cluster).len();
         if round > deleted_in.unwrap_or_default() + stable_rounds && course.is_stable(stable_rounds) {
             break;

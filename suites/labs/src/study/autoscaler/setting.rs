@@ -15,7 +15,7 @@ pub(super) const FIRST_ZONE: &str = "a";
 /// A zone without nodes.
 pub(super) const EMPTY_ZONE: &str = "b";
 
-/// The names in a cluster with local storage.
+/// Names of a driver, its topology key, its storage class and the node group.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Names {
     pub(super) driver: &'static str,
@@ -76,7 +76,7 @@ impl Names {
         vec![Pod { class, bytes }; count]
     }
 
-    /// The segment of template nodes.
+    /// The topology segment of template nodes, as labels.
     pub(super) fn template(&self) -> Labels {
         [(self.key.to_owned(), format!("{}-template", self.group))].into()
     }

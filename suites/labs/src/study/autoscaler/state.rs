@@ -84,7 +84,7 @@ impl State {
         }
     }
 
-    /// The objects written by publishers.
+    /// The capacity objects written by publishers.
     pub(super) fn published(&self, cluster: &InputCluster) -> Vec<Capacity> {
         let mut objects = Vec::new();
         for ((number, segment), disks) in &self.storage {
@@ -93,17 +93,22 @@ impl State {
             for class in &driver.classes {
                 let name = format!("{class}-{segment}");
                 let bytes = Some(driver.reported_capacity(disks));
-                objects.push(cluster::capacity(&name, class, cluster::labelled(&labels), bytes));
+                objects.push(cluster::capacity(
+                    &name,
+                    class,
+                    cluster::topology_with_labels(&labels),
+                    bytes,
+                ));
             }
         }
         objects
     }
 
-    /// All objects: those of publishers and of the administrator.
+    /// All capacity objects, whether written by publishers or by the administrator.
     pub(super) fn objects(&self, cluster: &InputCluster, recipe: &Recipe) -> Vec<Capacity> {
         let mut objects = self.published(cluster);
         for (number, object) in recipe.objects.iter().enumerate() {
-            let topology = cluster::labelled(&object.segment);
+            let topology = cluster::topology_with_labels(&object.segment);
             let name = format!("manual-{number}");
             objects.push(cluster::capacity(
                 &name,
@@ -117,12 +122,12 @@ impl State {
 
     /// Schedules the pending pods in order. Each volume is provisioned and published before the next pod is scheduled.
     pub(super) fn schedule(&mut self, cluster: &InputCluster, recipe: &Recipe) {
-        for number in self.waiting(cluster) {
+        for number in self.pending_pods(cluster) {
             let pod = &cluster.pods[number];
             let nodes = self.nodes.iter().filter(|node| self.has_slot(cluster, node));
             let nodes: Vec<_> = nodes.map(|it| (it.name.clone(), it.labels.clone())).collect();
             let objects = self.objects(cluster, recipe);
-            let Some(name) = feasible(cluster, &nodes, &objects, pod).into_iter().next() else {
+            let Some(name) = feasible_nodes(cluster, &nodes, &objects, pod).into_iter().next() else {
                 continue;
             };
             if self.provision(cluster, &name, pod) {
@@ -161,7 +166,7 @@ impl State {
     }
 
     /// The pending pods.
-    pub(super) fn waiting(&self, cluster: &InputCluster) -> Vec<usize> {
+    pub(super) fn pending_pods(&self, cluster: &InputCluster) -> Vec<usize> {
         let waits = |number: &usize| !self.pods_deleted && !self.placed.contains_key(number);
         (0..cluster.pods.len()).filter(waits).collect()
     }
@@ -174,7 +179,7 @@ impl State {
 }
 
 /// The nodes that the scheduler's own filter accepts for a pod.
-pub(super) fn feasible(
+pub(super) fn feasible_nodes(
     cluster: &InputCluster,
     nodes: &[(String, Labels)],
     objects: &[Capacity],

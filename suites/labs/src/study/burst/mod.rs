@@ -87,7 +87,7 @@ impl BurstArgs {
 }
 
 impl Burst {
-    /// The burst of default size.
+    /// The burst with the default number of nodes and volumes for a size of the study, and with all variants.
     pub(super) fn of(size: Size) -> Self {
         let (nodes, slots) = match size {
             Size::Small => (3, 10),
@@ -117,11 +117,11 @@ pub(super) fn study(setup: Setup, runner: &Runner, burst: &Burst) -> Result<Stud
     study.tables.push(outcome::table(&runs, burst));
     study.plots.push(outcome::plot(&runs));
     study.findings = outcome::findings(&runs, burst, runner.is_simulated());
-    study.findings.sort_by_key(Finding::order);
+    study.findings.sort_by_key(Finding::sort_key);
     Ok(study)
 }
 
-/// Runs all variants. In simulated time, one runs per core; in real time they run sequentially, so that they do not slow each other down.
+/// Runs all variants: in simulated time one variant per core; in real time sequentially, so that they do not slow each other down.
 fn outcomes(runner: &Runner, burst: &Burst) -> Result<Vec<Outcome>, BoxError> {
     let run_variant = |variant: &Variant| {
         let scenario = variant::scenario(*variant, burst);

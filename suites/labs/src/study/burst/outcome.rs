@@ -42,7 +42,7 @@ impl Outcome {
         Self {
             variant,
             rejected: tally.rejected(CsiMethod::CreateVolume),
-            requests: tally.of_client("scheduler"),
+            requests: tally.requests_of_client("scheduler"),
             kinds: of_scheduler
                 .filter(|(_, verb, resource)| !reports_status(verb, resource))
                 .map(|(_, verb, resource)| ((*verb).to_owned(), resource.clone()))
@@ -66,7 +66,7 @@ impl Outcome {
     }
 
     /// Number of scheduled pods over time.
-    fn course(&self) -> Vec<(f64, f64)> {
+    fn scheduled_pods_over_time(&self) -> Vec<(f64, f64)> {
         let every = self.times.len().div_ceil(POINTS).max(1);
         let points = self
             .times
@@ -134,12 +134,12 @@ pub(super) fn table(runs: &[Outcome], burst: &Burst) -> Table {
 pub(super) fn plot(runs: &[Outcome]) -> Plot {
     let lines = runs.iter().map(|run| Line {
         name: run.variant.to_owned(),
-        points: run.course(),
+        points: run.scheduled_pods_over_time(),
     });
     Plot {
-        title: "Pods that have their node".to_owned(),
-        x: Axis::even("seconds since the first pod"),
-        y: Axis::even("pods"),
+        title: "Scheduled pods".to_owned(),
+        x: Axis::linear("seconds since the first pod"),
+        y: Axis::linear("pods"),
         lines: lines.collect(),
     }
 }
@@ -200,7 +200,7 @@ impl Runs<'_> {
         let (tracked, untracked) = (self.of(TRACKED)?, self.of(UNTRACKED)?);
         Some(Finding::new(
             "SCALE-16",
-            "ratio of rejected volumes: without tracking, to one more than with tracking",
+            "ratio of the volumes rejected without tracking to one more than the volumes rejected with tracking",
             untracked.rejected as f64 / (tracked.rejected as f64 + 1.0),
             Bound::Above(1.0),
         ))
@@ -225,7 +225,7 @@ impl Runs<'_> {
     fn as_fast_with_tracking(&self) -> Option<Finding> {
         Some(Finding::new(
             "PROV-12",
-            "ratio of simulated time: with tracking, to without, if there is capacity for twice as many volumes",
+            "ratio of the simulated time with tracking to the time without, with capacity for twice as many volumes",
             self.of(ROOMY)?.seconds() / self.of(ROOMY_UNTRACKED)?.seconds(),
             Bound::AtMost(1.1),
         ))
@@ -234,7 +234,7 @@ impl Runs<'_> {
     fn plain_pods_cost_nothing(&self) -> Option<Finding> {
         Some(Finding::new(
             "SCALE-19",
-            "ratio of the scheduler's requests for pods without volumes: with tracking, to without",
+            "ratio of the scheduler's requests with tracking to its requests without, for pods without volumes",
             self.of(PLAIN)?.requests as f64 / self.of(PLAIN_UNTRACKED)?.requests as f64,
             Bound::Exactly(1.0),
         ))
@@ -253,7 +253,7 @@ impl Runs<'_> {
     fn faster_without_extender(&self) -> Option<Finding> {
         Some(Finding::new(
             "BM-28",
-            "ratio of simulated time: with a reserving extender, to with tracking instead",
+            "ratio of the simulated time with a reserving extender to the time with tracking",
             self.of(EXTENDER)?.seconds() / self.of(TRACKED)?.seconds(),
             Bound::Above(1.0),
         ))

@@ -20,11 +20,11 @@ pub(super) struct Variant {
     scored: bool,
     /// Whether an extender reserves whole disks.
     extender: bool,
-    /// Available capacity as a multiple of the requested capacity, in volumes per node.
+    /// Available capacity as a multiple of the capacity that all pods request.
     room: u64,
     /// Poll interval of the publisher.
     pub(super) poll: Duration,
-    /// Whether the scheduler's watch of capacity objects is delayed at first.
+    /// Whether the scheduler receives watch events of capacity objects with a delay.
     delays_watch: bool,
 }
 
@@ -125,7 +125,7 @@ pub(super) fn scenario(variant: Variant, burst: &Burst) -> Value {
             }]},
             {"id": "burst", "do": slow.into_iter().chain(pods).collect::<Vec<_>>(), "expect": [{
                 "count": {"of": {"request": "create pods/binding", "code": "201"}, "min": burst.pods()},
-                "within": format!("{}s", burst.budget), "why": "to the last pod",
+                "within": format!("{}s", burst.budget), "why": "all pods are scheduled",
             }]},
         ],
     })

@@ -13,11 +13,11 @@ use suites::harness::system::BoxError;
 
 use super::super::journal::{Run, Runner};
 use super::sample::{Deployed, PODS, Sample, Sampled, Step};
-use super::{GIBI, REFRESH, at};
+use super::{GIBI, REFRESH, tally_of_step};
 
 /// Average number of GetCapacity calls per object and poll interval in a run.
 pub(super) fn calls_per_poll(sample: &Sample, run: &Run) -> f64 {
-    let polled = at(run, Step::Polled);
+    let polled = tally_of_step(run, Step::Polled);
     let polls = polled.took.as_secs_f64() / REFRESH.as_secs_f64();
     polled.calls(CsiMethod::GetCapacity) as f64 / sample.objects() as f64 / polls
 }
@@ -35,7 +35,7 @@ pub(super) fn model_accuracy_findings(runs: &[Sampled]) -> Vec<Finding> {
     let all = |_: &Sample| true;
     let distributed = |sample: &Sample| sample.deployed == Deployed::Distributed;
     let zones = |sample: &Sample| sample.deployed == Deployed::Zones;
-    let published = |run: &Run| at(run, Step::Published).objects("create");
+    let published = |run: &Run| tally_of_step(run, Step::Published).objects("create");
     let segments = |sample: &Sample| sample.segments() as usize;
     let classes = |sample: &Sample| sample.classes as usize;
     // Removing a node removes its segment, unless another node has the same zone.
@@ -51,8 +51,9 @@ pub(super) fn model_accuracy_findings(runs: &[Sampled]) -> Vec<Finding> {
             .map(|(sample, run)| of(sample, run))
             .fold(0.0, f64::max)
     };
-    let per_volume =
-        most(&|sample, run| at(run, Step::Placed).writes() as f64 / (PODS * sample.classes) as f64);
+    let per_volume = most(&|sample, run| {
+        tally_of_step(run, Step::Placed).writes() as f64 / (PODS * sample.classes) as f64
+    });
     findings![
         none "SCALE-01", "difference between the number of objects and classes × segments",
             differ(&all, &published, &Sample::objects);
@@ -63,18 +64,18 @@ pub(super) fn model_accuracy_findings(runs: &[Sampled]) -> Vec<Finding> {
         none "SCALE-03", "difference between the number of objects and two per class, with many nodes in two zones",
             differ(&zones, &published, &|sample| 2 * classes(sample));
         none "SCALE-07", "difference between the number of deletions and the objects of a removed node",
-            differ(&all, &|run| at(run, Step::NodeRemoved).objects("delete"), &removed_segments);
+            differ(&all, &|run| tally_of_step(run, Step::NodeRemoved).objects("delete"), &removed_segments);
         none "SCALE-08", "difference between the number of writes and the segments, for a class that is created and deleted",
-            differ(&all, &|run| at(run, Step::ClassAdded).writes(), &segments) + differ(&all, &|run| at(run, Step::ClassDeleted).writes(), &segments);
+            differ(&all, &|run| tally_of_step(run, Step::ClassAdded).writes(), &segments) + differ(&all, &|run| tally_of_step(run, Step::ClassDeleted).writes(), &segments);
         new "SCALE-09", "maximum number of writes per volume and class", per_volume, Bound::AtMost(1.0);
         none "SCALE-10", "difference between the number of writes and the objects affected by a change of the backend",
-            differ(&all, &|run| at(run, Step::Changed).writes(), &classes);
+            differ(&all, &|run| tally_of_step(run, Step::Changed).writes(), &classes);
         new "SCALE-12", "maximum number of calls per object and poll",
             most(&|sample, run| calls_per_poll(sample, run)), Bound::AtMost(1.1);
     ]
 }
 
-/// A cluster of two nodes in which some pods are scheduled.
+/// A scenario that schedules `pods` pods, with one volume each, in a cluster of two nodes.
 fn placement_scenario(pods: u64, tracked: bool, published: bool, scoring: bool) -> Value {
     let pods = (0..pods).map(|number| {
         json!({"pod": {"name": format!("p{number}"), "claims": [{"class": "class-0", "size": GIBI}]}})
@@ -98,13 +99,14 @@ fn placement_scenario(pods: u64, tracked: bool, published: bool, scoring: bool) 
     })
 }
 
-/// API requests of the scheduler, by number of pods, with and without scoring.
+/// Findings on the scheduler's API requests for one pod, for eight pods, and for eight pods with scoring.
 pub(super) fn scheduler_request_findings(runner: &Runner) -> Result<Vec<Finding>, BoxError> {
     let run = |pods, scoring| runner.run(&placement_scenario(pods, true, true, scoring), REFRESH);
     let (few, many, scored) = (run(1, false)?, run(8, false)?, run(8, true)?);
     let reads = |run: &Run| {
         let verbs = ["get", "list", "watch"];
-        let of_step = |step: usize| verbs.map(|verb| run.step(step).requested("scheduler", verb, RESOURCE));
+        let of_step =
+            |step: usize| verbs.map(|verb| run.step(step).count_requests("scheduler", verb, RESOURCE));
         of_step(0).iter().chain(&of_step(1)).sum::<usize>()
     };
     let kinds = |run: &Run| {
@@ -120,7 +122,7 @@ pub(super) fn scheduler_request_findings(runner: &Runner) -> Result<Vec<Finding>
         count "SCALE-11", "lists and watches of capacity objects by the scheduler", reads(&few), Bound::AtMost(2.0);
         none "SCALE-11", "additional lists and watches for eight pods, compared with one",
             reads(&many).abs_diff(reads(&few));
-        none "SCALE-21", "kinds of requests that the scheduler sends only with scoring, plus bytes by which an object is larger",
+        none "SCALE-21", "kinds of requests that the scheduler sends only with scoring, plus bytes by which a capacity object is larger with scoring",
             kinds(&scored).iter().filter(|kind| !kinds(&many).contains(kind)).count() + largest(&scored).saturating_sub(largest(&many));
     ])
 }
@@ -165,9 +167,9 @@ pub(super) fn equivalent_class_findings(runner: &Runner) -> Result<Vec<Finding>,
         runner.run(&sample.scenario(), REFRESH)
     };
     let (one, ten) = (run(1)?, run(10)?);
-    let objects = |run: &Run| at(run, Step::Published).objects("create") as f64;
+    let objects = |run: &Run| tally_of_step(run, Step::Published).objects("create") as f64;
     let rate = |run: &Run| {
-        let polled = at(run, Step::Polled);
+        let polled = tally_of_step(run, Step::Polled);
         polled.calls(CsiMethod::GetCapacity) as f64 / polled.took.as_secs_f64()
     };
     Ok(findings![
@@ -194,7 +196,7 @@ pub(super) fn break_even_findings(cluster: &Cluster, unit: &Unit) -> Vec<Finding
     findings![
         new "SCALE-12", format!("ratio of the age of capacity values: of a central publisher, to one on every node, at {} nodes", edge - 1),
             ratio(edge - 1), Bound::Exactly(1.0);
-        new "SCALE-12", format!("the same ratio at ten times as many nodes, with calls limited to {} per second", cluster.get_capacity_qps),
+        new "SCALE-12", format!("ratio of the age of capacity values: of a central publisher, to one on every node, at ten times as many nodes, with a limit of {} calls per second", cluster.get_capacity_qps),
             ratio(10 * edge), Bound::AtLeast(5.0);
     ]
 }

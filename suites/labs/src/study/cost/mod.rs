@@ -109,7 +109,7 @@ pub(super) fn study(setup: Setup, runner: &Runner, requested: Option<Cluster>) -
         runs.push((sample, runner.run(&sample.scenario(), REFRESH)?));
     }
     let unit = unit(&runs);
-    study.tables.push(measured(&runs));
+    study.tables.push(measured_table(&runs));
     if let Some(cluster) = requested {
         study
             .tables
@@ -141,7 +141,7 @@ pub(super) fn study(setup: Setup, runner: &Runner, requested: Option<Cluster>) -
     study.findings.extend(equivalent_class_findings(runner)?);
     study.findings.extend(break_even_findings(&clusters[0], &unit));
     study.findings.push(scan_finding());
-    study.findings.sort_by_key(Finding::order);
+    study.findings.sort_by_key(Finding::sort_key);
     Ok(study)
 }
 
@@ -158,14 +158,14 @@ fn clusters() -> Vec<Cluster> {
     nodes.map(cluster).into()
 }
 
-/// The unit costs measured in these runs.
+/// The costs per object and per publisher, measured in these runs.
 fn unit(runs: &[Sampled]) -> Unit {
     let watches = |deployed: Deployed| {
         let of_deployed = runs.iter().find(|(sample, _)| sample.deployed == deployed);
         of_deployed.map_or(0, |(sample, run)| {
             let watches = run
                 .step(Step::Published as usize)
-                .requested("publisher", "watch", "") as u64;
+                .count_requests("publisher", "watch", "") as u64;
             match deployed {
                 Deployed::Distributed => watches.div_ceil(sample.nodes),
                 _ => watches,
@@ -180,11 +180,11 @@ fn unit(runs: &[Sampled]) -> Unit {
     }
 }
 
-fn at(run: &Run, step: Step) -> &Tally {
+fn tally_of_step(run: &Run, step: Step) -> &Tally {
     run.step(step as usize)
 }
 
-fn measured(runs: &[Sampled]) -> Table {
+fn measured_table(runs: &[Sampled]) -> Table {
     let columns = [
         "publishers",
         "nodes",
@@ -210,12 +210,12 @@ fn measured(runs: &[Sampled]) -> Table {
             sample.nodes.into(),
             sample.segments().into(),
             sample.classes.into(),
-            at(run, Step::Published).objects("create").into(),
+            tally_of_step(run, Step::Published).objects("create").into(),
             run.largest_object().into(),
-            at(run, Step::Changed).writes().into(),
-            at(run, Step::ClassAdded).writes().into(),
-            at(run, Step::Placed).writes().into(),
-            at(run, Step::NodeRemoved).writes().into(),
+            tally_of_step(run, Step::Changed).writes().into(),
+            tally_of_step(run, Step::ClassAdded).writes().into(),
+            tally_of_step(run, Step::Placed).writes().into(),
+            tally_of_step(run, Step::NodeRemoved).writes().into(),
             calls_per_poll(sample, run).into(),
         ]);
     }

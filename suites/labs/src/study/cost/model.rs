@@ -33,7 +33,7 @@ pub(super) enum Mode {
     Distributed,
 }
 
-/// Measured unit costs.
+/// Measured costs per object and per publisher.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Unit {
@@ -45,7 +45,7 @@ pub(super) struct Unit {
     pub(super) node_watches: u64,
 }
 
-/// Cost of a cluster.
+/// Cost of capacity tracking in a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Load {

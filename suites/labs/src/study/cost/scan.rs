@@ -20,7 +20,7 @@ pub(super) fn objects_read(nodes: usize) -> (usize, usize) {
         .collect();
     for (number, labels) in labels.iter().enumerate() {
         for class in CLASSES {
-            let topology = cluster::labelled(labels);
+            let topology = cluster::topology_with_labels(labels);
             let name = format!("{class}-{number}");
             index.put(Arc::new(cluster::capacity(&name, class, topology, Some(1))));
         }

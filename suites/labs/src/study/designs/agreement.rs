@@ -16,7 +16,7 @@ use super::shape::{Objects, Shape};
 use crate::study::result::{Bound, Cell, Finding, Setup, Size, Table, findings};
 use crate::study::seeded_rng::SeededRng;
 
-/// What a comparison of one design with the correct decisions counted.
+/// Results of comparing the decisions with one design to the correct decisions.
 #[derive(Default)]
 struct Counts {
     /// Clusters that the design can express.
@@ -121,7 +121,7 @@ fn random_cluster_findings(counts: &[(Shape, Counts)]) -> Vec<Finding> {
     let decisions = sum(|counts| counts.decisions + counts.filtered);
     let least = counts.iter().map(|(_, counts)| counts.expressible).min();
     findings![
-        none "ALT-30", format!("decisions, of {decisions}, of five designs and of the scheduler's filter for the flat one, that are wrong for the true storage"),
+        none "ALT-30", format!("decisions that contradict the true storage, of {decisions} decisions by five designs and by the scheduler's filter for the flat design"),
             sum(|counts| counts.differ + counts.filter_differs);
         count "ALT-30", "random clusters that the least expressive design can express",
             least.unwrap_or_default(), Bound::Above(0.0);
@@ -139,7 +139,7 @@ fn differences(rules: &DesignRules, cluster: &InputCluster, entries: &[Entry]) -
         .count()
 }
 
-/// The examples of the KEP, with current and deprecated label keys, in every design.
+/// Findings on the examples of the KEP in every design, with current and with deprecated label keys.
 fn example_findings(rules: &DesignRules) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (id, key) in [("ALT-30", examples::REGION), ("ALT-40", examples::OLD_REGION)] {
@@ -162,7 +162,7 @@ fn example_findings(rules: &DesignRules) -> Vec<Finding> {
     }
     findings.push(Finding::none(
         "ALT-31",
-        "decisions of the form with spec and status about the three examples that differ from the flat form",
+        "decisions about the three examples that differ between the early design with spec and status and the flat design",
         early_differs_from_flat(rules),
     ));
     findings
@@ -211,7 +211,7 @@ fn node_list_findings(rules: &DesignRules, clusters: &[InputCluster]) -> Vec<Fin
     }
     findings![
         none "ALT-07", "decisions that change with a selector by host name instead of a list of nodes", differ;
-        new "ALT-07", "ratio of the size of the selectors to that of the lists",
+        new "ALT-07", "ratio of the size of host name selectors to the size of node lists",
             selectors as f64 / lists as f64, Bound::Above(1.0);
     ]
 }

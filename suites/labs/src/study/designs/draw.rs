@@ -10,7 +10,7 @@ const ZONE: &str = "topology.kubernetes.io/zone";
 const ZONES: [&str; 3] = ["a", "b", "c"];
 const RANK: &str = "disk.example.com/rank";
 
-/// Unit and maximum number of units of a capacity, small so that sizes often match.
+/// A capacity is a multiple of `STEP` below `STEPS * STEP`. There are few multiples, so that capacities and volume sizes are often equal.
 const STEP: u64 = 1 << 30;
 const STEPS: u64 = 8;
 
@@ -36,7 +36,7 @@ pub(super) fn cluster(rng: &mut SeededRng) -> InputCluster {
         let name = format!("c{number}");
         cluster.classes.push(Class { name, driver });
     }
-    // Every second cluster can be expressed in all designs.
+    // On average every second cluster can be expressed in all designs.
     let is_plain = rng.one_in(2);
     for number in 0..rng.below(7) {
         let pool = pool(rng, &cluster, format!("p{number}"), is_plain);

@@ -12,15 +12,15 @@ const GIGA: u64 = 1_000_000_000;
 
 /// The three examples, with this region label.
 pub(super) fn clusters(region: &str) -> [InputCluster; 3] {
-    [local(), classes(), regions(region)]
+    [local(), class_overhead_cluster(), two_region_cluster(region)]
 }
 
 /// Two nodes with local storage, whose capacity is the same for every class.
 pub(super) fn local() -> InputCluster {
-    let mut cluster = of_driver("hostpath.csi.k8s.io", &["fast"]);
+    let mut cluster = cluster_with_driver("hostpath.csi.k8s.io", &["fast"]);
     for (name, giga) in [("node-1", 256), ("node-2", 512)] {
         cluster.nodes.push(Node::new(name, &[]));
-        add(
+        add_pool(
             &mut cluster,
             name,
             NodeAccess::node(name),
@@ -30,25 +30,25 @@ pub(super) fn local() -> InputCluster {
     cluster
 }
 
-/// A cluster of one node, on which mirrored volumes use twice the space.
-fn classes() -> InputCluster {
-    let mut cluster = of_driver("lvm", &["striped", "mirrored"]);
+/// Two nodes, one of which has storage. Mirrored volumes use twice their size, so the class `mirrored` has half the capacity.
+fn class_overhead_cluster() -> InputCluster {
+    let mut cluster = cluster_with_driver("lvm", &["striped", "mirrored"]);
     cluster.nodes = vec![Node::new("node-1", &[]), Node::new("node-2", &[])];
     let capacities = [
         (VolumeKind::class("striped"), 256),
         (VolumeKind::class("mirrored"), 128),
     ];
-    add(&mut cluster, "node-1", NodeAccess::node("node-1"), &capacities);
+    add_pool(&mut cluster, "node-1", NodeAccess::node("node-1"), &capacities);
     cluster
 }
 
-fn regions(label: &str) -> InputCluster {
-    let mut cluster = of_driver("pd.csi.storage.gke.io", &["standard"]);
+fn two_region_cluster(label: &str) -> InputCluster {
+    let mut cluster = cluster_with_driver("pd.csi.storage.gke.io", &["standard"]);
     for (node, region) in [("e1", "us-east-1"), ("e2", "us-east-1"), ("w1", "us-west-1")] {
         cluster.nodes.push(Node::new(node, &[(label, region)]));
     }
     for (region, giga) in [("us-east-1", 128), ("us-west-1", 256)] {
-        add(
+        add_pool(
             &mut cluster,
             region,
             NodeAccess::label(label, region),
@@ -58,7 +58,7 @@ fn regions(label: &str) -> InputCluster {
     cluster
 }
 
-fn of_driver(driver: &str, classes: &[&str]) -> InputCluster {
+fn cluster_with_driver(driver: &str, classes: &[&str]) -> InputCluster {
     let class = |name: &&str| Class {
         name: (*name).to_owned(),
         driver: driver.to_owned(),
@@ -73,7 +73,12 @@ fn of_driver(driver: &str, classes: &[&str]) -> InputCluster {
     }
 }
 
-fn add(cluster: &mut InputCluster, name: &str, node_access: NodeAccess, capacities: &[(VolumeKind, u64)]) {
+fn add_pool(
+    cluster: &mut InputCluster,
+    name: &str,
+    node_access: NodeAccess,
+    capacities: &[(VolumeKind, u64)],
+) {
     let capacity = |(of, giga): &(VolumeKind, u64)| PoolCapacity::new(of.clone(), giga * GIGA);
     cluster.pools.push(Pool {
         name: name.to_owned(),

@@ -77,7 +77,7 @@ fn snapshot(free: &BTreeMap<String, u64>, tracks: bool) -> Snapshot {
     for (name, bytes) in free {
         let labels = [(HOSTNAME.to_owned(), name.clone())].into();
         if tracks {
-            let topology = cluster::labelled(&labels);
+            let topology = cluster::topology_with_labels(&labels);
             let object = cluster::capacity(name, CLASS, topology, Some(*bytes));
             snapshot.capacities.put(Arc::new(object));
         }
@@ -100,7 +100,7 @@ fn feasible_nodes(snapshot: &mut Snapshot, bytes: u64) -> BTreeSet<String> {
     assessment.map(feasible).unwrap_or_default()
 }
 
-/// The scheduler sends all feasible nodes, and the extender returns those with enough capacity.
+/// Cost with an extender: the scheduler sends all feasible nodes, and the extender returns the nodes with enough capacity.
 fn by_extender(free: &BTreeMap<String, u64>, claims: &[u64]) -> Alternative {
     let mut snapshot = snapshot(free, false);
     let mut alternative = Alternative::default();

@@ -59,6 +59,6 @@ pub(super) fn admits(snapshot: &Snapshot, volume_request: &VolumeRequest, node: 
     let claim = cluster::claim("claim", name, volume_request.bytes);
     let demand = Demand::of(snapshot, &rules, &claim, class);
     let node = cluster::node(&node.name, node.labels.clone());
-    let found = capacity_check::check(snapshot, &rules, &demand, class, &node.labels);
+    let found = capacity_check::check_capacity(snapshot, &rules, &demand, class, &node.labels);
     Some(found != Sufficiency::NotEnough)
 }

@@ -8,7 +8,7 @@ use super::selector::{NodeSelector, Term};
 /// Node selector operators that label selectors do not have.
 const ORDERING: [&str; 2] = ["Gt", "Lt"];
 
-/// The objects of a cluster.
+/// Converts the storage of a cluster to CSIStorageCapacity objects.
 pub(super) fn publish(cluster: &InputCluster) -> Result<Vec<FlatCapacity>, Inexpressible> {
     let mut objects = Vec::new();
     for pool in &cluster.pools {

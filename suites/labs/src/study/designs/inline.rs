@@ -23,7 +23,7 @@ struct InlineVolume {
     volume_attributes: BTreeMap<String, String>,
 }
 
-/// The findings.
+/// Findings on the encoding of inline volumes, and on the size that a driver receives.
 pub(super) fn findings(rules: &DesignRules) -> Vec<Finding> {
     findings![
         none "ALT-23", "volumes with fsSize unset, 0 and 1Gi that are changed or confused by encoding and decoding",
@@ -84,8 +84,11 @@ fn rejected_by_strict(rules: &DesignRules) -> usize {
     contexts.iter().filter(is_rejected).count()
 }
 
-/// The size that a driver with its own size attribute uses. The driver accepts that attribute or the key of the CSI context, but not both.
-fn size(rules: &DesignRules, context: &BTreeMap<String, String>) -> Result<Option<String>, String> {
+/// The size that a driver with its own size attribute uses. The driver accepts this attribute or the context key `SIZE`, but not both.
+fn size_used_by_driver(
+    rules: &DesignRules,
+    context: &BTreeMap<String, String>,
+) -> Result<Option<String>, String> {
     let given = |key: &str| context.get(key).filter(|size| !size.is_empty()).cloned();
     match (given(SIZE), given(OWN)) {
         (Some(_), Some(_)) if rules.two_sizes_are_rejected => {
@@ -106,7 +109,7 @@ fn correct_responses(rules: &DesignRules) -> usize {
         let mut volume = volume(*standard);
         let own = own.map(|own| (OWN.to_owned(), own.to_owned()));
         volume.volume_attributes.extend(own);
-        let answer = size(rules, &publish_context(rules, true, &volume));
+        let answer = size_used_by_driver(rules, &publish_context(rules, true, &volume));
         answer.as_ref().map(Option::as_deref).map_err(|_| ()) == *wanted
     };
     cases.iter().filter(is_right).count()

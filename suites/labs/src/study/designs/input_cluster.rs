@@ -12,7 +12,7 @@ use super::selector::NodeSelector;
 /// The label with a node's name.
 pub(super) const HOSTNAME: &str = "kubernetes.io/hostname";
 
-/// Nodes, classes, drivers and their true storage, for which a scheduler chooses nodes.
+/// A cluster with the true storage of its drivers. The same cluster is the input for all designs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct InputCluster {
     pub(super) nodes: Vec<Node>,
@@ -66,7 +66,7 @@ pub(super) struct PoolCapacity {
     pub(super) of: VolumeKind,
     /// Maximum volume size.
     pub(super) bytes: u64,
-    /// Total free capacity, if the driver reports both.
+    /// Total free capacity, if the driver reports it besides the maximum volume size.
     pub(super) total: Option<u64>,
     /// Time of day, in seconds, at which the capacity expires.
     pub(super) until: Option<u32>,
@@ -105,12 +105,12 @@ impl Node {
 }
 
 impl NodeAccess {
-    /// Access from one node, given by name.
+    /// Access from the node with this name.
     pub(super) fn node(name: &str) -> Self {
         Self::Nodes([name.to_owned()].into())
     }
 
-    /// The nodes whose label has this value.
+    /// Access from the nodes whose label has this value.
     pub(super) fn label(key: &str, value: &str) -> Self {
         Self::Terms(NodeSelector::of(key, "In", &[value]))
     }
@@ -151,7 +151,7 @@ impl VolumeRequest {
     }
 
     /// The most specific kind of capacity that applies to the requested volume.
-    pub(super) fn of(&self) -> VolumeKind {
+    pub(super) fn requested_kind(&self) -> VolumeKind {
         self.class.clone().map_or(VolumeKind::Inline, VolumeKind::Class)
     }
 }
@@ -184,7 +184,7 @@ impl InputCluster {
                 .filter(valid)
                 .find(|capacity| capacity.of == *of)
         };
-        of(&volume_request.of())
+        of(&volume_request.requested_kind())
             .or_else(|| of(&VolumeKind::Fallback))
             .is_some_and(|capacity| capacity.bytes >= volume_request.bytes)
     }

@@ -1,11 +1,11 @@
-//! How a scheduler evaluates each design: it reads the capacity entries of all objects, and finds the nodes with access to a sufficient
-//! one.
+//! How a scheduler evaluates each design: it reads the capacity entries of all objects, and finds the nodes to which a sufficient entry
+//! applies.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::input_cluster::{Class, InputCluster, Node, VolumeKind, VolumeRequest};
 use super::model::{
-    ByClass, EPHEMERAL, EarlyCapacity, FALLBACK, FlatCapacity, LabelTopology, PoolOf2019, timestamp,
+    ClassCapacity, EPHEMERAL, EarlyCapacity, FALLBACK, FlatCapacity, LabelTopology, PoolOf2019, timestamp,
 };
 use super::rules::{DesignRules, Expiry, Fallback};
 use super::selector::{NodeSelector, Term};
@@ -53,7 +53,7 @@ fn tracks(rules: &DesignRules, cluster: &InputCluster, volume_request: &VolumeRe
     found.is_some_and(|driver| driver.tracks.unwrap_or(rules.unset_means_tracked))
 }
 
-/// For each group, the entry that applies to the volume. A group whose entry is too small has none.
+/// The entry of each group that applies to the volume, without entries that are too small for the volume.
 fn applicable_entries<'e>(
     rules: &DesignRules,
     cluster: &InputCluster,
@@ -87,7 +87,7 @@ fn applicable_in_group<'e>(
     volume_request: &VolumeRequest,
 ) -> Option<&'e Entry> {
     let of = |of: &VolumeKind| group.iter().copied().find(|entry| entry.of == *of);
-    let own = of(&volume_request.of());
+    let own = of(&volume_request.requested_kind());
     let serves = volume_request.class.is_some() || rules.fallback_serves_inline;
     let fallback = of(&VolumeKind::Fallback).filter(|_| serves);
     match rules.fallback {
@@ -160,7 +160,7 @@ pub(super) fn entries(rules: &DesignRules, objects: &Objects, classes: &[Class])
     }
 }
 
-/// Removes older pools with the same spec.
+/// For each spec, the newest pool with this spec; the oldest pool if `newest_applies` is off.
 fn newest_pools<'p>(rules: &DesignRules, pools: &'p [PoolOf2019]) -> Vec<&'p PoolOf2019> {
     let mut newest_pools: Vec<&PoolOf2019> = Vec::new();
     for pool in pools {
@@ -175,7 +175,7 @@ fn newest_pools<'p>(rules: &DesignRules, pools: &'p [PoolOf2019]) -> Vec<&'p Poo
     newest_pools
 }
 
-fn entries_of_pools<'p>(pools: impl Iterator<Item = (&'p str, Access, &'p [ByClass])>) -> Vec<Entry> {
+fn entries_of_pools<'p>(pools: impl Iterator<Item = (&'p str, Access, &'p [ClassCapacity])>) -> Vec<Entry> {
     let mut entries = Vec::new();
     for (group, (driver, access, classes)) in pools.enumerate() {
         for class in classes {

@@ -66,6 +66,6 @@ pub fn study(rules: &DesignRules, setup: Setup) -> Study {
     let (table, findings) = extender::study(setup);
     study.tables.push(table);
     study.findings.extend(findings);
-    study.findings.sort_by_key(|finding| finding.order());
+    study.findings.sort_by_key(|finding| finding.sort_key());
     study
 }

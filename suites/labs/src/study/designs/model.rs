@@ -9,7 +9,7 @@ use super::selector::{Expression, NodeSelector};
 pub(super) const FALLBACK: &str = "<fallback>";
 pub(super) const EPHEMERAL: &str = "<ephemeral>";
 
-/// Common metadata.
+/// Metadata of an object of any type.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Metadata {
@@ -50,7 +50,7 @@ pub(super) struct DriverStatus {
     pub(super) storage: Vec<NamedPool>,
 }
 
-/// A pool in a status, merged by name.
+/// A pool in the status of a CSIDriver. Patches merge pools by name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct NamedPool {
@@ -59,13 +59,13 @@ pub(super) struct NamedPool {
     pub(super) node_topology: Option<NodeSelector>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) node_list: Option<Vec<String>>,
-    pub(super) classes: Vec<ByClass>,
+    pub(super) classes: Vec<ClassCapacity>,
 }
 
 /// The capacity of a pool for a class or a special name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct ByClass {
+pub(super) struct ClassCapacity {
     pub(super) storage_class_name: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) capacity: Option<String>,
@@ -79,7 +79,7 @@ pub(super) struct ByClass {
 pub(super) struct PoolOf2019 {
     pub(super) metadata: Metadata,
     pub(super) spec: PoolSpecOf2019,
-    pub(super) status: Classes,
+    pub(super) status: PoolStatusOf2019,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,8 +94,8 @@ pub(super) struct PoolSpecOf2019 {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Classes {
-    pub(super) classes: Vec<ByClass>,
+pub(super) struct PoolStatusOf2019 {
+    pub(super) classes: Vec<ClassCapacity>,
 }
 
 /// CSIStoragePool in the KEP, whose status lists the nodes.
@@ -118,10 +118,10 @@ pub(super) struct PoolSpec {
 pub(super) struct PoolStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) node_topology: Option<NodeSelector>,
-    pub(super) classes: Vec<ByClass>,
+    pub(super) classes: Vec<ClassCapacity>,
 }
 
-/// CSIStorageCapacity in its early form.
+/// CSIStorageCapacity in its early form, with spec and status.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct EarlyCapacity {
@@ -171,7 +171,7 @@ pub(super) struct LabelTopology {
 }
 
 impl Metadata {
-    /// Metadata with the size that the metadata of a stored object has. `prefix`: start of the name; `number`: makes the name unique.
+    /// Metadata that is as large as the metadata of a stored object. `prefix`: start of the name; `number`: makes the name unique.
     pub(super) fn stored(prefix: &str, number: usize, namespace: Option<&str>) -> Self {
         let uid = format!("{number:08x}-36d5-11ea-978f-2e728ce88125");
         Self {
@@ -183,7 +183,7 @@ impl Metadata {
         }
     }
 
-    /// Metadata with only a name.
+    /// Metadata of a stored cluster-scoped object with this name.
     pub(super) fn named(name: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -192,7 +192,7 @@ impl Metadata {
     }
 }
 
-/// A time of day in the API's format, whose alphabetical order is chronological.
+/// A time of day in the timestamp format of the API. Timestamps in alphabetical order are in chronological order.
 pub(super) fn timestamp(seconds: u32) -> String {
     let (hours, minutes) = (seconds / 3600 % 24, seconds / 60 % 60);
     format!("2019-11-13T{hours:02}:{minutes:02}:{:02}Z", seconds % 60)

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use capacity_types::Labels;
 
 use super::input_cluster::Node;
-use super::model::{ByClass, CsiDriver, EPHEMERAL, FALLBACK, NamedPool};
+use super::model::{ClassCapacity, CsiDriver, EPHEMERAL, FALLBACK, NamedPool};
 use super::rules::DesignRules;
 use super::selector::{Expression, NodeSelector, Term};
 use super::server;
@@ -71,13 +71,13 @@ pub(super) fn publish(
             published.requests.push(request);
             server::patch(rules, &mut published.driver, &[pool]);
         }),
-        Mode::Central(central) => published.central(rules, central, nodes, classes, answer),
+        Mode::Central(central) => published.publish_centrally(rules, central, nodes, classes, answer),
     }
     published
 }
 
 impl Published {
-    fn central(
+    fn publish_centrally(
         &mut self,
         rules: &DesignRules,
         central: Central<'_>,
@@ -172,8 +172,8 @@ fn segment_pool(segment: &Labels) -> NamedPool {
     }
 }
 
-fn entry(name: &str, bytes: u64) -> ByClass {
-    ByClass {
+fn entry(name: &str, bytes: u64) -> ClassCapacity {
+    ClassCapacity {
         storage_class_name: name.to_owned(),
         capacity: Some(bytes.to_string()),
         expiry_time: None,
@@ -215,7 +215,7 @@ impl Event {
 }
 
 /// Counts equal calls, to compare calls regardless of their order.
-pub(super) fn counted(requests: &[Request]) -> BTreeMap<&Request, usize> {
+pub(super) fn count_calls(requests: &[Request]) -> BTreeMap<&Request, usize> {
     let mut counts = BTreeMap::new();
     for request in requests {
         *counts.entry(request).or_default() += 1;

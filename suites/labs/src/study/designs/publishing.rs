@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::input_cluster::{Class, Driver, InputCluster, Node, VolumeRequest};
 use super::lookup;
 use super::model::{CsiDriver, EPHEMERAL, Metadata};
-use super::publisher::{Central, Event, Mode, Published, Request, counted, publish};
+use super::publisher::{Central, Event, Mode, Published, Request, count_calls, publish};
 use super::rules::DesignRules;
 use super::shape::Objects;
 use crate::study::result::{Bound, Finding, findings};
@@ -113,8 +113,8 @@ fn segment_findings(rules: &DesignRules) -> Vec<Finding> {
         count "ALT-18", "pools for four nodes in two racks and one without a label of the driver",
             plain.driver.status.storage.len(), Bound::Exactly(2.0);
         none "ALT-18", "requests that are repeated, or that have a label of another driver",
-            counted(&plain.requests).values().filter(|times| **times > 1).count() + plain.requests.iter().filter(foreign).count() + distinct.len().abs_diff(2);
-        count "ALT-19", "entries for inline volumes if the setting for them is on",
+            count_calls(&plain.requests).values().filter(|times| **times > 1).count() + plain.requests.iter().filter(foreign).count() + distinct.len().abs_diff(2);
+        count "ALT-19", "entries for inline volumes if the publisher is configured to publish inline volumes",
             inline.count(), Bound::Exactly(plain.driver.status.storage.len().max(1) as f64);
     ]
 }
@@ -163,8 +163,8 @@ fn hint_findings(rules: &DesignRules) -> Vec<Finding> {
         .into_iter()
         .filter(|other| other.driver.status != plain.driver.status);
     findings![
-        count "ALT-20", "settings, of two, that change the published objects", changed.count(), Bound::Exactly(2.0);
-        none "ALT-20", "decisions that these settings change", differ(&local) + differ(&alike);
+        count "ALT-20", "settings, of local storage and ignored parameters, that change the published objects", changed.count(), Bound::Exactly(2.0);
+        none "ALT-20", "decisions that the settings for local storage and ignored parameters change", differ(&local) + differ(&alike);
         new "ALT-39", "ratio of entries and requests: for three classes, to one entry for all",
             (entries_of(&plain.driver) + plain.requests.len()) as f64 / (entries_of(&alike.driver) + alike.requests.len()) as f64, Bound::Exactly(CLASSES.len() as f64);
         none "ALT-39", "decisions that differ with one entry for all classes", differ(&alike);

@@ -1,6 +1,6 @@
 //! The rules of the designs in the KEP. Changing a rule describes another design, for which the finding on that rule must fail.
 
-/// The rules. Tests of this crate change one rule at a time.
+/// The rules of the designs. Tests of this crate change one rule at a time.
 #[derive(Clone, Debug)]
 pub struct DesignRules {
     /// Whether tracking is enabled if `capacityTracking` is unset. In the KEP, unset means false.

@@ -26,7 +26,7 @@ struct NodeStorage {
     free: u64,
 }
 
-/// Findings on pairs of nodes with volume size and free capacity swapped.
+/// Findings on pairs of nodes: the volume size of one node is the free capacity of the other, and vice versa.
 pub(super) fn findings(rules: &DesignRules, setup: Setup) -> Vec<Finding> {
     let pairs = match setup.size {
         Size::Small => 100,

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::model::{ByClass, CsiDriver, Metadata, NamedPool, PoolOf2019};
+use super::model::{ClassCapacity, CsiDriver, Metadata, NamedPool, PoolOf2019};
 use super::rules::DesignRules;
 
 /// Editions of the KEP, which name the node list of a pool differently.
@@ -12,12 +12,12 @@ pub(super) enum Edition {
     Later,
 }
 
-/// Name of the node list in the Rust types of the model.
+/// Field name of the node list in the Rust types of the module `model`.
 const IN_MODEL: &str = "nodeList";
 
 impl Edition {
-    /// Name of the node list in the edition.
-    pub(super) fn list(self) -> &'static str {
+    /// Field name of the node list in the edition.
+    pub(super) fn node_list_field(self) -> &'static str {
         match self {
             Self::Of2019 => "nodeList",
             Self::Later => "nodes",
@@ -31,7 +31,7 @@ pub(super) fn decode(rules: &DesignRules, edition: Edition, mut value: Value) ->
         let Some(fields) = pool.as_object_mut() else {
             continue;
         };
-        let listed = fields.remove(edition.list());
+        let listed = fields.remove(edition.node_list_field());
         if fields.contains_key(IN_MODEL) {
             return Err(format!("unknown field {IN_MODEL}"));
         }
@@ -66,7 +66,7 @@ pub(super) fn validate(rules: &DesignRules, driver: &CsiDriver) -> Result<(), St
 }
 
 /// Drops the fields that belong to the feature gate `CSIStorageCapacity` if the gate is off.
-pub(super) fn gated(rules: &DesignRules, is_on: bool, mut driver: CsiDriver) -> CsiDriver {
+pub(super) fn drop_gated_fields(rules: &DesignRules, is_on: bool, mut driver: CsiDriver) -> CsiDriver {
     if !is_on && rules.gate_drops_fields {
         driver.spec.capacity_tracking = None;
         driver.status = Default::default();
@@ -95,7 +95,7 @@ pub(super) fn patch(rules: &DesignRules, driver: &mut CsiDriver, pools: &[NamedP
     }
 }
 
-fn put_class(classes: &mut Vec<ByClass>, class: &ByClass) {
+fn put_class(classes: &mut Vec<ClassCapacity>, class: &ClassCapacity) {
     let name = &class.storage_class_name;
     match classes.iter_mut().find(|it| it.storage_class_name == *name) {
         Some(known) => *known = class.clone(),
@@ -116,9 +116,9 @@ pub(super) fn update(
 }
 
 /// Validates the metadata of a cluster-scoped object.
-pub(super) fn create_for_cluster(metadata: &Metadata) -> Result<(), &'static str> {
+pub(super) fn validate_cluster_scoped(metadata: &Metadata) -> Result<(), &'static str> {
     match metadata.namespace {
-        Some(_) => Err("a CSIStoragePool is in no namespace; leave it out"),
+        Some(_) => Err("a CSIStoragePool is cluster-scoped; remove metadata.namespace"),
         None => Ok(()),
     }
 }

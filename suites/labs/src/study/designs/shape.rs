@@ -8,9 +8,9 @@ use super::conversion::{Inexpressible, classes_of, length, selector};
 use super::flat;
 use super::input_cluster::{HOSTNAME, InputCluster, NodeAccess, Pool, PoolCapacity, VolumeKind};
 use super::model::{
-    ByClass, Classes, CsiDriver, DriverSpec, DriverStatus, EPHEMERAL, EarlyCapacity, EarlySpec, EarlyStatus,
+    ClassCapacity, CsiDriver, DriverSpec, DriverStatus, EPHEMERAL, EarlyCapacity, EarlySpec, EarlyStatus,
     FALLBACK, FlatCapacity, Metadata, NamedPool, PoolOf2019, PoolSpec, PoolSpecOf2019, PoolStatus,
-    StoragePool, timestamp,
+    PoolStatusOf2019, StoragePool, timestamp,
 };
 use super::selector::NodeSelector;
 
@@ -72,7 +72,7 @@ impl Shape {
                     .map(|(number, pool)| storage_pool(number, pool, cluster))
                     .collect(),
             ),
-            Self::EarlyCapacity => Objects::EarlyCapacity(early(cluster)),
+            Self::EarlyCapacity => Objects::EarlyCapacity(early_capacities(cluster)),
             Self::FlatCapacity => Objects::FlatCapacity(flat::publish(cluster)?),
         })
     }
@@ -124,12 +124,12 @@ fn lengths<T: Serialize>(objects: &[T]) -> Vec<usize> {
 
 fn driver_status(cluster: &InputCluster) -> Vec<CsiDriver> {
     let pool = |pool: &Pool| {
-        let (node_topology, node_list) = split(&pool.node_access);
+        let (node_topology, node_list) = topology_or_node_list(&pool.node_access);
         NamedPool {
             name: pool.name.clone(),
             node_topology,
             node_list,
-            classes: pool.capacities.iter().map(by_name).collect(),
+            classes: pool.capacities.iter().map(class_capacity).collect(),
         }
     };
     let drivers = cluster.drivers.iter().map(|driver| {
@@ -149,7 +149,7 @@ fn driver_status(cluster: &InputCluster) -> Vec<CsiDriver> {
 }
 
 fn pool_of_2019(number: usize, pool: &Pool) -> PoolOf2019 {
-    let (node_topology, node_list) = split(&pool.node_access);
+    let (node_topology, node_list) = topology_or_node_list(&pool.node_access);
     PoolOf2019 {
         metadata: Metadata::stored("sp", number, None),
         spec: PoolSpecOf2019 {
@@ -157,8 +157,8 @@ fn pool_of_2019(number: usize, pool: &Pool) -> PoolOf2019 {
             node_topology,
             node_list,
         },
-        status: Classes {
-            classes: pool.capacities.iter().map(by_name).collect(),
+        status: PoolStatusOf2019 {
+            classes: pool.capacities.iter().map(class_capacity).collect(),
         },
     }
 }
@@ -167,7 +167,7 @@ fn storage_pool(number: usize, pool: &Pool, cluster: &InputCluster) -> StoragePo
     let capacities = pool.capacities.iter();
     let classes = capacities.flat_map(|capacity| {
         let classes = classes_of(cluster, pool, capacity).into_iter();
-        classes.map(|class| by_class(class, capacity))
+        classes.map(|class| named_class_capacity(class, capacity))
     });
     StoragePool {
         metadata: Metadata::stored("sp", number, None),
@@ -181,7 +181,7 @@ fn storage_pool(number: usize, pool: &Pool, cluster: &InputCluster) -> StoragePo
     }
 }
 
-fn early(cluster: &InputCluster) -> Vec<EarlyCapacity> {
+fn early_capacities(cluster: &InputCluster) -> Vec<EarlyCapacity> {
     let mut objects = Vec::new();
     for pool in &cluster.pools {
         for capacity in &pool.capacities {
@@ -209,25 +209,25 @@ fn all_nodes() -> Option<NodeSelector> {
     Some(NodeSelector::of(HOSTNAME, "Exists", &[]))
 }
 
-fn by_name(capacity: &PoolCapacity) -> ByClass {
+fn class_capacity(capacity: &PoolCapacity) -> ClassCapacity {
     let name = match &capacity.of {
         VolumeKind::Class(name) => name,
         VolumeKind::Inline => EPHEMERAL,
         VolumeKind::Fallback => FALLBACK,
     };
-    by_class(name, capacity)
+    named_class_capacity(name, capacity)
 }
 
-fn by_class(name: &str, capacity: &PoolCapacity) -> ByClass {
-    ByClass {
+fn named_class_capacity(name: &str, capacity: &PoolCapacity) -> ClassCapacity {
+    ClassCapacity {
         storage_class_name: name.to_owned(),
         capacity: Some(capacity.bytes.to_string()),
         expiry_time: capacity.until.map(timestamp),
     }
 }
 
-/// Returns either a topology or a node list, never both.
-fn split(node_access: &NodeAccess) -> (Option<NodeSelector>, Option<Vec<String>>) {
+/// The topology or the node list for the nodes of a pool, never both; neither for the whole cluster.
+fn topology_or_node_list(node_access: &NodeAccess) -> (Option<NodeSelector>, Option<Vec<String>>) {
     match node_access {
         NodeAccess::Cluster => (None, None),
         NodeAccess::Nodes(names) => (None, Some(names.iter().cloned().collect())),

@@ -94,7 +94,7 @@ fn cluster(nodes: usize, classes: usize) -> InputCluster {
     }
 }
 
-/// The cost of changing all capacities of the first node.
+/// The cost of a design in a cluster of this size, if all capacities of the first node change.
 fn cost(shape: Shape, nodes: usize, classes: usize) -> Cost {
     // Every design can express a cluster with local storage.
     let bytes = shape
@@ -191,7 +191,7 @@ fn growth_findings(rows: &[(Shape, Cost)], nodes: &[usize], classes: &[usize]) -
             at(flat, many, most, |cost| cost.largest) / at(flat, few, one, |cost| cost.largest), Bound::AtMost(1.01);
         new "SCALE-05", format!("flat objects per pool, with {most} classes"),
             at(flat, many, most, |cost| cost.objects) / at(pool, many, most, |cost| cost.objects), Bound::Exactly(most as f64);
-        new "SCALE-05", "ratio of the size of all flat objects to that of all pools",
+        new "SCALE-05", "ratio of the size of all flat objects to the size of all pools",
             at(flat, many, most, |cost| cost.all) / at(pool, many, most, |cost| cost.all), Bound::Above(1.0);
         new "SCALE-06", format!("growth of the bytes of flat objects read for one node, from {few} to {many} nodes, as a share of the growth of nodes"),
             grown(flat, |cost| cost.read) / more, Bound::AtLeast(0.99);
@@ -229,7 +229,7 @@ fn driver_object_finding() -> Finding {
     let status = drivers.iter().map(length).sum::<usize>() - before;
     Finding::new(
         "SCALE-13",
-        "ratio of the size of a CSIDriver status for 100 nodes to that of a boolean field",
+        "ratio of the size of a CSIDriver status for 100 nodes to the size of a boolean field",
         status as f64 / boolean as f64,
         Bound::AtLeast(100.0),
     )

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::examples;
 use super::lookup;
-use super::model::{ByClass, CsiDriver, Metadata, NamedPool, PoolOf2019, StoragePool};
+use super::model::{ClassCapacity, CsiDriver, Metadata, NamedPool, PoolOf2019, StoragePool};
 use super::rules::DesignRules;
 use super::server::{self, Edition};
 use super::shape::{Objects, Shape};
@@ -29,7 +29,7 @@ pub(super) fn findings(rules: &DesignRules) -> Vec<Finding> {
     findings
 }
 
-/// A CSIDriver with the storage of the local example in the status.
+/// A CSIDriver whose status contains the storage of the KEP's example of local storage.
 fn driver() -> CsiDriver {
     let Ok(Objects::DriverStatus(mut drivers)) = Shape::DriverStatus.publish(&examples::local()) else {
         return CsiDriver::default();
@@ -38,7 +38,7 @@ fn driver() -> CsiDriver {
 }
 
 fn pool(name: &str, classes: &[(&str, &str)]) -> NamedPool {
-    let class = |(name, bytes): &(&str, &str)| ByClass {
+    let class = |(name, bytes): &(&str, &str)| ClassCapacity {
         storage_class_name: (*name).to_owned(),
         capacity: Some((*bytes).to_owned()),
         expiry_time: None,
@@ -87,7 +87,7 @@ fn list_findings(rules: &DesignRules) -> Vec<Finding> {
     ]
 }
 
-/// CSIDrivers with the field names of one edition. The first pool must be accepted, the others rejected.
+/// Findings on pools with the field names of each edition: only valid pools with the edition's own field names must be accepted.
 fn field_name_findings(rules: &DesignRules) -> Vec<Finding> {
     let terms = json!({"nodeSelectorTerms": []});
     let accepted = |edition: Edition, pool: Value| {
@@ -99,7 +99,7 @@ fn field_name_findings(rules: &DesignRules) -> Vec<Finding> {
         (Edition::Of2019, Edition::Later),
         (Edition::Later, Edition::Of2019),
     ] {
-        let (own, foreign) = (edition.list(), other.list());
+        let (own, foreign) = (edition.node_list_field(), other.node_list_field());
         right += accepted(edition, json!({"name": "p", "classes": [], own: ["n1", "n2"]}));
         both += accepted(
             edition,
@@ -134,7 +134,7 @@ fn object_findings(rules: &DesignRules) -> Vec<Finding> {
             namespace: Some("default".to_owned()),
             ..pool.metadata.clone()
         };
-        server::create_for_cluster(&metadata).is_ok()
+        server::validate_cluster_scoped(&metadata).is_ok()
     };
     let read: Result<PoolOf2019, _> = serde_saphyr::from_str(MALFORMED);
     let is_reported = read.err().is_some_and(|error| {
@@ -142,7 +142,7 @@ fn object_findings(rules: &DesignRules) -> Vec<Finding> {
         error.contains("duplicate") && error.contains("status")
     });
     findings![
-        none "ALT-27", "changes of a pool's spec that are accepted, and of its status that are not",
+        none "ALT-27", "accepted changes of a pool's spec, plus rejected changes of its status",
             accepted(&moved) + (1 - accepted(&changed));
         none "ALT-29", "pools in a namespace that are accepted", later.iter().filter(|pool| namespaced(pool)).count();
         count "ALT-41", "parsers that report the duplicate field of a malformed pool",
@@ -162,7 +162,7 @@ fn remaining_after_deletion(rules: &DesignRules) -> usize {
 
 fn gate_findings(rules: &DesignRules) -> Vec<Finding> {
     let fields = |is_on: bool| {
-        let stored = server::gated(rules, is_on, driver());
+        let stored = server::drop_gated_fields(rules, is_on, driver());
         usize::from(stored.spec.capacity_tracking.is_some()) + usize::from(!stored.status.storage.is_empty())
     };
     findings![

@@ -84,7 +84,7 @@ impl Finding {
     }
 
     /// Sort key: area of the statement, and number within the area.
-    pub fn order(&self) -> (&'static str, u32) {
+    pub fn sort_key(&self) -> (&'static str, u32) {
         let (area, number) = self.statement.split_once('-').unwrap_or((self.statement, ""));
         (area, number.parse().unwrap_or_default())
     }
@@ -110,7 +110,7 @@ impl Finding {
     }
 }
 
-/// Findings as rows: constructor, statement, text, value, and the bound if the constructor has one.
+/// Creates findings from rows: constructor, id of the statement, text, value, and the bound if the constructor takes one.
 macro_rules! findings {
     ($($constructor:ident $statement:literal, $shows:expr, $($value:expr),+;)+) => {
         vec![$($crate::study::result::Finding::$constructor($statement, $shows, $($value),+)),+]
@@ -118,7 +118,7 @@ macro_rules! findings {
 }
 pub(crate) use findings;
 
-/// Formats a number: integers without decimals, ratios with up to the necessary number of decimals.
+/// Formats a number: integers without decimals, other numbers with two decimals.
 pub(super) fn number(value: f64) -> String {
     match value.fract() == 0.0 {
         true => format!("{value:.0}"),

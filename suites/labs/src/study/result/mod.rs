@@ -51,7 +51,7 @@ pub struct Study {
 }
 
 impl Study {
-    /// An empty result.
+    /// Creates a study without tables, plots and findings.
     pub fn new(name: &'static str, title: &'static str, setup: Setup) -> Self {
         Self {
             name,

@@ -38,7 +38,7 @@ pub struct Line {
 
 impl Axis {
     /// A linear axis.
-    pub fn even(label: &str) -> Self {
+    pub fn linear(label: &str) -> Self {
         Self {
             label: label.to_owned(),
             is_logarithmic: false,

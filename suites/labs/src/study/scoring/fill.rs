@@ -1,4 +1,4 @@
-//! One stream of claims on nodes of different sizes, scheduled one by one by the reference scheduler.
+//! Schedules one stream of claims, one claim after the other, with the reference scheduler.
 //!
 //! Each volume is provisioned and the new capacity published before the next pod is created, so that only the policy affects the result.
 
@@ -53,7 +53,7 @@ struct Node {
     volumes: Vec<u64>,
 }
 
-/// Schedules all claims.
+/// Schedules all claims on nodes with the capacities `room`, in GiB.
 pub(super) fn fill(rules: &Rules, room: &[u64], claims: &[u64], rng: &mut SeededRng) -> Filled {
     let mut cluster = Cluster::new(room);
     let mut filled = Filled::default();
@@ -104,15 +104,15 @@ impl Cluster {
         Self { nodes, snapshot }
     }
 
-    /// Schedules a pod, provisions the volume and publishes the free capacity.
+    /// Schedules a pod, provisions the volume and publishes the free capacity. Returns whether the volume was provisioned.
     fn schedule(&mut self, rules: &Rules, size: u64, rng: &mut SeededRng, filled: &mut Filled) -> bool {
         self.snapshot
             .claims
             .put(cluster::claim("claim", CLASS, size << 30));
         let pod = cluster::pod("pod", ["claim"]);
         if (filled.placed.len() + filled.refused.len()).is_multiple_of(COMPARED) {
-            let unscored = self.feasible(&Rules::default(), &pod);
-            filled.other_nodes += usize::from(self.feasible(rules, &pod) != unscored);
+            let unscored = self.feasible_nodes(&Rules::default(), &pod);
+            filled.other_nodes += usize::from(self.feasible_nodes(rules, &pod) != unscored);
             filled.compared += 1;
         }
         let made = match cycle::decide(&self.snapshot, rules, &pod, rng.source()) {
@@ -138,7 +138,7 @@ impl Cluster {
         true
     }
 
-    fn feasible(&self, rules: &Rules, pod: &Pod) -> BTreeSet<String> {
+    fn feasible_nodes(&self, rules: &Rules, pod: &Pod) -> BTreeSet<String> {
         let names = |assessment: Assessment| {
             let nodes = assessment.feasible.iter();
             nodes.map(|feasible| feasible.node.name().to_owned()).collect()
@@ -152,7 +152,7 @@ fn label(name: &str) -> Labels {
 }
 
 fn publish(snapshot: &mut Snapshot, name: &str, free: u64) {
-    let topology = cluster::labelled(&label(name));
+    let topology = cluster::topology_with_labels(&label(name));
     let object = cluster::capacity(name, CLASS, topology, Some(free << 30));
     snapshot.capacities.put(Arc::new(object));
 }

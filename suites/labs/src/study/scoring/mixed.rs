@@ -20,7 +20,7 @@ use crate::study::seeded_rng::SeededRng;
 const DRIVER: &str = "disk.example.com";
 const NODES: [&str; 3] = ["n1", "n2", "n3"];
 
-/// Findings on the node chosen for this number of pods with random sizes.
+/// Findings on the choice of a node for pods: which of the randomly drawn volume sizes and free capacities change the choice.
 pub(super) fn findings(rules: &Rules, pods: usize, rng: &mut SeededRng) -> Vec<Finding> {
     let (mut moved, mut by_room) = (0, 0);
     for _ in 0..pods {
@@ -30,7 +30,8 @@ pub(super) fn findings(rules: &Rules, pods: usize, rng: &mut SeededRng) -> Vec<F
             [0; 3].map(|_| 20 + rng.below(80)),
         );
         let seed = rng.below(u64::MAX);
-        let chosen = |volumes: Option<[u64; 3]>, free| chosen(rules, volumes, free, &mut SeededRng::of(seed));
+        let chosen =
+            |volumes: Option<[u64; 3]>, free| choose_node(rules, volumes, free, &mut SeededRng::of(seed));
         moved += usize::from(chosen(Some(volumes), first) != chosen(Some(volumes), second));
         by_room += usize::from(chosen(None, first) != chosen(None, second));
     }
@@ -41,8 +42,13 @@ pub(super) fn findings(rules: &Rules, pods: usize, rng: &mut SeededRng) -> Vec<F
     ]
 }
 
-/// The node chosen for a pod with a claim of size 10 to provision and, optionally, a claim of size 10 for one of these existing volumes.
-fn chosen(rules: &Rules, volumes: Option<[u64; 3]>, free: [u64; 3], rng: &mut SeededRng) -> Option<String> {
+/// The node chosen for a pod with a claim to provision and, if `volumes` is set, a claim for one of these existing volumes.
+fn choose_node(
+    rules: &Rules,
+    volumes: Option<[u64; 3]>,
+    free: [u64; 3],
+    rng: &mut SeededRng,
+) -> Option<String> {
     let mut snapshot = Snapshot::default();
     snapshot.drivers.put(cluster::driver(DRIVER, true));
     for class in ["static", "dynamic"] {
@@ -51,7 +57,7 @@ fn chosen(rules: &Rules, volumes: Option<[u64; 3]>, free: [u64; 3], rng: &mut Se
     }
     for (index, name) in NODES.into_iter().enumerate() {
         let label: Labels = [("node".to_owned(), name.to_owned())].into();
-        let topology = cluster::labelled(&label);
+        let topology = cluster::topology_with_labels(&label);
         let object = cluster::capacity(name, "dynamic", topology, Some(free[index]));
         snapshot.capacities.put(Arc::new(object));
         snapshot.nodes.put(cluster::node(name, label));

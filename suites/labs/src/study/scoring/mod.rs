@@ -44,15 +44,15 @@ impl Default for Policies {
     fn default() -> Self {
         Self {
             none: Rules::default(),
-            room: scored(&[(0, 10), (100, 0)]),
-            tight: scored(&[(0, 0), (100, 10)]),
-            half: scored(&[(0, 0), (50, 10), (100, 0)]),
-            flat: scored(&[(0, 10), (50, 10), (100, 0)]),
+            room: rules_with_shape(&[(0, 10), (100, 0)]),
+            tight: rules_with_shape(&[(0, 0), (100, 10)]),
+            half: rules_with_shape(&[(0, 0), (50, 10), (100, 0)]),
+            flat: rules_with_shape(&[(0, 10), (50, 10), (100, 0)]),
         }
     }
 }
 
-fn scored(points: &[(i64, i64)]) -> Rules {
+fn rules_with_shape(points: &[(i64, i64)]) -> Rules {
     let points: Vec<ShapePoint> = points
         .iter()
         .map(|(utilization, score)| ShapePoint {
@@ -104,7 +104,7 @@ pub fn study(policies: &Policies, setup: Setup) -> Study {
     for (kind, sizes) in kinds {
         for (policy, rules) in named {
             let room: Vec<u64> = kind.iter().copied().cycle().take(nodes).collect();
-            let stream = |number| filled(rules, sizes, &room, setup.seed.wrapping_add(number << 32));
+            let stream = |number| schedule_stream(rules, sizes, &room, setup.seed.wrapping_add(number << 32));
             lines.push(Outcome {
                 nodes: kind,
                 sizes,
@@ -121,12 +121,12 @@ pub fn study(policies: &Policies, setup: Setup) -> Study {
     study
         .findings
         .extend(mixed::findings(&policies.room, pods, &mut rng));
-    study.findings.sort_by_key(|finding| finding.order());
+    study.findings.sort_by_key(|finding| finding.sort_key());
     study
 }
 
 /// Schedules one stream of claims. With the same seed, every policy gets the same claims.
-fn filled(rules: &Rules, sizes: Sizes, room: &[u64], seed: u64) -> Filled {
+fn schedule_stream(rules: &Rules, sizes: Sizes, room: &[u64], seed: u64) -> Filled {
     let mut rng = SeededRng::of(seed);
     let claims = sizes.stream(&mut rng, room.iter().sum());
     fill(rules, room, &claims, &mut rng)
@@ -139,7 +139,7 @@ impl Outcome<'_> {
 }
 
 /// The share of scheduled claims among the claims that satisfy the predicate; 1 if there are none.
-fn placed(filled: &Filled, predicate: fn(&u64) -> bool) -> f64 {
+fn scheduled_share(filled: &Filled, predicate: fn(&u64) -> bool) -> f64 {
     let count = |sizes: &[u64]| sizes.iter().filter(|size| predicate(size)).count() as f64;
     let (placed, refused) = (count(&filled.placed), count(&filled.refused));
     match placed + refused {
@@ -173,8 +173,8 @@ fn table(lines: &[Outcome<'_>]) -> Table {
             nodes.into(),
             line.sizes.name().into(),
             line.policy.into(),
-            percent(line.mean(|filled| placed(filled, |size| *size < LARGE))),
-            percent(line.mean(|filled| placed(filled, |size| *size >= LARGE))),
+            percent(line.mean(|filled| scheduled_share(filled, |size| *size < LARGE))),
+            percent(line.mean(|filled| scheduled_share(filled, |size| *size >= LARGE))),
             percent(line.mean(|filled| filled.course.last().copied().unwrap_or_default())),
             Cell::Real(line.mean(|filled| filled.nodes_used as f64)),
             percent(line.mean(|filled| filled.deviation)),
@@ -184,7 +184,7 @@ fn table(lines: &[Outcome<'_>]) -> Table {
     table
 }
 
-/// A plot of the utilisation during one stream of claims, with the distribution of the most varied sizes.
+/// A plot of the utilisation of nodes of different sizes during one stream of claims, four of five of which are small.
 fn plot(lines: &[Outcome<'_>]) -> Plot {
     let is_drawn = |line: &&Outcome<'_>| line.sizes == Sizes::MostlySmall && line.nodes == DIFFERENT;
     let drawn = lines.iter().filter(is_drawn);
@@ -201,15 +201,15 @@ fn plot(lines: &[Outcome<'_>]) -> Plot {
     };
     Plot {
         title: "Utilisation of the cluster after each claim; one of five claims is large".to_owned(),
-        x: Axis::even("claims created"),
-        y: Axis::even("% of the total capacity"),
+        x: Axis::linear("claims created"),
+        y: Axis::linear("% of the total capacity"),
         lines: drawn.map(line).collect(),
     }
 }
 
 fn findings(lines: &[Outcome<'_>]) -> Vec<Finding> {
-    // The mean of a value over all distributions of sizes. Nodes have equal sizes, because a preference for free capacity fills larger
-    // nodes first.
+    // The mean of a value over all distributions of sizes, on equal nodes only: on different nodes, a preference for free capacity fills
+    // larger nodes first.
     let of = |policy: &str, value: fn(&Filled) -> f64| {
         let of_policy: Vec<f64> = lines
             .iter()
@@ -235,6 +235,6 @@ fn findings(lines: &[Outcome<'_>]) -> Vec<Finding> {
             all(|filled| filled.refused_with_room);
         none "SCORE-28", "claims for which some policy changes the set of feasible nodes",
             all(|filled| filled.other_nodes);
-        count "SCORE-28", "claims compared for this", all(|filled| filled.compared), Bound::Above(0.0);
+        count "SCORE-28", "claims for which the feasible nodes with and without scoring were compared", all(|filled| filled.compared), Bound::Above(0.0);
     ]
 }

@@ -126,8 +126,8 @@ impl Walk<'_> {
         self.lost.get_or_insert(why);
     }
 
-    /// Updates which programs run in the cluster state of the specification.
-    pub(crate) fn programs(&mut self) {
+    /// Sets the running publishers and cleaner in the cluster state of the specification.
+    pub(crate) fn update_programs(&mut self) {
         let spec = &self.plan.publisher;
         let owner = spec.owner_level.map(|_| Owner {
             kind: "Owner".to_owned(),
@@ -196,7 +196,7 @@ impl Walk<'_> {
         let name = &self.plan.driver.name;
         let answers = self
             .plugin
-            .capacities(&segments, &parameters, world.drivers.get(name))
+            .call_get_capacity(&segments, &parameters, world.drivers.get(name))
             .await;
         self.cluster.world.drivers.insert(name.clone(), answers);
     }

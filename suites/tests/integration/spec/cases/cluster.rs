@@ -67,7 +67,7 @@ impl Cluster {
 
     /// Stores the current version of an object.
     fn put(&mut self, resource: &str, object: Value) {
-        if let Some(change) = Change::set(resource, &object).unwrap() {
+        if let Some(change) = Change::of_object(resource, &object).unwrap() {
             self.world.apply(change);
         }
         let metadata = &object["metadata"];
@@ -82,7 +82,7 @@ impl Cluster {
     pub(crate) fn remove(&mut self, resource: &str, namespace: &str, name: &str) {
         self.objects
             .remove(&(resource.to_owned(), namespace.to_owned(), name.to_owned()));
-        if let Some(change) = Change::removed(resource, namespace, name) {
+        if let Some(change) = Change::of_deletion(resource, namespace, name) {
             self.world.apply(change);
         }
     }

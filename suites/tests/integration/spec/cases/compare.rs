@@ -21,7 +21,7 @@ pub(crate) enum Compared {
 }
 
 /// Compares a complete set of expected objects: the specification must allow it, and must not allow a capacity that is one byte larger.
-pub(crate) fn capacities(plan: &Plan, world: &World, rows: &Rows) -> Compared {
+pub(crate) fn compare_capacities(plan: &Plan, world: &World, rows: &Rows) -> Compared {
     let texts = violations_of(plan, world, rows);
     if !texts.is_empty() {
         return Compared::Differs(texts.join("; "));
@@ -40,8 +40,8 @@ pub(crate) fn capacities(plan: &Plan, world: &World, rows: &Rows) -> Compared {
     Compared::Agrees(choices(world))
 }
 
-/// The choices that the specification leaves to publishers in this state. The case expects literal values, so it expects one of several
-/// allowed outcomes.
+/// The choices that the specification leaves to publishers in this state. For each, the case expects one of several allowed outcomes,
+/// because it expects literal values.
 fn choices(world: &World) -> BTreeSet<Unspecified> {
     let mut choices = BTreeSet::new();
     for (instance, publisher) in world.publishers.iter().filter(|(_, it)| it.publishes) {
@@ -81,10 +81,10 @@ fn violations_of(plan: &Plan, world: &World, rows: &Rows) -> Vec<String> {
         let segment = plan.segments.parse(segment).unwrap();
         let values = match row {
             Row::Values(values) => Some((values.capacity, values.maximum)),
-            Row::Nothing => published_nothing(world, class, &segment),
+            Row::Nothing => values_without_capacity(world, class, &segment),
         };
         if let Some(values) = values
-            && !add(world, &mut stored, class, &segment, values)
+            && !add_expected_object(world, &mut stored, class, &segment, values)
         {
             wrong.push(format!("no publisher for class {class} at {segment:?}"));
         }
@@ -94,9 +94,13 @@ fn violations_of(plan: &Plan, world: &World, rows: &Rows) -> Vec<String> {
     wrong
 }
 
-/// The values that a publisher must publish for a segment without capacity; `None` if it may omit the object. A row without values allows
-/// both.
-fn published_nothing(world: &World, class: &str, segment: &Segment) -> Option<(Option<i128>, Option<i128>)> {
+/// The values that a publisher must publish for a segment without capacity; `None` if the publisher may omit the object. An expected row
+/// without values allows both.
+fn values_without_capacity(
+    world: &World,
+    class: &str,
+    segment: &Segment,
+) -> Option<(Option<i128>, Option<i128>)> {
     let publishers = world.publishers.iter().filter(|(_, it)| it.publishes);
     let mut demands = publishers.filter_map(|(instance, publisher)| {
         objects::DesiredObjects::of(world, instance, publisher).state_for(class, segment)
@@ -136,7 +140,7 @@ fn has_values(object: &CapacityObject, row: &Row) -> bool {
 
 /// Adds an expected object with these values: replaces the values of the existing object, or creates the object as the publisher of the
 /// segment. Returns false if no publisher is responsible for the segment.
-fn add(
+fn add_expected_object(
     world: &World,
     stored: &mut Objects,
     class: &str,
@@ -151,7 +155,7 @@ fn add(
     };
     let there = world.objects.iter().find(is_it);
     let there = there.map(|(key, object)| (key.clone(), object.clone()));
-    let Some((key, object)) = there.or_else(|| new(world, stored, class, segment)) else {
+    let Some((key, object)) = there.or_else(|| new_object(world, stored, class, segment)) else {
         return false;
     };
     let object = CapacityObject {
@@ -163,8 +167,8 @@ fn add(
     true
 }
 
-/// An object as the publisher of this segment would create the object.
-fn new(
+/// A new object, with the labels and owner with which the publisher of this segment would create it.
+fn new_object(
     world: &World,
     stored: &Objects,
     class: &str,

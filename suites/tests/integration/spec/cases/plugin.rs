@@ -109,8 +109,8 @@ impl Plugin {
         self.silent.retain(|(id, _)| id.as_deref() != Some(name));
     }
 
-    /// The plugin's capacity for each of these segments and parameters.
-    pub(crate) async fn capacities(
+    /// Calls GetCapacity for each of these segments and parameters. `before`: the responses of the previous round.
+    pub(crate) async fn call_get_capacity(
         &self,
         segments: &BTreeSet<Segment>,
         parameters: &BTreeSet<Parameters>,

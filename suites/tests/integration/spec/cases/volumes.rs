@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use capacity_spec::world::{Binding, Claim, NamespacedName, PodVolume, StorageClass, Volume};
+use capacity_spec::world::{Claim, NamespacedName, PodVolume, StorageClass, Volume, VolumeBindingMode};
 use capacity_types::{Arithmetic, Segment, segment};
 use serde_json::{Value, json};
 use suites::harness::expectation::{ExpectedNode, Predicate};
@@ -59,7 +59,7 @@ impl Walk<'_> {
         self.reconcile().await;
     }
 
-    /// Why the node of a pending pod is not determined; `None` if it is.
+    /// Why the nodes of pending pods are not determined; `None` if they are determined.
     fn obstacle(&self) -> Option<SkipReason> {
         let is_stopped = !self.active.contains(&Role::Scheduler);
         let fails = (!self.faults.is_empty()).then_some(SkipReason::Fault);
@@ -217,7 +217,7 @@ impl Walk<'_> {
             world
                 .classes
                 .get(class)
-                .is_some_and(|class| class.binding == Binding::Immediate)
+                .is_some_and(|class| class.binding == VolumeBindingMode::Immediate)
         };
         let open = world
             .claims

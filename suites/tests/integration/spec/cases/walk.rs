@@ -31,7 +31,7 @@ pub(crate) struct Walk<'p> {
     pub(crate) lost: Option<SkipReason>,
     /// Why expectations on later placements are skipped; `None` if they are compared. Decisions on earlier pods are still compared.
     pub(crate) stuck: Option<SkipReason>,
-    /// For each pod, the nodes that the specification allows, or the reason why they are not determined.
+    /// For each pod, the nodes that the specification allows, or the reason why the nodes are not determined.
     pub(crate) decided: BTreeMap<NamespacedName, Result<BTreeSet<String>, SkipReason>>,
 }
 
@@ -80,7 +80,7 @@ impl<'p> Walk<'p> {
         for object in &plan.objects {
             walk.cluster.create(object);
         }
-        walk.programs();
+        walk.update_programs();
         walk.bind_immediate_claims().await;
         walk.reconcile().await;
         walk
@@ -90,7 +90,7 @@ impl<'p> Walk<'p> {
         let mut late: BTreeSet<NamespacedName> = BTreeSet::new();
         for (action, _) in &step.actions {
             self.apply_action(action).await;
-            self.programs();
+            self.update_programs();
             let is_of_pods = matches!(action, Action::Create(object) if is_of_pods(object));
             if !is_of_pods {
                 // The pods that are pending now may be scheduled before or after this action.
@@ -138,7 +138,7 @@ impl<'p> Walk<'p> {
         self.pending().into_iter().map(decided).collect()
     }
 
-    /// Compares an expectation on capacities or placement. Returns one result per pod.
+    /// Compares an expectation on capacities (one result) or on placement (one result per pod). No result for other expectations.
     fn compare(&self, expect: &Expect) -> Vec<Compared> {
         let is_about = matches!(
             expect.predicate,
@@ -157,7 +157,7 @@ impl<'p> Walk<'p> {
         match &expect.predicate {
             Predicate::Capacities(capacities) => vec![match self.stuck.or(fails) {
                 Some(why) => Compared::Skipped(why),
-                None => compare::capacities(self.plan, &self.cluster.world, &capacities.0),
+                None => compare::compare_capacities(self.plan, &self.cluster.world, &capacities.0),
             }],
             Predicate::Placement(pods) => {
                 let of_pod = |(pod, place): (&String, &ExpectedNode)| self.compare_pod(pod, place);
